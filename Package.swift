@@ -1,0 +1,85 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "issued",
+    products: [
+        .library(name: "Issues", targets: ["Issues"]),
+        .executable(name: "issued", targets: ["issued"]),
+        .executable(name: "issuectl", targets: ["issuectl"]),
+        .executable(name: "fake-logz", targets: ["fake-logz"]),
+    ],
+    targets: [
+        // Layer 0: model and wire, and the kernel.
+        .target(name: "IssueProtocol"),
+        .target(name: "CLinux"),
+        .target(name: "UnixIO", dependencies: ["CLinux"]),
+
+        // Layer 1: decisions, and mechanism without our domain.
+        .target(name: "IssueCore", dependencies: ["IssueProtocol"]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "SQLiteKit", dependencies: ["CSQLite"]),
+        .target(name: "HTTPTransfer", dependencies: ["CCurl", "CZlib"]),
+
+        // Layer 2: adapters to the socket, the disk and the destinations.
+        .target(name: "Issues", dependencies: ["IssueProtocol", "UnixIO"]),
+        .target(name: "IssueStore", dependencies: ["SQLiteKit", "IssueCore", "IssueProtocol"]),
+        .target(name: "LogzShipping", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol"]),
+
+        // Layer 3: services and wiring, and the commands.
+        .target(
+            name: "IssueDaemon",
+            dependencies: [
+                "IssueStore", "LogzShipping", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
+            ]),
+        .target(name: "IssueCommands", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
+
+        // Layer 4: executables.
+        .executableTarget(name: "issued", dependencies: ["IssueDaemon"]),
+        .executableTarget(name: "issuectl", dependencies: ["IssueCommands"]),
+
+        // Tests, one target for each target above, and what they share.
+        .target(name: "FakeLogz", dependencies: ["IssueProtocol", "UnixIO", "CZlib"], path: "Tests/FakeLogz"),
+        .executableTarget(name: "fake-logz", dependencies: ["FakeLogz"], path: "Tests/fake-logz"),
+        .target(
+            name: "IssueTestSupport",
+            dependencies: ["FakeLogz", "IssueCore", "IssueProtocol", "UnixIO"],
+            path: "Tests/IssueTestSupport"),
+        .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
+        .testTarget(name: "UnixIOTests", dependencies: ["UnixIO"]),
+        .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
+        .testTarget(name: "SQLiteKitTests", dependencies: ["SQLiteKit"]),
+        .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "UnixIO"]),
+        .testTarget(name: "IssuesTests", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
+        .testTarget(
+            name: "IssueStoreTests", dependencies: ["IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol"]),
+        .testTarget(
+            name: "LogzShippingTests",
+            dependencies: ["LogzShipping", "FakeLogz", "IssueCore", "IssueProtocol"],
+            resources: [.copy("Golden")]),
+        .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),
+        .testTarget(
+            name: "IssueDaemonTests", dependencies: ["IssueDaemon", "IssueCore", "IssueProtocol", "UnixIO"]),
+        .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["IssueTestSupport", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// Set once for all targets, so that none escapes.
+for target in package.targets where target.type != .system {
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+            .enableUpcomingFeature("InferIsolatedConformances"),
+            .strictMemorySafety(),
+            .treatAllWarnings(as: .error),
+        ]
+}
