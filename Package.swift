@@ -79,6 +79,8 @@ for target in package.targets where target.type != .system {
             .enableUpcomingFeature("InternalImportsByDefault"),
             .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
             .enableUpcomingFeature("InferIsolatedConformances"),
+            // A scanner that borrows its bytes says so in its type; the attribute for that has no final name yet.
+            .enableExperimentalFeature("Lifetimes"),
             .strictMemorySafety(),
             .treatAllWarnings(as: .error),
         ]

@@ -1,0 +1,180 @@
+/// Reads JSON (RFC 8259) from bytes, value by value, without building anything.
+///
+/// Strict: UTF-8 must be well-formed, surrogates paired, control characters
+/// escaped, nesting and the number of keys bounded. Keys that come twice are
+/// both seen; whoever reads an object decides (ours take the last one).
+/// A failed scanner is of no further use.
+package struct JSONScanner: ~Escapable {
+    package let bytes: Span<UInt8>
+    package internal(set) var position: Int
+    package internal(set) var depth = 0
+    package internal(set) var keys = 0
+    package let maximumDepth: Int
+    package let maximumKeys: Int
+    /// Whether a value stands before the position in the container that is open, so that a comma must come next.
+    @usableFromInline var followsValue = false
+
+    @_lifetime(copy bytes)
+    package init(_ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = 32, maximumKeys: Int = .max) {
+        self.bytes = bytes
+        self.position = position
+        self.maximumDepth = maximumDepth
+        self.maximumKeys = maximumKeys
+    }
+
+    /// Passes white space and answers which kind of value follows.
+    package mutating func kind() throws(JSONError) -> JSONKind {
+        switch try peek() {
+        case UInt8(ascii: "\""): return .string
+        case UInt8(ascii: "{"): return .object
+        case UInt8(ascii: "["): return .array
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool
+        case UInt8(ascii: "n"): return .null
+        default: throw .unexpectedByte(at: position)
+        }
+    }
+
+    // MARK: Containers
+
+    /// Enters an object; then ask for its members until there is none.
+    package mutating func openObject() throws(JSONError) {
+        try open(UInt8(ascii: "{"))
+    }
+
+    /// Enters an array; then ask for its elements until there is none.
+    package mutating func openArray() throws(JSONError) {
+        try open(UInt8(ascii: "["))
+    }
+
+    /// The key of the object's next member, whose value must be read or skipped next; nothing when the object ends here.
+    @inline(__always)
+    package mutating func nextMember() throws(JSONError) -> JSONText? {
+        guard try next(orEnd: UInt8(ascii: "}")) else { return nil }
+        let key = try text()
+        guard try peek() == UInt8(ascii: ":") else { throw .unexpectedByte(at: position) }
+        position += 1
+        keys += 1
+        guard keys <= maximumKeys else { throw .tooManyKeys(limit: maximumKeys) }
+        return key
+    }
+
+    /// Whether the array has another element, which must be read or skipped next.
+    @inline(__always)
+    package mutating func nextElement() throws(JSONError) -> Bool {
+        try next(orEnd: UInt8(ascii: "]"))
+    }
+
+    // MARK: Scalars
+
+    /// A string's contents.
+    package mutating func text() throws(JSONError) -> JSONText {
+        guard try peek() == UInt8(ascii: "\"") else { throw mismatch() }
+        let start = position + 1
+        var index = start
+        var hasEscapes = false
+        while true {
+            while index + 8 <= bytes.count {
+                let stops = ByteMask.stringStops(in: bytes.word(at: index))
+                guard stops == 0 else {
+                    index += stops.trailingZeroBitCount >> 3
+                    break
+                }
+                index += 8
+            }
+            guard index < bytes.count else { throw .truncated }
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\"") {
+                position = index + 1
+                followsValue = true
+                return JSONText(start: start, end: index, hasEscapes: hasEscapes)
+            } else if byte == UInt8(ascii: "\\") {
+                hasEscapes = true
+                index = try escapeEnd(at: index)
+            } else if byte < 0x20 {
+                throw .unexpectedByte(at: index)
+            } else if byte < 0x80 {
+                index += 1
+            } else if let length = UTF8Validation.sequenceLength(in: bytes, at: index) {
+                index += length
+            } else {
+                throw .invalidUTF8(at: index)
+            }
+        }
+    }
+
+    /// A 64-bit integer.
+    package mutating func integer() throws(JSONError) -> Int64 {
+        let first = try peek()
+        guard first == UInt8(ascii: "-") || Self.isDigit(first) else { throw mismatch() }
+        let start = position
+        guard let value = try number().integer else { throw .notAnInteger(at: start) }
+        return value
+    }
+
+    /// A number: where it stands, and its value when it is a 64-bit integer without fraction or exponent.
+    package mutating func number() throws(JSONError) -> (start: Int, end: Int, integer: Int64?) {
+        let start = position
+        let isNegative = bytes[start] == UInt8(ascii: "-")
+        var index = isNegative ? start + 1 : start
+        guard index < bytes.count else { throw .truncated }
+        guard Self.isDigit(bytes[index]) else { throw .unexpectedByte(at: index) }
+        var value: Int64? = 0
+        if bytes[index] == UInt8(ascii: "0") {
+            index += 1
+        } else {
+            while index < bytes.count, Self.isDigit(bytes[index]) {
+                value = Self.appending(bytes[index], to: value, isNegative: isNegative)
+                index += 1
+            }
+        }
+        if index < bytes.count, bytes[index] == UInt8(ascii: ".") {
+            value = nil
+            index = try digitsEnd(from: index + 1)
+        }
+        if index < bytes.count, bytes[index] | 0x20 == UInt8(ascii: "e") {
+            value = nil
+            index += 1
+            if index < bytes.count, bytes[index] == UInt8(ascii: "+") || bytes[index] == UInt8(ascii: "-") { index += 1 }
+            index = try digitsEnd(from: index)
+        }
+        position = index
+        followsValue = true
+        return (start, index, value)
+    }
+
+    package mutating func bool() throws(JSONError) -> Bool {
+        switch try peek() {
+        case UInt8(ascii: "t"):
+            try word("true")
+            return true
+        case UInt8(ascii: "f"):
+            try word("false")
+            return false
+        default: throw mismatch()
+        }
+    }
+
+    /// Passes a `null` and says so, or stays and says that something else is there.
+    package mutating func null() throws(JSONError) -> Bool {
+        guard try peek() == UInt8(ascii: "n") else { return false }
+        try word("null")
+        return true
+    }
+
+    // MARK: Whole values
+
+    /// Passes one value of any kind, checking all of it, and answers where it stands.
+    package mutating func skipValue() throws(JSONError) -> Range<Int> {
+        _ = try peek()
+        let start = position
+        try skip()
+        return start..<position
+    }
+
+    /// Fails when anything but white space follows.
+    package mutating func end() throws(JSONError) {
+        skipSpace()
+        guard position == bytes.count else { throw .trailingBytes(at: position) }
+    }
+}

@@ -1,0 +1,29 @@
+/// All that `Status` answers.
+package struct DaemonStatus: Equatable, Sendable {
+    package var version: String
+    package var host: String
+    package var startedAt: Timestamp
+    package var received: Int64
+    package var rejected: Int64
+    package var duplicates: Int64
+    package var connections: Int64?
+    package var store: StoreStatus
+    package var destinations: [DestinationStatus]
+    package var suppressions: [Suppression]
+
+    package init(
+        version: String, host: String, startedAt: Timestamp, received: Int64, rejected: Int64, duplicates: Int64,
+        connections: Int64?, store: StoreStatus, destinations: [DestinationStatus], suppressions: [Suppression]
+    ) {
+        self.version = version
+        self.host = host
+        self.startedAt = startedAt
+        self.received = received
+        self.rejected = rejected
+        self.duplicates = duplicates
+        self.connections = connections
+        self.store = store
+        self.destinations = destinations
+        self.suppressions = suppressions
+    }
+}

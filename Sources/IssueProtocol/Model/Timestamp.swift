@@ -1,0 +1,18 @@
+/// A moment of the wall clock: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+package struct Timestamp: Hashable, Comparable, Sendable {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    /// The moment that lies a duration later, or earlier when it is negative.
+    package func advanced(by duration: Duration) -> Timestamp {
+        let (seconds, attoseconds) = duration.components
+        return Timestamp(milliseconds: milliseconds + seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    }
+}
