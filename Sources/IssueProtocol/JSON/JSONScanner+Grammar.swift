@@ -47,6 +47,16 @@ extension JSONScanner {
         return true
     }
 
+    /// Passes a key and the colon behind it.
+    @inline(__always) @discardableResult
+    mutating func passKey() throws(JSONError) -> JSONText {
+        let key = try text()
+        guard try peek() == UInt8(ascii: ":") else { throw .unexpectedByte(at: position) }
+        position += 1
+        followsValue = false
+        return key
+    }
+
     /// What to throw where the value that follows is not of the type that was asked for.
     mutating func mismatch() -> JSONError {
         do {

@@ -51,9 +51,7 @@ package struct JSONScanner: ~Escapable {
     @inline(__always)
     package mutating func nextMember() throws(JSONError) -> JSONText? {
         guard try next(orEnd: UInt8(ascii: "}")) else { return nil }
-        let key = try text()
-        guard try peek() == UInt8(ascii: ":") else { throw .unexpectedByte(at: position) }
-        position += 1
+        let key = try passKey()
         keys += 1
         guard keys <= maximumKeys else { throw .tooManyKeys(limit: maximumKeys) }
         return key
@@ -170,6 +168,31 @@ package struct JSONScanner: ~Escapable {
         let start = position
         try skip()
         return start..<position
+    }
+
+    /// Passes one value that may hold more and nest deeper than the limits allow; its nesting costs memory, not stack.
+    package mutating func skipValueOfAnySize() throws(JSONError) {
+        var open: [UInt8] = []
+        repeat {
+            switch try kind() {
+            case .string: _ = try text()
+            case .number: _ = try number()
+            case .bool: _ = try bool()
+            case .null: _ = try null()
+            case .array, .object:
+                open.append(bytes[position] + 2)
+                position += 1
+                depth += 1
+                followsValue = false
+            }
+            while let bracket = open.last, try !next(orEnd: bracket) { open.removeLast() }
+            if open.last == UInt8(ascii: "}") { try passKey() }
+        } while !open.isEmpty
+    }
+
+    /// Counts keys from here on.
+    package mutating func startCountingKeys() {
+        keys = 0
     }
 
     /// Fails when anything but white space follows.

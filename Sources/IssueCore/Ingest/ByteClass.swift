@@ -1,0 +1,64 @@
+/// What kind of character a byte of a message is.
+enum ByteClass {
+    case letter
+    case digit
+    case quote
+    case slash
+    case control
+    case other
+
+    @inline(__always)
+    static func of(_ byte: UInt8) -> ByteClass {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): .letter
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): .digit
+        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"): .quote
+        case UInt8(ascii: "/"): .slash
+        case 0..<0x20, 0x7F: .control
+        default: .other
+        }
+    }
+
+    @inline(__always)
+    static func isHexadecimal(_ byte: UInt8) -> Bool {
+        byte &- UInt8(ascii: "0") <= 9 || (byte | 0x20) &- UInt8(ascii: "a") <= 5
+    }
+
+    /// Whether a slash behind this byte begins a path.
+    static func beforePath(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "="), UInt8(ascii: ":"),
+            UInt8(ascii: ","), UInt8(ascii: "~"), UInt8(ascii: "<"), 0x0A, 0x09:
+            true
+        default: false
+        }
+    }
+
+    static func inPath(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "-"), UInt8(ascii: "~"), UInt8(ascii: "@"), UInt8(ascii: "%"), UInt8(ascii: "+"),
+            UInt8(ascii: ":"), 0x80...0xFF:
+            true
+        default: false
+        }
+    }
+
+    static func inAddress(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "="), UInt8(ascii: "#"), UInt8(ascii: "["),
+            UInt8(ascii: "]"), UInt8(ascii: ";"):
+            true
+        default: inPath(byte)
+        }
+    }
+
+    /// Whether a byte at the end of a path or an address is the sentence's own.
+    static func endsSentence(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "?"), UInt8(ascii: ";"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,109 @@
+/// What the range of ids that is still being filled will be written as when it closes.
+///
+/// Posting lists and counts are written once for each range, never once for
+/// each record: until then this is all that is kept, three numbers a record. A
+/// restart reads the rows of the open range and adds them again.
+package struct OpenRange: Sendable {
+    /// One series' share of a range.
+    package struct Posting: Equatable, Sendable {
+        package var series: Int64
+        package var records: Int64
+        package var occurrences: Int64
+        package var firstAt: Int64
+        package var lastAt: Int64
+        package var ids: [UInt8]
+        package var minutes: [Minute]
+    }
+
+    /// How many records and occurrences of a series a minute of the wall clock saw.
+    package struct Minute: Equatable, Sendable {
+        package var minute: Int64
+        package var records: Int64
+        package var occurrences: Int64
+    }
+
+    package private(set) var firstID: Int64
+    package private(set) var byteCount = 0
+    private var series: [Int64] = []
+    private var receivedAt: [Int64] = []
+    private var counts: [Int64] = []
+
+    package init(firstID: Int64) {
+        self.firstID = firstID
+    }
+
+    package var count: Int { series.count }
+    package var nextID: Int64 { firstID + Int64(series.count) }
+    package var lastID: Int64 { nextID - 1 }
+    package var isEmpty: Bool { series.isEmpty }
+
+    /// Takes note of the record with the next id.
+    @inline(__always)
+    package mutating func append(series: Int64, receivedAt: Int64, count: Int64, bytes: Int) {
+        self.series.append(series)
+        self.receivedAt.append(receivedAt)
+        counts.append(count)
+        byteCount &+= bytes
+    }
+
+    /// Passes an id under which nothing was stored or remains.
+    package mutating func skip() {
+        append(series: 0, receivedAt: receivedAt.last ?? 0, count: 0, bytes: 0)
+    }
+
+    /// Forgets all but the first records: their commit failed.
+    package mutating func truncate(to count: Int, byteCount: Int) {
+        series.removeSubrange(count...)
+        receivedAt.removeSubrange(count...)
+        counts.removeSubrange(count...)
+        self.byteCount = byteCount
+    }
+
+    /// Starts the next range, keeping the memory.
+    package mutating func reset(firstID: Int64) {
+        self.firstID = firstID
+        byteCount = 0
+        series.removeAll(keepingCapacity: true)
+        receivedAt.removeAll(keepingCapacity: true)
+        counts.removeAll(keepingCapacity: true)
+    }
+
+    /// The posting lists and counts of all that came in, by series in ascending order.
+    package func postings() -> [Posting] {
+        var slots: [Int64: Int] = [:]
+        var postings: [Posting] = []
+        var previous: [Int64] = []
+        for index in series.indices where series[index] != 0 {
+            let slot = slots[series[index]] ?? postings.count
+            if slot == postings.count {
+                slots[series[index]] = slot
+                previous.append(firstID)
+                postings.append(
+                    Posting(
+                        series: series[index], records: 0, occurrences: 0, firstAt: receivedAt[index],
+                        lastAt: receivedAt[index], ids: [], minutes: []))
+            }
+            let id = firstID + Int64(index)
+            PostingList.append(UInt64(bitPattern: id - previous[slot]), to: &postings[slot].ids)
+            previous[slot] = id
+            postings[slot].add(at: receivedAt[index], count: counts[index])
+        }
+        return postings.sorted { $0.series < $1.series }
+    }
+}
+
+extension OpenRange.Posting {
+    fileprivate mutating func add(at time: Int64, count: Int64) {
+        records += 1
+        occurrences += count
+        firstAt = min(firstAt, time)
+        lastAt = max(lastAt, time)
+        let minute = time / 60_000
+        if let last = minutes.indices.last, minutes[last].minute == minute {
+            minutes[last].records += 1
+            minutes[last].occurrences += count
+        } else {
+            minutes.append(OpenRange.Minute(minute: minute, records: 1, occurrences: count))
+        }
+    }
+}

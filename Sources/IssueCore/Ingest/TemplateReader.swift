@@ -1,0 +1,199 @@
+import IssueProtocol
+
+/// Reads a message token by token for its template.
+struct TemplateReader: ~Escapable {
+    /// What stands next in a message.
+    enum Token {
+        case literal(UInt8)
+        /// Text that stays as it is.
+        case run(from: Int, to: Int)
+        /// A control character, which a template can't hold.
+        case control
+        case part(MessageTemplate.Placeholder, from: Int, to: Int)
+    }
+
+    let bytes: Span<UInt8>
+    var position: Int
+    let start: Int
+    let end: Int
+
+    @_lifetime(copy bytes)
+    init(bytes: Span<UInt8>, position: Int, start: Int, end: Int) {
+        self.bytes = bytes
+        self.position = position
+        self.start = start
+        self.end = end
+    }
+
+    mutating func next() -> Token? {
+        guard position < end else { return nil }
+        let byte = bytes[position]
+        switch ByteClass.of(byte) {
+        case .letter: return word()
+        case .digit: return digits()
+        case .quote: return quoted(byte)
+        case .slash: return path()
+        case .control:
+            position += 1
+            return byte == 0x0A || byte == 0x09 || byte == 0x0D ? .literal(byte) : .control
+        case .other:
+            let first = position
+            position += 1
+            while position < end, ByteClass.of(bytes[position]) == .other { position += 1 }
+            return .run(from: first, to: position)
+        }
+    }
+
+    /// A run of letters: a UUID or a hexadecimal number may begin with letters alone, an address with a word.
+    private mutating func word() -> Token {
+        let first = position
+        var index = position
+        var isHexadecimal = true
+        while index < end, ByteClass.of(bytes[index]) == .letter {
+            if isHexadecimal, !ByteClass.isHexadecimal(bytes[index]) { isHexadecimal = false }
+            index += 1
+        }
+        if isHexadecimal, let token = uuidOrHexadecimal(from: first) { return token }
+        if index < end {
+            if bytes[index] == UInt8(ascii: ":"), let token = url(from: first, colon: index) { return token }
+            if bytes[index] == UInt8(ascii: "@"), let token = email(from: first, sign: index) { return token }
+        }
+        position = index
+        return .run(from: first, to: index)
+    }
+
+    private mutating func digits() -> Token {
+        let first = position
+        if let token = uuidOrHexadecimal(from: first) { return token }
+        var index = digitsEnd(from: first)
+        if bytes[first] == UInt8(ascii: "0"), index == first + 1, index < end, bytes[index] | 0x20 == UInt8(ascii: "x") {
+            var last = index + 1
+            while last < end, ByteClass.isHexadecimal(bytes[last]) { last += 1 }
+            if last > index + 1 {
+                position = last
+                return .part(.hexadecimal, from: first, to: last)
+            }
+        }
+        if let last = ipv4End(from: first) {
+            position = last
+            return .part(.address, from: first, to: last)
+        }
+        if index + 1 < end, bytes[index] == UInt8(ascii: "."), ByteClass.of(bytes[index + 1]) == .digit {
+            index = digitsEnd(from: index + 1)
+        }
+        position = index
+        return .part(.number, from: first, to: index)
+    }
+
+    /// A quotation, with its marks; a mark behind a letter or without a partner is an apostrophe.
+    private mutating func quoted(_ mark: UInt8) -> Token {
+        let first = position
+        position += 1
+        guard first == start || !isWordByte(first - 1) else { return .literal(mark) }
+        var index = position
+        while index < end, bytes[index] != mark, bytes[index] >= 0x20 { index += 1 }
+        guard index < end, bytes[index] == mark, index > position, index + 1 == end || !isWordByte(index + 1) else {
+            return .literal(mark)
+        }
+        position = index + 1
+        return .part(.quoted, from: first, to: position)
+    }
+
+    /// A path, where a slash begins a word.
+    private mutating func path() -> Token {
+        let first = position
+        position += 1
+        let isStart = first == start || ByteClass.beforePath(bytes[first - 1])
+        guard isStart, position < end, isWordByte(position) || bytes[position] == UInt8(ascii: ".") else {
+            return .literal(UInt8(ascii: "/"))
+        }
+        while position < end, ByteClass.inPath(bytes[position]) { position += 1 }
+        // A full stop or colon at the end belongs to the sentence.
+        while position > first + 1, ByteClass.endsSentence(bytes[position - 1]) { position -= 1 }
+        return .part(.path, from: first, to: position)
+    }
+
+    /// A UUID, or a hexadecimal number of at least eight digits of which some are figures and some letters.
+    private mutating func uuidOrHexadecimal(from first: Int) -> Token? {
+        guard first == start || !isWordByte(first - 1) else { return nil }
+        var index = first
+        var figures = 0
+        while index < end, ByteClass.isHexadecimal(bytes[index]) {
+            if bytes[index] <= UInt8(ascii: "9") { figures += 1 }
+            index += 1
+        }
+        if index - first == 8, let last = uuidEnd(from: first) {
+            position = last
+            return .part(.uuid, from: first, to: last)
+        }
+        guard index - first >= 8, figures > 0, figures < index - first, index == end || !isWordByte(index) else {
+            return nil
+        }
+        position = index
+        return .part(.hexadecimal, from: first, to: index)
+    }
+
+    private func uuidEnd(from first: Int) -> Int? {
+        let last = first + 36
+        guard last <= end, last == end || !isWordByte(last) else { return nil }
+        for offset in 0..<36 {
+            let byte = bytes[first + offset]
+            switch offset {
+            case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
+            default: guard ByteClass.isHexadecimal(byte) else { return nil }
+            }
+        }
+        return last
+    }
+
+    /// Where four numbers with full stops between them, and perhaps a port, end.
+    private func ipv4End(from first: Int) -> Int? {
+        var index = first
+        for part in 0..<4 {
+            let next = digitsEnd(from: index)
+            guard next > index, next - index <= 3 else { return nil }
+            index = next
+            if part < 3 {
+                guard index < end, bytes[index] == UInt8(ascii: ".") else { return nil }
+                index += 1
+            }
+        }
+        if index + 1 < end, bytes[index] == UInt8(ascii: ":"), ByteClass.of(bytes[index + 1]) == .digit {
+            index = digitsEnd(from: index + 1)
+        }
+        return index
+    }
+
+    private mutating func url(from first: Int, colon: Int) -> Token? {
+        guard colon + 3 < end, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/") else {
+            return nil
+        }
+        return address(from: first, continuing: colon + 3)
+    }
+
+    private mutating func email(from first: Int, sign: Int) -> Token? {
+        guard sign + 1 < end, isWordByte(sign + 1) else { return nil }
+        return address(from: first, continuing: sign + 1)
+    }
+
+    private mutating func address(from first: Int, continuing: Int) -> Token {
+        var index = continuing
+        while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
+        while index > continuing, ByteClass.endsSentence(bytes[index - 1]) { index -= 1 }
+        position = index
+        return .part(.address, from: first, to: index)
+    }
+
+    private func digitsEnd(from first: Int) -> Int {
+        var index = first
+        while index < end, ByteClass.of(bytes[index]) == .digit { index += 1 }
+        return index
+    }
+
+    private func isWordByte(_ index: Int) -> Bool {
+        switch ByteClass.of(bytes[index]) {
+        case .letter, .digit: true
+        case .quote, .slash, .control, .other: false
+        }
+    }
+}
