@@ -1,0 +1,8 @@
+/// How much of the log a checkpoint has brought into the database.
+package struct CheckpointResult: Equatable, Sendable {
+    package let framesInLog: Int
+    package let framesCheckpointed: Int
+
+    /// Nothing is left in the log that is not in the database too.
+    package var isComplete: Bool { framesCheckpointed == framesInLog }
+}
