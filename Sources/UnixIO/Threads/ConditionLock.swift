@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A mutex and its condition, without the state they guard.
 @safe

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The clock for deadlines and intervals: nobody can set it.
 package enum MonotonicClock {
