@@ -52,7 +52,9 @@ extension HTTPTransferError {
         if result == CURLE_SSL_CACERT_BADFILE { return "The file of authorities for \(origin) cannot be used" }
         guard result == CURLE_PEER_FAILED_VERIFICATION else { return "No TLS connection to \(origin)" }
         switch verification {
-        case 0:
+        case 0, 1:
+            // OpenSSL found no fault, so it was the name, which libcurl
+            // compares before it notes the result (1 is its initial value).
             return "The certificate of \(origin) is for another name"
         case 9:
             return "The certificate of \(origin) is not valid yet"

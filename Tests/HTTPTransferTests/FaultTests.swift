@@ -98,7 +98,10 @@ import Testing
 
     @Test(
         "An answer that is not HTTP",
-        arguments: ["\u{1}\u{2}\u{3}GARBAGE MARKEDTOKEN\r\n\r\n", "SSH-2.0-MARKEDTOKEN\r\n", "HTTP/7.9 MARKEDTOKEN\r\n\r\n"])
+        arguments: [
+            "\u{1}\u{2}\u{3}GARBAGE \(markedToken)\r\n\r\n", "SSH-2.0-\(markedToken)\r\n",
+            "HTTP/7.9 \(markedToken)\r\n\r\n",
+        ])
     func garbage(answer: String) throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
