@@ -34,39 +34,25 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
             throw HTTPTransferError(
                 code: .invalidRequest, sentence: "The URL of the request cannot be used", bodyFullySent: false)
         }
-        guard let headers = HeaderList(request.headers) else {
-            throw HTTPTransferError(
-                code: .invalidRequest, sentence: "A header of the request to \(origin) cannot be used",
-                bodyFullySent: false)
-        }
         // Afterwards too, so that the URL, which may hold a credential, does
         // not wait in memory for the next request.
         defer { unsafe curl_easy_reset(easy) }
 
-        let exchange = HTTPExchange(answerLimit: request.answerLimit)
-        let result = withExtendedLifetime(exchange) {
-            unsafe request.body.withUnsafeBufferPointer { body in
-                let refusal = unsafe HTTPClient.configure(
-                    easy, for: request, body: body, headers: headers, exchange: exchange)
-                return unsafe refusal ?? HTTPClient.run(easy, in: multi, cancellation)
-            }
+        let start = ContinuousClock.now
+        var attempt = unsafe HTTPAttempt(easy: easy, multi: multi, origin: origin, cancellation: cancellation)
+        do {
+            return try attempt.perform(request)
+        } catch {
+            guard attempt.mayHaveMissedRefusal else { throw error }
+            // A peer that refuses early and closes can reset the connection
+            // before its answer was read. It cannot have acted on half a
+            // request, so it is asked once more, and this time before the body
+            // goes out; taken for a fault of the network, a refusal would be
+            // met again and again.
+            var request = request
+            request.totalTimeout -= start.duration(to: .now)
+            return try attempt.perform(request, asksFirst: true)
         }
-
-        if result == CURLE_OK, let response = exchange.response(isTruncated: false) { return response }
-        if let result {
-            if exchange.isOverLimit, let response = exchange.response(isTruncated: true) { return response }
-            // What is no success stays none without the rest of its
-            // explanation; taken for a fault of the network, a refusal would be
-            // asked for again and again. A success must be whole to count.
-            if let response = exchange.response(isTruncated: true), !(200..<300).contains(response.status) {
-                return response
-            }
-            throw unsafe HTTPTransferError(
-                result, at: origin, facts: CurlFacts(easy), exchange: exchange, body: request.body.count)
-        }
-        throw unsafe HTTPTransferError(
-            code: .cancelled, sentence: "The request to \(origin) was cancelled",
-            bodyFullySent: CurlFacts(easy).hasSent(request.body.count, in: exchange))
     }
 
     private mutating func handles() -> (easy: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer)? {
@@ -74,32 +60,5 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         if unsafe multi == nil { unsafe multi = curl_multi_init() }
         guard let easy = unsafe easy, let multi = unsafe multi else { return nil }
         return unsafe (easy, multi)
-    }
-
-    /// Drives one transfer to its end; nil if it was cancelled before.
-    private static func run(
-        _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ cancellation: HTTPCancellation?
-    ) -> CURLcode? {
-        unsafe cancellation?.add(multi)
-        defer { unsafe cancellation?.remove(multi) }
-        guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else { return CURLE_FAILED_INIT }
-        defer { unsafe curl_multi_remove_handle(multi, easy) }
-
-        var running: CInt = 0
-        repeat {
-            if cancellation?.isCancelled == true { return nil }
-            guard unsafe curl_multi_perform(multi, &running) == CURLM_OK else { return CURLE_FAILED_INIT }
-            // libcurl shortens the wait to its own deadlines. A wake-up that
-            // comes before the wait is not lost.
-            if running > 0, unsafe curl_multi_poll(multi, nil, 0, 60_000, nil) != CURLM_OK {
-                return CURLE_FAILED_INIT
-            }
-        } while running > 0
-
-        var remaining: CInt = 0
-        while let message = unsafe curl_multi_info_read(multi, &remaining) {
-            if unsafe message.pointee.msg == CURLMSG_DONE { return unsafe message.pointee.data.result }
-        }
-        return CURLE_FAILED_INIT
     }
 }

@@ -3,9 +3,9 @@ import Glibc
 
 extension HTTPTransferError {
     /// Puts libcurl's many reasons into our few classes.
-    init(_ result: CURLcode, at origin: HTTPOrigin, facts: CurlFacts, exchange: HTTPExchange, body: Int) {
+    init(_ result: CURLcode, at origin: HTTPOrigin, facts: CurlFacts, exchange: HTTPExchange, bodyFullySent: Bool) {
         let (code, sentence) = HTTPTransferError.reason(for: result, at: origin, facts: facts, exchange: exchange)
-        self.init(code: code, sentence: sentence, bodyFullySent: facts.hasSent(body, in: exchange))
+        self.init(code: code, sentence: sentence, bodyFullySent: bodyFullySent)
     }
 
     private static func reason(

@@ -7,12 +7,11 @@ struct HeaderList: ~Copyable {
 
     /// Nil if a name or a value would break out of its line, or if memory is
     /// out.
-    init?(_ headers: HTTPHeaders) {
+    init?(_ headers: HTTPHeaders, asksFirst: Bool) {
         unsafe first = nil
-        // An interim "go on" would cost every large request a round trip, and
-        // a second where the peer does not know it; an early refusal is seen
-        // without it.
-        guard append("Expect:") else { return nil }
+        // To ask first costs a round trip, and a second where the peer does
+        // not know the question, so libcurl must not do it of its own accord.
+        guard append(asksFirst ? "Expect: 100-continue" : "Expect:") else { return nil }
         // Otherwise libcurl claims that the body is a form.
         if headers["Content-Type"] == nil, !append("Content-Type:") { return nil }
         for field in headers.fields {

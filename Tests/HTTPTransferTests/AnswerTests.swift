@@ -151,6 +151,22 @@ import Testing
         var client = HTTPClient()
         let response = try client.perform(.largePost(to: listener.port))
         #expect(response.status == 413)
+        #expect(!response.mayHaveArrivedTwice)
+    }
+
+    @Test("After a reset within the body the peer is asked whether it wants it")
+    func asksAfterReset() throws {
+        let listener = try ScriptedListener { connection in
+            guard let head = connection.readHead() else { return }
+            if head.contains("Expect: 100-continue") {
+                connection.answer("413 Payload Too Large", headers: ["Connection: close"])
+            } else {
+                connection.resetAtEnd()
+            }
+        }
+        var client = HTTPClient()
+        #expect(try client.perform(.largePost(to: listener.port)).status == 413)
+        #expect(listener.connections == 2)
     }
 
     @Test("A refusal cut short is still a refusal")

@@ -6,7 +6,9 @@ import Testing
 @Suite struct FaultTests {
     @Test("A port on which nobody listens")
     func refused() throws {
-        let error = try fault(of: .post(to: ScriptedListener.unusedPort()))
+        let listener = try ScriptedListener { _ in }
+        listener.stopListening()
+        let error = fault(of: .post(to: listener.port))
         #expect(error?.code == .refused)
         #expect(error?.bodyFullySent == false)
         #expect(error?.sentence.contains("127.0.0.1:") == true)
@@ -178,8 +180,9 @@ import Testing
         let listener = try ScriptedListener { connection in
             while connection.readRequest() != nil { connection.answer("200 OK") }
         }
+        let broken = try ScriptedListener { $0.readHead() }
         var client = HTTPClient()
-        #expect(try fault(of: .post(to: ScriptedListener.unusedPort()), client: &client)?.code == .refused)
+        #expect(fault(of: .post(to: broken.port), client: &client)?.code == .connectionLost)
         #expect(try client.perform(.post(to: listener.port)).status == 200)
     }
 }

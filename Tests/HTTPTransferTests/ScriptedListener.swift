@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import Synchronization
@@ -6,6 +7,7 @@ import Synchronization
 final class ScriptedListener: Sendable {
     let port: UInt16
     private let descriptor: CInt
+    private let isOver = DispatchSemaphore(value: 0)
     private let accepted = Mutex(0)
     private let received = Mutex<[ReceivedRequest]>([])
 
@@ -15,7 +17,7 @@ final class ScriptedListener: Sendable {
         port = try ScriptedListener.listenOnLoopback(descriptor)
         self.descriptor = descriptor
 
-        Thread.detachNewThread { [weak self] in
+        Thread.detachNewThread { [weak self, isOver] in
             while true {
                 let peer = accept(descriptor, nil, nil)
                 guard peer >= 0 else { break }
@@ -26,24 +28,25 @@ final class ScriptedListener: Sendable {
                 serve(connection)
                 connection.end()
             }
+            // Not closed elsewhere: another test could get the number while
+            // this thread still uses it.
+            isOver.wait()
             _ = close(descriptor)
         }
     }
 
     deinit {
-        // Wakes the thread, which then closes: were it closed here, another
-        // test could get the number while the thread still uses it.
-        _ = shutdown(descriptor, CInt(SHUT_RDWR))
+        stopListening()
+        isOver.signal()
     }
 
     var connections: Int { accepted.withLock { $0 } }
     var requests: [ReceivedRequest] { received.withLock { $0 } }
 
-    /// A port on which nobody listens.
-    static func unusedPort() throws -> UInt16 {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-        defer { _ = close(descriptor) }
-        return try listenOnLoopback(descriptor)
+    /// From now on, connections are refused. The port stays taken, so that no
+    /// other test is met there.
+    func stopListening() {
+        _ = shutdown(descriptor, CInt(SHUT_RDWR))
     }
 
     private static func listenOnLoopback(_ descriptor: CInt) throws -> UInt16 {

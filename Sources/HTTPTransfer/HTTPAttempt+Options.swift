@@ -1,6 +1,6 @@
 import CCurl
 
-extension HTTPClient {
+extension HTTPAttempt {
     /// Tells libcurl about a request; what it refuses is returned. The body,
     /// the headers and the exchange must outlive the transfer.
     static func configure(
