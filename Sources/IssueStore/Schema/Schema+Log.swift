@@ -42,6 +42,7 @@ extension Schema {
             muted_until INTEGER,
             muted_version TEXT,
             regressed INTEGER NOT NULL DEFAULT 0,
+            first_record INTEGER NOT NULL,
             first_at INTEGER NOT NULL,
             first_version TEXT,
             last_version TEXT,

@@ -103,8 +103,8 @@ extension StoreWriter {
         try connection.withStatement(
             """
             INSERT INTO groups (account, fingerprint, rule, key, title, severity, domain, code, file, line, function,
-                module, first_at, first_version, last_version)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14)
+                module, first_at, first_version, last_version, first_record)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15)
             """
         ) { statement in
             statement.bind(account, at: 1)
@@ -121,6 +121,7 @@ extension StoreWriter {
             statement.bind(series.source.module, at: 12)
             statement.bind(wall.milliseconds, at: 13)
             statement.bind(series.app.version, at: 14)
+            statement.bind(open.nextID, at: 15)
             try statement.run()
         }
         return connection.lastInsertedRowID
