@@ -78,16 +78,22 @@ extension Connection {
 
     /// Ends the transaction, if SQLite has not already done so.
     private func rollBack() {
-        guard isInTransaction else { return }
-        _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
-        guard isInTransaction else { return }
-        // An interruption also ends a ROLLBACK while another statement still steps.
+        // An interruption may come at any moment and ends a ROLLBACK, too; it stays for
+        // as long as another statement steps. No other failure leaves one open.
+        var attempts = 0
+        while isInTransaction {
+            precondition(attempts < 1_000, "A transaction could not be rolled back")
+            attempts += 1
+            _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+            if isInTransaction { resetAll() }
+        }
+    }
+
+    private func resetAll() {
         var statement = unsafe sqlite3_next_stmt(handle, nil)
         while let current = unsafe statement {
             _ = unsafe sqlite3_reset(current)
             unsafe statement = sqlite3_next_stmt(handle, current)
         }
-        _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
-        precondition(!isInTransaction, "A transaction could not be rolled back")
     }
 }

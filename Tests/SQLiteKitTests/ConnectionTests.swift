@@ -183,18 +183,39 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A connection can be opened here and given to the thread that will own it")
+    @Test("A connection can be opened here and given to the task that will own it")
     func handOver() async throws {
-        try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-            Thread {
-                done.resume(
-                    with: Result {
-                        try TemporaryDatabase.with { database in
-                            let connection = try database.writer()
-                            #expect(try connection.number("SELECT 1") == 1)
-                        }
-                    })
-            }.start()
+        let connection = try Connection(path: ":memory:")
+        let number = try await Task.detached { try connection.number("SELECT 5") }.value
+        #expect(number == 5)
+    }
+
+    @Test("However often a writer is interrupted, it commits all of a transaction or nothing")
+    func interruptedTransactions() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(a)")
+            let handle = connection.interruptHandle
+            let isOver = Flag()
+            let thread = Thread {
+                while !isOver.isSet { handle.interrupt() }
+            }
+            thread.start()
+            var committed: Int64 = 0
+            for _ in 0..<200 {
+                do throws(SQLiteError) {
+                    try connection.transaction { () throws(SQLiteError) in
+                        try connection.execute("INSERT INTO t VALUES (1)")
+                        try connection.execute("INSERT INTO t VALUES (2)")
+                    }
+                    committed += 2
+                } catch {
+                    #expect(error.isInterrupted)
+                }
+                #expect(!connection.isInTransaction)
+            }
+            isOver.set()
+            #expect(try database.reader().number("SELECT count(*) FROM t") == committed)
         }
     }
 }
