@@ -78,15 +78,16 @@ extension Connection {
 
     /// Ends the transaction, if SQLite has not already done so.
     private func rollBack() {
-        // An interruption may come at any moment and ends a ROLLBACK, too; it stays for
-        // as long as another statement steps. No other failure leaves one open.
-        var attempts = 0
-        while isInTransaction {
-            precondition(attempts < 1_000, "A transaction could not be rolled back")
-            attempts += 1
-            _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
-            if isInTransaction { resetAll() }
-        }
+        guard isInTransaction else { return }
+        // An interruption would end the ROLLBACK, too, and leave the transaction open.
+        interruptHandle.shield()
+        defer { interruptHandle.unshield() }
+        _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+        guard isInTransaction else { return }
+        // One that came before stays in force for as long as another statement steps.
+        resetAll()
+        _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+        precondition(!isInTransaction, "A transaction could not be rolled back")
     }
 
     private func resetAll() {
