@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import HTTPTransfer
+import Synchronization
 import Testing
 
 @Suite struct CancellationTests {
@@ -11,10 +13,8 @@ import Testing
             cancellation.cancel()
             connection.readToEnd()
         }
-        var request = HTTPRequest.post(to: listener.port)
-        request.totalTimeout = .seconds(60)
         let start = ContinuousClock.now
-        let error = fault(of: request, cancellation: cancellation)
+        let error = fault(of: Self.patientRequest(to: listener.port), cancellation: cancellation)
         #expect(error?.code == .cancelled)
         #expect(error?.bodyFullySent == true)
         // Far below the deadline; the busiest machine gets there.
@@ -33,27 +33,38 @@ import Testing
     }
 
     @Test("One cancellation ends several transfers")
-    func cancelSeveral() async throws {
+    func cancelSeveral() throws {
         let cancellation = HTTPCancellation()
+        let firstHasArrived = DispatchSemaphore(value: 0)
         let first = try ScriptedListener { connection in
             connection.readRequest()
+            firstHasArrived.signal()
             connection.readToEnd()
         }
         let second = try ScriptedListener { connection in
             connection.readRequest()
+            firstHasArrived.wait()
             cancellation.cancel()
             connection.readToEnd()
         }
-        let codes = await withTaskGroup(of: HTTPTransferError.Code?.self) { group in
-            for port in [first.port, second.port] {
-                group.addTask {
-                    var request = HTTPRequest.post(to: port)
-                    request.totalTimeout = .seconds(60)
-                    return fault(of: request, cancellation: cancellation)?.code
-                }
-            }
-            return await group.reduce(into: []) { $0.append($1) }
+        // A thread of its own, so that a busy pool cannot keep the two apart.
+        let firstHasEnded = DispatchSemaphore(value: 0)
+        let firstCode = Mutex<HTTPTransferError.Code?>(nil)
+        Thread.detachNewThread {
+            let code = fault(of: Self.patientRequest(to: first.port), cancellation: cancellation)?.code
+            firstCode.withLock { $0 = code }
+            firstHasEnded.signal()
         }
-        #expect(codes == [.cancelled, .cancelled])
+
+        #expect(fault(of: Self.patientRequest(to: second.port), cancellation: cancellation)?.code == .cancelled)
+        #expect(firstHasEnded.wait(timeout: .now() + 5) == .success)
+        #expect(firstCode.withLock { $0 } == .cancelled)
+    }
+
+    private static func patientRequest(to port: UInt16) -> HTTPRequest {
+        var request = HTTPRequest.post(to: port)
+        request.connectTimeout = .seconds(60)
+        request.totalTimeout = .seconds(60)
+        return request
     }
 }
