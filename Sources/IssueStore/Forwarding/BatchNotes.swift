@@ -16,7 +16,7 @@ struct BatchNotes: Equatable {
     }
 
     init(json: String) {
-        let value = try? JSONValue(parsing: json)
+        let value = try? JSONValue(json: json)
         summaries = value?["summaries"]?.asArray?.compactMap(\.asInteger) ?? []
         let numbers = value?["sent"]?.asArray?.compactMap(\.asInteger) ?? []
         sent = stride(from: 0, to: numbers.count - 1, by: 2).map { (numbers[$0], numbers[$0 + 1]) }

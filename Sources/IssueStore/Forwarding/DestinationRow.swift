@@ -27,7 +27,7 @@ package struct DestinationRow: Equatable, Sendable {
 extension DestinationRow.State {
     init(json: String) {
         self.init()
-        guard let value = try? JSONValue(parsing: json) else { return }
+        guard let value = try? JSONValue(json: json) else { return }
         progress.attempts = Int(value["attempts"]?.asInteger ?? 0)
         progress.spent = .milliseconds(value["spent"]?.asInteger ?? 0)
         lastAnswer = value["last_answer"]?.asString

@@ -165,7 +165,7 @@ extension StoreReader {
                 try statement.forEach { row in
                     let key = row.int64(1)
                     guard let kind = LimitRows.Kind(rawValue: row.int64(0)),
-                        let value = try? JSONValue(parsing: row.text(2))
+                        let value = try? JSONValue(json: row.text(2))
                     else { return }
                     switch kind {
                     case .bucket: if let bucket = LimitRows.bucket(key, value) { state.buckets.append(bucket) }

@@ -50,9 +50,9 @@ package struct RecordRow: Sendable {
             reportable: series.isReportable)
         record.occurredAt = row.optionalInt64(2).map { Timestamp(milliseconds: row.int64(1) + $0) } ?? receivedAt
         record.firstOccurredAt = row.optionalInt64(3).map { Timestamp(milliseconds: row.int64(1) + $0) }
-        record.metadata = row.optionalText(6).flatMap { try? JSONValue(parsing: $0) }
+        record.metadata = row.optionalText(6).flatMap { try? JSONValue(json: $0) }
         var repairs: [String] = []
-        if let details = row.optionalText(7), let details = try? JSONValue(parsing: details) {
+        if let details = row.optionalText(7), let details = try? JSONValue(json: details) {
             record.add(details, repairs: &repairs)
         }
         let sender = Sender(
