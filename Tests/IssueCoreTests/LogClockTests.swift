@@ -35,7 +35,8 @@ struct LogClockTests {
         #expect(reading.log.milliseconds == start + 5000)
     }
 
-    @Test("A wall clock set forward or back moves the offset, and log time goes on by the monotonic clock",
+    @Test(
+        "A wall clock set forward or back moves the offset, and log time goes on by the monotonic clock",
         arguments: [3_600_000, -3_600_000, 1_500, -1_500] as [Int64])
     func jump(by step: Int64) {
         var clock = LogClock()
@@ -73,7 +74,8 @@ struct LogClockTests {
         #expect(reading == .init(log: LogInstant(milliseconds: start + 1000), wall: wall(1000), newOffset: nil))
     }
 
-    @Test("Across a restart the wall clock's difference counts, from nothing up to a day",
+    @Test(
+        "Across a restart the wall clock's difference counts, from nothing up to a day",
         arguments: [(60_000, 60_000), (-60_000, 0), (172_800_000, 86_400_000)] as [(Int64, Int64)])
     func restart(gap: Int64, believed: Int64) {
         var before = LogClock()

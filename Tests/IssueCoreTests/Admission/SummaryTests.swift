@@ -58,9 +58,11 @@ struct SummaryTests {
         #expect(admission.nextSummaryDue == at(10_060))
     }
 
-    @Test("A summary says whether it was still going on in the second half of its window", arguments: [
-        (31, false), (32, true), (59, true),
-    ] as [(Int64, Bool)])
+    @Test(
+        "A summary says whether it was still going on in the second half of its window",
+        arguments: [
+            (31, false), (32, true), (59, true),
+        ] as [(Int64, Bool)])
     func stillSuppressing(lastRecord: Int64, expected: Bool) {
         var admission = Admission(settings: settings)
         for second in [0, 2, lastRecord] { _ = admission.judge(record(second), at: at(second)) }
