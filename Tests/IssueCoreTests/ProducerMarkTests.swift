@@ -34,15 +34,24 @@ struct ProducerMarkTests {
             mark.received(sequence: 3, count: 3) == .straddles([.stored(row: 201)]))
     }
 
+    @Test("Small calls that follow on each other are kept as one, so that a client may have many under way")
+    func continued() {
+        var mark = ProducerMark()
+        for call in 0..<1000 as Range<Int64> { mark.stored(.init(sequence: call, count: 1, firstRow: 7 + call)) }
+
+        #expect(mark.calls == [.init(sequence: 0, count: 1000, firstRow: 7)])
+        #expect(mark.received(sequence: 0, count: 2) == .resend([.stored(row: 7), .stored(row: 8)]))
+    }
+
     @Test("Of calls that are no longer kept it is still known that they were received")
     func forgotten() {
         var mark = ProducerMark()
-        for call in 0..<100 as Range<Int64> { mark.stored(.init(sequence: call * 10, count: 10, firstRow: call * 10)) }
+        for call in 0..<100 as Range<Int64> { mark.stored(.init(sequence: call * 10, count: 10, firstRow: call * 11)) }
 
         #expect(mark.calls.count == ProducerMark.mostCalls)
         #expect(mark.received(sequence: 0, count: 10) == .forgotten)
-        #expect(mark.received(sequence: 359, count: 2) == .resend([.forgotten, .stored(row: 360)]))
-        #expect(mark.received(sequence: 990, count: 10) == .resend((990..<1000).map { .stored(row: $0) }))
+        #expect(mark.received(sequence: 359, count: 2) == .resend([.forgotten, .stored(row: 396)]))
+        #expect(mark.received(sequence: 990, count: 10) == .resend((1089..<1099).map { .stored(row: $0) }))
     }
 
     @Test("Numbers without measure do not trap")
@@ -94,7 +103,7 @@ struct ProducerMarkTests {
     func size() {
         var mark = ProducerMark()
         for call in 0..<64 as Range<Int64> {
-            mark.stored(.init(sequence: 1_000_000 + call * 100, count: 100, firstRow: 1 << 40 + call * 100))
+            mark.stored(.init(sequence: 1_000_000 + call * 100, count: 100, firstRow: (1 << 40) + call * 101))
         }
 
         #expect(mark.bytes.count < 64 * 8 + 20)
