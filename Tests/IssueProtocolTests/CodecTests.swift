@@ -79,6 +79,27 @@ struct CodecTests {
         }
     }
 
+    @Test("Damaged bytes are read as something else or refused, and what was read can be written again")
+    func damaged() throws {
+        var chance = SeededGenerator(seed: 5)
+        let record = Samples.storedRecord.json
+        let call = Array(VarlinkCall(method: "a.B", parameters: record, more: true).message.dropLast())
+        for _ in 0..<3000 {
+            var damagedRecord = record
+            var damagedCall = call
+            for _ in 0..<Int.random(in: 1...3, using: &chance) {
+                damagedRecord[Int.random(in: record.indices, using: &chance)] = .random(in: 0...255, using: &chance)
+                damagedCall[Int.random(in: call.indices, using: &chance)] = .random(in: 0...255, using: &chance)
+            }
+            if let read = try? StoredRecord(json: damagedRecord) {
+                #expect(try StoredRecord(json: read.json) == read)
+            }
+            if let read = try? VarlinkCall(decoding: damagedCall) {
+                #expect(try VarlinkCall(decoding: Array(read.message.dropLast())) == read)
+            }
+        }
+    }
+
     @Test("A bare value writes no member for what it has not")
     func absence() {
         #expect(text(IssueRecord(message: "m")) == #"{"message":"m"}"#)
