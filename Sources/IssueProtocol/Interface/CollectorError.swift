@@ -3,7 +3,7 @@ package enum CollectorError: Error, Equatable, Sendable {
     case invalidRecord(index: Int?, field: String?, reason: String)
     case invalidFilter(field: String, reason: String)
     /// Something is larger than so many bytes, or more than so many.
-    case tooLarge(limit: Int64)
+    case tooLarge(limit: Int)
     case busy(retryAfter: Duration)
     case noSpace
     case notFound(id: String)

@@ -3,7 +3,7 @@ struct ErrorDetails {
     var index: Int?
     var field: String?
     var reason: String?
-    var limit: Int64?
+    var limit: Int?
     var retryAfter: Duration?
     var id: String?
     var interface: String?
