@@ -76,4 +76,15 @@ package enum Fault: Hashable, Sendable {
             false
         }
     }
+
+    /// Whether no answer comes that is one.
+    var leavesUnanswered: Bool {
+        switch self {
+        case .down, .blackhole, .acceptSilent, .readSilent, .resetMidBody, .resetBeforeAnswer, .garbage: true
+        case .slowAnswer, .slowRead, .drip, .status, .tooLargeLate, .tooLargeEarly, .tooLargeAbove, .poison,
+            .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON, .truncatedAnswer, .hugeAnswer,
+            .keepAliveClose:
+            false
+        }
+    }
 }

@@ -12,7 +12,7 @@ struct FaultParameters {
     }
 
     func count(_ name: String) throws(FaultPlanError) -> Int? {
-        try read(name, "a number") { $0.countOrNil }
+        try read(name, "a number") { $0.asCount }
     }
 
     func neededCount(_ name: String) throws(FaultPlanError) -> Int {
@@ -20,7 +20,7 @@ struct FaultParameters {
     }
 
     func text(_ name: String) throws(FaultPlanError) -> String? {
-        try read(name, "a text") { $0.textOrNil }
+        try read(name, "a text") { $0.asString }
     }
 
     func neededText(_ name: String) throws(FaultPlanError) -> String {
@@ -47,7 +47,7 @@ struct FaultParameters {
         try read(name, "an object of texts") { value -> [HTTPField]? in
             guard case .object(let members) = value else { return nil }
             let fields = members.compactMap { member in
-                member.value.textOrNil.map { HTTPField(member.key, $0) }
+                member.value.asString.map { HTTPField(member.key, $0) }
             }
             return fields.count == members.count ? fields : nil
         } ?? []
@@ -61,7 +61,7 @@ struct FaultParameters {
     private func read<Value>(
         _ name: String, _ kind: String, _ convert: (JSONValue) -> Value?
     ) throws(FaultPlanError) -> Value? {
-        guard let value = values.field(name) else { return nil }
+        guard let value = values[name] else { return nil }
         guard let converted = convert(value) else { throw FaultPlanError("“\(name)” of “\(fault)” is \(kind).") }
         return converted
     }

@@ -5,7 +5,7 @@ extension FaultStep {
     package static func steps(json: [UInt8]) throws(FaultPlanError) -> [FaultStep] {
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONReading.value(json)
+            value = try JSONValue(parsing: json)
         } catch {
             throw FaultPlanError("A plan is JSON, but \(error).")
         }
@@ -20,9 +20,9 @@ extension FaultStep {
         for member in members where !["match", "times", "fault"].contains(member.key) {
             throw FaultPlanError("A step has no “\(member.key)”.")
         }
-        guard let fault = value.field("fault") else { throw FaultPlanError("A step needs a “fault”.") }
+        guard let fault = value["fault"] else { throw FaultPlanError("A step needs a “fault”.") }
         self.init(
-            try Fault(fault), times: try FaultTimes(value.field("times")), match: try FaultMatch(value.field("match")))
+            try Fault(fault), times: try FaultTimes(value["times"]), match: try FaultMatch(value["match"]))
         if self.fault == .acceptSilent, !match.asksForNothingRead {
             throw FaultPlanError("“accept_silent” reads nothing, so it can be matched by “nth” alone.")
         }
@@ -38,7 +38,7 @@ extension FaultTimes {
         case nil: self = .count(1)
         case .string("forever"): self = .forever
         case .some(let value):
-            guard let count = value.countOrNil else { throw FaultPlanError("“times” is a number, or “forever”.") }
+            guard let count = value.asCount else { throw FaultPlanError("“times” is a number, or “forever”.") }
             self = .count(count)
         }
     }
@@ -51,10 +51,10 @@ extension FaultMatch {
         guard case .object(let members) = value else { throw FaultPlanError("“match” is an object.") }
         for member in members {
             switch member.key {
-            case "nth": nth = member.value.countOrNil
-            case "minBytes": minBytes = member.value.countOrNil
-            case "token": token = member.value.textOrNil
-            case "path": path = member.value.textOrNil
+            case "nth": nth = member.value.asCount
+            case "minBytes": minBytes = member.value.asCount
+            case "token": token = member.value.asString
+            case "path": path = member.value.asString
             case let other: throw FaultPlanError("“match” has no “\(other)”.")
             }
         }

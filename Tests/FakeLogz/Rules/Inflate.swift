@@ -9,7 +9,7 @@ enum Inflate {
     }
 
     static func gzip(_ bytes: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
-        var stream = z_stream()
+        var stream = unsafe z_stream()
         guard unsafe czlib_gzip_inflate_init(&stream) == Z_OK else { throw .corrupt }
         defer { unsafe inflateEnd(&stream) }
 

@@ -21,8 +21,8 @@ struct LineInspector: Sendable {
         var count = 0
         inspect(fields, name: "", depth: 1, count: &count, tags: &tags)
         if count > Self.mostFields { tags.insert(.tooManyFields) }
-        if let time = fields.field("@timestamp"), !Self.isTime(time) { tags.insert(.timestampUnparsable) }
-        if let typeInQuery, let type = fields.field("type"), type != .string(typeInQuery) { tags.insert(.twoTypes) }
+        if let time = fields["@timestamp"], !Self.isTime(time) { tags.insert(.timestampUnparsable) }
+        if let typeInQuery, let type = fields["type"], type != .string(typeInQuery) { tags.insert(.twoTypes) }
         return tags
     }
 

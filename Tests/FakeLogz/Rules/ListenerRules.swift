@@ -22,10 +22,11 @@ struct ListenerRules: Hashable, Sendable {
             let limit = limitScope == .wire ? HTTPInput.requestLimit : bodyLimit
             do throws(Inflate.Failure) {
                 return judge(text: try Inflate.gzip(body, limit: limit))
-            } catch .overLimit {
-                return .answer(HTTPAnswer(status: 413))
-            } catch .corrupt {
-                return .partial(LineCounters(malformed: 1))
+            } catch {
+                switch error {
+                case .overLimit: return .answer(HTTPAnswer(status: 413))
+                case .corrupt: return .partial(LineCounters(malformed: 1))
+                }
             }
         case .some:
             return .partial(LineCounters(malformed: 1))
@@ -75,7 +76,7 @@ struct ListenerRules: Hashable, Sendable {
     private static func accepted(_ line: [UInt8]) -> Judgement.Line? {
         guard JSONReading.isObject(line) else { return nil }
         let text = String(decoding: line, as: UTF8.self)
-        guard let fields = try? JSONReading.value(line) else {
+        guard let fields = try? JSONValue(parsing: line, maximumDepth: JSONReading.maximumDepth) else {
             return Judgement.Line(text: text, fields: .object([]), isBeyondReading: true)
         }
         return Judgement.Line(text: text, fields: fields, isBeyondReading: false)
