@@ -1,0 +1,103 @@
+import UnixIO
+
+/// The listener as a program, for scripts and for tests of other processes.
+package struct FakeLogzCommand: Sendable {
+    /// How the program ends.
+    package enum ExitCode: Int32, Sendable {
+        case success = 0
+        case unavailable = 69
+        case usage = 64
+        /// Nobody has ended it in time, so somebody has forgotten it.
+        case overdue = 75
+    }
+
+    private static let lifetime = Duration.seconds(600)
+
+    private let arguments: [String]
+
+    /// The arguments without the program's name.
+    package init(arguments: [String]) {
+        self.arguments = arguments
+    }
+
+    /// Runs, and ends the process.
+    package func main() -> Never {
+        CurrentProcess.exit(run())
+    }
+
+    /// Runs until it is told to quit, and answers with the code to exit with.
+    package func run() -> Int32 {
+        let parsed: FakeLogzArguments
+        do throws(FakeLogzUsageError) {
+            parsed = try FakeLogzArguments(arguments)
+        } catch {
+            say("fake-logz: \(error) (see --help)\n", on: .error)
+            return ExitCode.usage.rawValue
+        }
+        guard !parsed.asksForHelp else {
+            say(FakeLogzArguments.help, on: .output)
+            return ExitCode.success.rawValue
+        }
+        do throws(Errno) {
+            return try serve(parsed).rawValue
+        } catch {
+            say("fake-logz: \(error)\n", on: .error)
+            return ExitCode.unavailable.rawValue
+        }
+    }
+
+    private func serve(_ parsed: FakeLogzArguments) throws(Errno) -> ExitCode {
+        // Before the first thread, which would be ended by the signal otherwise.
+        let signals = try SignalReceiver([.terminate, .interrupt])
+        let listener = try FakeLogz(parsed.options)
+        defer { listener.stop() }
+        say("{\"http\":\(listener.port),\"control\":\(listener.controlPort)}\n", on: .output)
+
+        let poller = try Poller(capacity: 4)
+        try poller.add(signals.descriptor, token: 0, for: .read)
+        try poller.add(listener.quit.descriptor, token: 1, for: .read)
+        let input: FileDescriptor? = parsed.keepsRunning ? nil : try? StandardStream.input.duplicate()
+        // What cannot be waited for, as a file or /dev/null, has ended already.
+        if !parsed.keepsRunning, (try input?.addEnd(to: poller)) != true { return .success }
+
+        let deadline = parsed.keepsRunning ? nil : MonotonicClock.now.advanced(by: Self.lifetime)
+        var events: [PollEvent] = []
+        var ignored: [UInt8] = []
+        while true {
+            try poller.wait(into: &events, timeout: deadline.map { MonotonicClock.now.duration(to: $0) })
+            if events.contains(where: { $0.token <= 1 }) { return .success }
+            if let deadline, deadline <= MonotonicClock.now {
+                say("fake-logz: ends after 10 minutes, since nobody has ended it\n", on: .error)
+                return .overdue
+            }
+            if events.contains(where: { $0.token == 2 }), try input?.hasEnded(&ignored) == true { return .success }
+        }
+    }
+
+    private func say(_ text: String, on stream: StandardStream) {
+        try? stream.writeAll(text)
+    }
+}
+
+extension FileDescriptor {
+    /// Whether it can be waited for, which is arranged then.
+    fileprivate borrowing func addEnd(to poller: borrowing Poller) throws(Errno) -> Bool {
+        do throws(Errno) {
+            try poller.add(self, token: 2, for: .read)
+            return true
+        } catch .notPermitted {
+            return false
+        }
+    }
+
+    /// Whether nothing more can come; what has come is thrown away.
+    fileprivate borrowing func hasEnded(_ ignored: inout [UInt8]) throws(Errno) -> Bool {
+        ignored.removeAll(keepingCapacity: true)
+        switch attemptRead(appendingTo: &ignored, atMost: 4096) {
+        case .bytes: return false
+        case .wouldBlock: return false
+        case .end: return true
+        case .failed: return true
+        }
+    }
+}

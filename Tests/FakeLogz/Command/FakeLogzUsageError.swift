@@ -1,0 +1,8 @@
+/// What is wrong with a command line.
+struct FakeLogzUsageError: Error, Hashable, Sendable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

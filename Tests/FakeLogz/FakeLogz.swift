@@ -1,0 +1,115 @@
+package import UnixIO
+
+/// A listener on the loopback interface that behaves as Logz.io's does, and misbehaves as told.
+///
+/// It is strict where the service is documented, and follows a plan where it
+/// is not. It uses nothing of the code that sends to it.
+package final class FakeLogz: Sendable {
+    private let control: ListenerControl
+    private let controlDoor: Door
+
+    /// Starts to listen; returns when both ports are open.
+    package init(_ options: FakeLogzOptions = FakeLogzOptions()) throws(Errno) {
+        let rules = ListenerRules(limitScope: options.limitAppliesTo, emptyLineIsError: options.emptyLineIsError)
+        let ledger: LedgerFile? =
+            if let path = options.ledger { try LedgerFile(path) } else { nil }
+        let core = try ListenerCore(
+            ListenerState(tokens: options.tokens, plan: FaultPlan(), ledger: ledger), rules: rules,
+            isStrict: options.isStrict)
+        let door = try Door(port: options.port, name: "fake-logz") { door, socket, number in
+            let control = ListenerControl(core: core, door: door)
+            ConnectionService(control: control, socket: socket, number: number).run()
+        }
+        let control = ListenerControl(core: core, door: door)
+        do throws(Errno) {
+            controlDoor = try Door(port: options.controlPort, name: "fake-control") { _, socket, _ in
+                ControlService(control: control, socket: socket).run()
+            }
+            self.control = control
+            if !options.plan.isEmpty { try control.plan(options.plan) }
+        } catch {
+            core.end()
+            door.end()
+            throw error
+        }
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Closes both ports and all connections, and joins all threads.
+    package func stop() {
+        control.core.end()
+        control.door.end()
+        controlDoor.end()
+    }
+
+    package var port: UInt16 { control.door.port }
+    package var controlPort: UInt16 { controlDoor.port }
+
+    /// Readable once the control port was told to quit.
+    var quit: EventCounter {
+        _read { yield control.core.quit }
+    }
+
+    // MARK: Misbehaving
+
+    /// Replaces the plan, and opens a port that an earlier one has closed.
+    package func plan(_ steps: [FaultStep]) throws(Errno) {
+        try control.plan(steps)
+    }
+
+    package func plan(_ steps: FaultStep...) throws(Errno) {
+        try control.plan(steps)
+    }
+
+    /// Closes the port and all its connections; it stays ours to open again.
+    package func down() throws(Errno) {
+        try control.down()
+    }
+
+    /// Opens the same port again.
+    package func up() throws(Errno) {
+        try control.up()
+    }
+
+    package func addToken(_ token: String) {
+        control.changeTokens(adding: [token], revoking: [])
+    }
+
+    package func revokeToken(_ token: String) {
+        control.changeTokens(adding: [], revoking: [token])
+    }
+
+    /// Forgets the plan and all that was seen; for when no request is under way.
+    package func reset() throws(Errno) {
+        try control.reset()
+    }
+
+    // MARK: What was seen
+
+    package var tokens: Set<String> { control.core.state.withLock { $0.tokens } }
+    package var accepted: [AcceptedLine] { control.core.state.withLock { $0.accepted } }
+    package var requests: [RecordedRequest] { control.core.state.withLock { $0.requests } }
+    package var stats: FakeLogzStats { control.stats }
+
+    /// Compares the accepted lines with the values of `event_id` that should be there.
+    package func compare(with ids: [String]) -> Expectation {
+        control.compare(with: ids)
+    }
+
+    /// Waits until so many lines have been accepted; false at the deadline.
+    package func waitForAccepted(_ count: Int, deadline: KernelInstant) -> Bool {
+        control.wait(accepted: count, requests: 0, deadline: deadline)
+    }
+
+    package func waitForAccepted(_ count: Int, within time: Duration = .seconds(10)) -> Bool {
+        waitForAccepted(count, deadline: MonotonicClock.now.advanced(by: time))
+    }
+
+    /// Waits until it is decided what becomes of so many requests; false at the deadline.
+    package func waitForRequests(_ count: Int, within time: Duration = .seconds(10)) -> Bool {
+        control.wait(accepted: 0, requests: count, deadline: MonotonicClock.now.advanced(by: time))
+    }
+}

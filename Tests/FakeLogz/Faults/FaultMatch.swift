@@ -1,0 +1,28 @@
+/// Which requests a step is for; what is absent fits all.
+package struct FaultMatch: Hashable, Sendable {
+    /// The number of the request, counted from 1 since the plan was made.
+    package var nth: Int?
+    package var token: String?
+    /// The least declared length of the body.
+    package var minBytes: Int?
+    package var path: String?
+
+    package init(nth: Int? = nil, token: String? = nil, minBytes: Int? = nil, path: String? = nil) {
+        self.nth = nth
+        self.token = token
+        self.minBytes = minBytes
+        self.path = path
+    }
+
+    func fits(_ head: RequestHead, nth: Int) -> Bool {
+        (self.nth ?? nth) == nth
+            && (token == nil || token == head.query("token"))
+            && (path == nil || path == head.path)
+            && (minBytes.map { minimum in head.declaredLength.map { $0 >= minimum } ?? false } ?? true)
+    }
+
+    /// Whether it can be decided before anything has been read.
+    var asksForNothingRead: Bool {
+        token == nil && minBytes == nil && path == nil
+    }
+}

@@ -1,0 +1,12 @@
+/// One line of a plan: which fault, for which requests, how often.
+package struct FaultStep: Hashable, Sendable {
+    package var fault: Fault
+    package var times: FaultTimes
+    package var match: FaultMatch
+
+    package init(_ fault: Fault, times: FaultTimes = 1, match: FaultMatch = FaultMatch()) {
+        self.fault = fault
+        self.times = times
+        self.match = match
+    }
+}

@@ -1,0 +1,38 @@
+import IssueProtocol
+
+/// How the accepted `event_id`s differ from those that were expected.
+package struct Expectation: Hashable, Sendable {
+    package let missing: [String]
+    package let unexpected: [String]
+    /// Lines that were accepted more than once; delivery is at least once, so this is no fault.
+    package let duplicated: [String: Int]
+    /// Lines with tags; in strict mode a fault.
+    package let tagged: [String]
+    package let isMet: Bool
+
+    init(expected: [String], accepted: [AcceptedLine], isStrict: Bool) {
+        var counts: [String: Int] = [:]
+        for line in accepted { counts[line.eventID ?? "", default: 0] += 1 }
+        let expected = Set(expected)
+        missing = expected.filter { counts[$0] == nil }.sorted()
+        unexpected = counts.keys.filter { !expected.contains($0) }.sorted()
+        duplicated = counts.filter { $0.value > 1 }
+        tagged = accepted.filter { !$0.tags.isEmpty }.map { $0.eventID ?? "" }
+        isMet = missing.isEmpty && unexpected.isEmpty && (!isStrict || tagged.isEmpty)
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            for (name, ids) in [("missing", missing), ("unexpected", unexpected), ("tagged", tagged)] {
+                writer.key(name)
+                writer.array { writer in
+                    for id in ids { writer.string(id) }
+                }
+            }
+            writer.key("duplicated")
+            writer.object { writer in
+                for (id, count) in duplicated.sorted(by: { $0.key < $1.key }) { writer.member(id, Int64(count)) }
+            }
+        }
+    }
+}

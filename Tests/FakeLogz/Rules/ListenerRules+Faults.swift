@@ -1,0 +1,28 @@
+extension ListenerRules {
+    /// What becomes of a request, where a fault may change it.
+    func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>, under fault: Fault?) -> Judgement {
+        var rules = self
+        switch fault {
+        case .status(let code, let headers, let text):
+            return .answer(HTTPAnswer(status: code, headers: headers, body: Array(text.utf8)))
+        case .tooLargeLate, .tooLargeEarly:
+            return .answer(HTTPAnswer(status: 413))
+        case .allMalformed:
+            return refuseAll(body)
+        case .badRequestWithoutBody:
+            return .answer(HTTPAnswer(status: 400))
+        case .badRequestWithBadJSON:
+            return .answer(.json(400, Array("{\"malformedLines\":".utf8)))
+        case .resetMidBody, .garbage:
+            return .answer(HTTPAnswer(status: 0))
+        case .tooLargeAbove(let bytes):
+            rules.bodyLimit = min(bytes, bodyLimit)
+        case .poison(let text):
+            rules.poison = text
+        case nil, .down, .blackhole, .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip, .resetBeforeAnswer,
+            .truncatedAnswer, .hugeAnswer, .keepAliveClose:
+            break
+        }
+        return rules.judge(head, body: body, tokens: tokens)
+    }
+}

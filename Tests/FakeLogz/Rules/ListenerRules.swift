@@ -1,0 +1,100 @@
+import IssueProtocol
+
+/// What the documented listener does with a request.
+///
+/// The true order of its checks is not known, so no test may depend on it.
+struct ListenerRules: Hashable, Sendable {
+    var bodyLimit = 10_485_760
+    var lineLimit = 500_000
+    var limitScope = SizeLimitScope.both
+    var emptyLineIsError = true
+    /// Lines with this in them count as malformed.
+    var poison: String?
+
+    func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>) -> Judgement {
+        if let refusal = refusal(of: head, tokens: tokens) { return .answer(refusal) }
+        if limitScope != .inflated, body.count > bodyLimit { return .answer(HTTPAnswer(status: 413)) }
+        switch head.header("Content-Encoding")?.lowercased() {
+        case nil, "identity":
+            guard body.count <= bodyLimit else { return .answer(HTTPAnswer(status: 413)) }
+            return judge(text: body)
+        case "gzip", "x-gzip":
+            let limit = limitScope == .wire ? HTTPInput.requestLimit : bodyLimit
+            do throws(Inflate.Failure) {
+                return judge(text: try Inflate.gzip(body, limit: limit))
+            } catch {
+                switch error {
+                case .overLimit: return .answer(HTTPAnswer(status: 413))
+                case .corrupt: return .partial(LineCounters(malformed: 1))
+                }
+            }
+        case .some:
+            return .partial(LineCounters(malformed: 1))
+        }
+    }
+
+    /// As if every line were malformed.
+    func refuseAll(_ body: [UInt8]) -> Judgement {
+        .partial(LineCounters(malformed: max(1, Self.lines(of: body).count)))
+    }
+
+    private func refusal(of head: RequestHead, tokens: Set<String>) -> HTTPAnswer? {
+        guard head.path == "/" || head.path.isEmpty else { return HTTPAnswer(status: 404) }
+        guard head.method == "POST" else { return HTTPAnswer(status: 405, headers: [HTTPField("Allow", "POST")]) }
+        guard let token = head.query("token"), !token.isEmpty else { return .text(401, "Logging token is missing") }
+        guard tokens.contains(token) else { return .text(401, "Logging token is not valid") }
+        return nil
+    }
+
+    private func judge(text: [UInt8]) -> Judgement {
+        var counters = LineCounters()
+        var accepted: [Judgement.Line] = []
+        let poison = poison.map { Array($0.utf8) }
+        for line in Self.lines(of: text) {
+            if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
+                counters.empty += 1
+            } else if line.count > lineLimit {
+                counters.oversized += 1
+            } else if let poison, line.contains(poison) {
+                counters.malformed += 1
+            } else if let line = Self.accepted(Array(line)) {
+                counters.successful += 1
+                accepted.append(line)
+            } else {
+                counters.malformed += 1
+            }
+        }
+        let faulty = counters.malformed + counters.oversized + (emptyLineIsError ? counters.empty : 0)
+        var judgement =
+            faulty > 0
+            ? Judgement.partial(counters) : Judgement(answer: HTTPAnswer(status: 200), counters: counters)
+        judgement.inflatedBytes = text.count
+        judgement.accepted = accepted
+        return judgement
+    }
+
+    private static func accepted(_ line: [UInt8]) -> Judgement.Line? {
+        guard JSONReading.isObject(line) else { return nil }
+        let text = String(decoding: line, as: UTF8.self)
+        guard let fields = try? JSONValue(parsing: line, maximumDepth: JSONReading.maximumDepth) else {
+            return Judgement.Line(text: text, fields: .object([]), isBeyondReading: true)
+        }
+        return Judgement.Line(text: text, fields: fields, isBeyondReading: false)
+    }
+
+    /// A final line feed makes no line, and a carriage return is not part of one.
+    private static func lines(of text: [UInt8]) -> [ArraySlice<UInt8>] {
+        var lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        return lines.map { $0.last == 0x0D ? $0.dropLast() : $0 }
+    }
+}
+
+extension Judgement {
+    /// A 400, which keeps the lines that were good.
+    static func partial(_ counters: LineCounters) -> Judgement {
+        var writer = JSONWriter()
+        counters.write(to: &writer)
+        return Judgement(answer: .json(400, writer.bytes), counters: counters)
+    }
+}

@@ -1,0 +1,153 @@
+import UnixIO
+
+/// A port on the loopback interface that can close, open again, and hold its breath.
+final class Door: Sendable {
+    private struct State: Sendable {
+        var wanted = DoorMode.open
+        var actual = DoorMode.open
+        /// When the door opens by itself.
+        var reopening: KernelInstant?
+        var connections: [Int: OpenSocket] = [:]
+        var connectionCount = 0
+    }
+
+    /// What is behind the door, for one connection and until it ends.
+    typealias Handler = @Sendable (Door, OpenSocket, _ number: Int) -> Void
+
+    private static let mostConnections = 64
+
+    let port: UInt16
+    private let state = Monitor(State())
+    private let wake: EventCounter
+    private let crew = Crew()
+    private let keeper = Crew()
+    private let handler: Handler
+
+    init(port: UInt16, name: String, handler: @escaping Handler) throws(Errno) {
+        let listener = OpenSocket(try Socket.listenLoopback(at: .ipv4Loopback(port: port)))
+        self.port = try listener.descriptor.localPort()
+        self.handler = handler
+        wake = try EventCounter()
+        try keeper.start(name: name) { [self] in keep(listener) }
+    }
+
+    /// How many connections were accepted.
+    var connectionCount: Int {
+        state.withLock { $0.connectionCount }
+    }
+
+    /// Changes the mode; returns once it is in force, or throws where the port
+    /// was taken by somebody else meanwhile.
+    func change(to mode: DoorMode, for duration: Duration? = nil) throws(Errno) {
+        let now = MonotonicClock.now
+        state.withLock { state in
+            guard state.wanted != .ended else { return }
+            state.wanted = mode
+            state.reopening = duration.map { now.advanced(by: $0) }
+        }
+        wake.signal()
+        let isDone = state.wait(deadline: now.advanced(by: .seconds(10))) { state in
+            state.actual == mode || state.wanted != mode ? true : nil
+        }
+        guard isDone == true else { throw .addressInUse }
+    }
+
+    /// Ends all connections, as the end of a process would.
+    func cutConnections() {
+        for connection in state.withLock({ Array($0.connections.values) }) { connection.cut() }
+    }
+
+    /// Closes the port and all connections, and joins the threads.
+    func end() {
+        state.withLock { $0.wanted = .ended }
+        wake.signal()
+        keeper.join()
+        cutConnections()
+        crew.join()
+    }
+
+    private func keep(_ first: OpenSocket) {
+        var listener: OpenSocket? = first
+        // Those who keep the queue of a black hole full.
+        var crowd: [OpenSocket] = []
+        defer { extendLifetime(crowd) }
+        var mode = DoorMode.open
+        guard let poller = try? Poller(capacity: 2), (try? poller.add(wake.descriptor, token: 0, for: .read)) != nil
+        else { preconditionFailure("The kernel has no room for a poller") }
+        try? poller.add(first.descriptor, token: 1, for: .read)
+        var events: [PollEvent] = []
+
+        while true {
+            let (wanted, reopening) = state.withLock { state in
+                if let reopening = state.reopening, reopening <= MonotonicClock.now, state.wanted != .ended {
+                    state.wanted = .open
+                    state.reopening = nil
+                }
+                return (state.wanted, state.reopening)
+            }
+            if wanted != mode {
+                listener = nil
+                crowd = []
+                switch wanted {
+                case .open:
+                    listener = try? OpenSocket(Socket.listenLoopback(at: .ipv4Loopback(port: port)))
+                    if let listener { try? poller.add(listener.descriptor, token: 1, for: .read) }
+                    mode = listener == nil ? mode : .open
+                case .closed:
+                    mode = .closed
+                case .blackhole:
+                    listener = try? OpenSocket(Socket.listenLoopback(at: .ipv4Loopback(port: port), backlog: 1))
+                    crowd = Self.fill(port)
+                    mode = .blackhole
+                case .ended:
+                    mode = .ended
+                }
+                state.withLock { $0.actual = mode }
+                state.broadcast()
+            }
+            guard mode != .ended else { return }
+
+            let now = MonotonicClock.now
+            // A port that could not be bound again is tried again.
+            let pause = wanted == mode ? reopening.map { now.duration(to: $0) } : .milliseconds(20)
+            try? poller.wait(into: &events, timeout: pause)
+            wake.take()
+            if mode == .open, let listener { acceptAll(listener) }
+        }
+    }
+
+    private func acceptAll(_ listener: OpenSocket) {
+        while let connection = try? listener.descriptor.accept() {
+            let socket = OpenSocket(connection)
+            let number = state.withLock { state -> Int? in
+                guard state.connections.count < Self.mostConnections else { return nil }
+                state.connectionCount += 1
+                state.connections[state.connectionCount] = socket
+                return state.connectionCount
+            }
+            guard let number else { continue }
+            try? socket.descriptor.setNoDelay()
+            let isServed: Void? = try? crew.start(name: "fake-\(number)") { [self] in
+                handler(self, socket, number)
+                forget(number)
+            }
+            if isServed == nil { forget(number) }
+        }
+    }
+
+    private func forget(_ number: Int) {
+        state.withLock { $0.connections[number] = nil }
+    }
+
+    /// Connects until the queue of those who wait to be accepted is full, so
+    /// that the next one hears nothing at all.
+    private static func fill(_ port: UInt16) -> [OpenSocket] {
+        var crowd: [OpenSocket] = []
+        while crowd.count < 16,
+            let socket = try? Socket.connect(to: .ipv4Loopback(port: port), timeout: .milliseconds(100))
+        {
+            crowd.append(OpenSocket(socket))
+        }
+        return crowd
+    }
+}
