@@ -70,7 +70,7 @@ extension Admission {
             occurrences: groups.peek(window.key.group)?.occurrences ?? window.occurrences,
             summarySequence: window.sequence, firstSeen: window.firstSeen, lastSeen: window.lastSeen,
             samples: window.samples, maxSeverity: window.maxSeverity,
-            stillSuppressing: stillSuppresses(window, at: now), distinctGroups: 1)
+            stillSuppressing: window.isLively(at: now), distinctGroups: 1)
     }
 
     /// One summary for several windows of one application.
@@ -100,20 +100,10 @@ extension Admission {
     }
 
     private mutating func nextSequence(of account: Int64) -> Int64 {
-        let next = (unsaved.sequences[account] ?? accounts.peek(account)?.sequence ?? 0) + 1
+        let next = (sequences.peek(account) ?? 0) + 1
         unsaved.sequences[account] = next
-        _ = accounts.update(account) { $0.sequence = next }
+        _ = sequences.insert(next, for: account)
         return next
-    }
-
-    private func stillSuppresses(_ window: WindowRow, at now: LogInstant) -> Bool {
-        switch window.key.reason {
-        case .groupRate: !(groups.peek(window.key.group)?.bucket.has(at: now) ?? true)
-        case .applicationRate: !(accounts.peek(window.account)?.buckets[.common]?.has(at: now) ?? true)
-        case .globalRate: !(global[.common]?.has(at: now) ?? true)
-        case .dailyBytes: dailyBytes != .plenty
-        case .cardinality: false
-        }
     }
 
     /// The window was told; the next one begins where it ended and lasts twice as long.

@@ -39,8 +39,6 @@ package struct Admission: Sendable {
     struct Account: Sendable {
         var limits: ApplicationLimits
         var buckets: SharedLimit
-        /// Of the summaries that spoke for several of its groups.
-        var sequence: Int64 = 0
     }
 
     package internal(set) var settings: LimitSettings
@@ -50,6 +48,8 @@ package struct Admission: Sendable {
     let bounds: Bounds
     var groups: RecencyTable<Int64, Group>
     var accounts: RecencyTable<Int64, Account>
+    /// The number of the last summary that spoke for several groups of an application.
+    var sequences: RecencyTable<Int64, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
     /// The earliest end of a window, or earlier; so that not every record has all windows looked through.
@@ -64,22 +64,22 @@ package struct Admission: Sendable {
         self.bounds = bounds
         groups = RecencyTable(capacity: bounds.groups)
         accounts = RecencyTable(capacity: bounds.accounts)
+        sequences = RecencyTable(capacity: bounds.accounts * 4)
+        for (account, number) in state.accountSequences { _ = sequences.insert(number, for: account) }
         global = SharedLimit(
             settings.global, reserves: settings.globalReserves,
             levels: Self.levels(state.buckets.filter { $0.key.account == nil }), at: LogInstant(milliseconds: 0))
 
         let known = Dictionary(grouping: state.buckets, by: \.key.account)
         let lastUse = { (account: Int64) in known[account]?.map(\.at).max() ?? LogInstant(milliseconds: 0) }
-        let seen = Set(known.keys.compactMap(\.self)).union(state.accountSequences.keys)
+        let seen = known.keys.compactMap(\.self)
         for account in seen.sorted(by: { (lastUse($0), $0) < (lastUse($1), $1) }).suffix(bounds.accounts) {
-            adopt(
-                account: account, limits: limits(account), buckets: known[account] ?? [],
-                sequence: state.accountSequences[account] ?? 0)
+            adopt(account: account, limits: limits(account), buckets: known[account] ?? [])
         }
         for row in state.groups.suffix(bounds.groups) { put(row, limits: limits(row.account)) }
         for window in state.windows {
             windows[window.key] = window
-            _ = groups.update(window.key.group) { $0.openWindows += 1 }
+            _ = groups.alter(window.key.group) { $0.openWindows += 1 }
             earliestDue = min(earliestDue ?? window.due, window.due)
         }
     }
@@ -105,16 +105,13 @@ package struct Admission: Sendable {
     }
 
     /// Takes up an application with its limits and, if the store knows it, what its buckets hold.
-    package mutating func adopt(
-        account: Int64, limits: ApplicationLimits, buckets: [BucketRow] = [], sequence: Int64 = 0
-    ) {
+    package mutating func adopt(account: Int64, limits: ApplicationLimits, buckets: [BucketRow] = []) {
         guard !knows(account: account) else { return }
         let evicted = unsaved.takeEvictedBuckets(of: account)
         let shared = SharedLimit(
             limits.application, reserves: settings.applicationReserves,
             levels: Self.levels(buckets + evicted), at: LogInstant(milliseconds: 0))
-        let known = Account(limits: limits, buckets: shared, sequence: unsaved.sequences[account] ?? sequence)
-        if let gone = accounts.insert(known, for: account) {
+        if let gone = accounts.insert(Account(limits: limits, buckets: shared), for: account) {
             unsaved.evict(gone.value.buckets, of: gone.key)
         }
     }
@@ -143,19 +140,26 @@ package struct Admission: Sendable {
 
     /// Puts a group into the table; the windows of the one that has to go are told at the next flush.
     mutating func put(_ group: Group, for id: Int64) {
-        guard let gone = groups.insert(group, for: id) else { return }
-        if gone.value.isChanged { unsaved.evictedGroups[gone.key] = Self.row(of: gone.value, id: gone.key) }
-        guard gone.value.openWindows > 0 else { return }
-        for reason in SuppressionReason.allCases {
-            let key = WindowRow.Key(group: gone.key, reason: reason)
-            guard var window = windows[key] else { continue }
-            window.isOrphan = true
-            // Due with the record that pushed it out. Rows without a count have nothing to tell.
-            window.due = window.suppressedCount == 0 ? window.due : min(window.due, window.lastSeen)
-            windows[key] = window
+        guard let (goneID, left) = groups.insert(group, for: id) else { return }
+        var gone = left
+        for reason in SuppressionReason.allCases where gone.openWindows > 0 {
+            let key = WindowRow.Key(group: goneID, reason: reason)
+            guard let window = windows[key] else { continue }
             unsaved.windows.insert(key)
-            earliestDue = min(earliestDue ?? window.due, window.due)
+            if window.suppressedCount == 0 {
+                // There is nothing to tell, and the number goes to the next one.
+                windows[key] = nil
+                unsaved.windows.remove(key)
+                unsaved.closedWindows.insert(key)
+                gone.sequences[reason] = window.sequence - 1
+                gone.isChanged = true
+                continue
+            }
+            windows[key]?.isOrphan = true
+            windows[key]?.due = min(window.due, window.lastSeen)
+            earliestDue = min(earliestDue ?? window.lastSeen, window.lastSeen)
         }
+        if gone.isChanged { unsaved.evictedGroups[goneID] = Self.row(of: gone, id: goneID) }
     }
 
     private mutating func put(_ row: GroupRow, limits: ApplicationLimits, isChanged: Bool = false) {
@@ -170,6 +174,7 @@ package struct Admission: Sendable {
             guard windows[key] != nil else { continue }
             group.openWindows += 1
             windows[key]?.isOrphan = false
+            unsaved.windows.insert(key)
         }
         put(group, for: row.group)
     }

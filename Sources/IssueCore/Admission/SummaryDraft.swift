@@ -20,7 +20,7 @@ package struct SummaryDraft: Equatable, Sendable {
     package var lastSeen: LogInstant
     package var samples: [Int64]
     package var maxSeverity: Severity
-    /// An ordinary record of the group that came now would be held back as well.
+    /// Something was held back in the second half of the window, so it has not come to rest.
     package var stillSuppressing: Bool
     package var distinctGroups: Int64
 

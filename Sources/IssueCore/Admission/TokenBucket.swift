@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// A bucket of tokens that fills with log time; each record let through takes one.
 ///
 /// It counts in whole parts of a token, so that a hundred small refills add
@@ -35,9 +37,9 @@ package struct TokenBucket: Equatable, Sendable {
         parts = 0
         guard let scale else { return }
         if let level, level.isFinite {
-            let wanted = (level * Double(scale.partsPerToken)).rounded()
-            let most = Double(scale.capacity)
-            parts = Int64(min(max(wanted, -most), most))
+            // The nearest whole number, without the mathematics library.
+            let wanted = min(max(level, 0) * Double(scale.partsPerToken), Double(scale.capacity))
+            parts = Int64(wanted + 0.5)
         } else {
             parts = scale.capacity
         }

@@ -47,6 +47,11 @@ package struct WindowRow: Equatable, Sendable {
         lastSeen = start
     }
 
+    /// Whether something was held back in its second half, so that it has not come to rest.
+    func isLively(at end: LogInstant) -> Bool {
+        start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
+    }
+
     mutating func count(_ candidate: Candidate, occurrences total: Int64, at now: LogInstant) {
         if suppressedCount == 0 { firstSeen = now }
         lastSeen = max(lastSeen, now)

@@ -13,8 +13,8 @@ package struct Bisection: Equatable, Sendable {
         package var isCut = false
         /// An answer without sense was given for exactly this part already.
         var wasRepeated = false
-        /// Some line in it is refused if its left neighbour, the other half of a refused part, is taken.
-        var isOtherHalf = false
+        /// The other half of a refused part: if that is taken as a whole, some line in this one is refused.
+        var otherHalf: Range<Int>?
         var isKnownBad = false
 
         init(_ range: Range<Int>) {
@@ -72,11 +72,7 @@ package struct Bisection: Equatable, Sendable {
     package mutating func accepted() -> Step {
         let part = land()
         delivered.append(part.range)
-        if let last = parts.indices.last, parts[last].isOtherHalf,
-            parts[last].range.lowerBound == part.range.upperBound
-        {
-            parts[last].isKnownBad = true
-        }
+        if let last = parts.indices.last, parts[last].otherHalf == part.range { parts[last].isKnownBad = true }
         return isDone ? .done : .proceed
     }
 
@@ -142,9 +138,10 @@ package struct Bisection: Equatable, Sendable {
     private mutating func halve(_ part: Part, isRefused: Bool) -> Part {
         let middle = part.range.lowerBound + part.range.count / 2
         var right = Part(middle..<part.range.upperBound)
-        right.isOtherHalf = isRefused
+        let left = Part(part.range.lowerBound..<middle)
+        if isRefused { right.otherHalf = left.range }
         parts.append(right)
-        return Part(part.range.lowerBound..<middle)
+        return left
     }
 
     /// The answer says nothing, or contradicts itself: asked once more, then taken for a refusal.

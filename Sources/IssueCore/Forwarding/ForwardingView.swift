@@ -9,7 +9,7 @@ package struct ForwardingView: Equatable, Sendable {
     package var lastAnswer: String?
     /// Requests made since the start.
     package var requests: Int64
-    /// Lines sent more than once since the start.
+    /// Lines put into a request again since the start.
     package var resent: Int64
 
     package init(

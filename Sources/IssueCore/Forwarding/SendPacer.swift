@@ -15,6 +15,9 @@ package struct SendPacer: Equatable, Sendable {
     private static let leastFactor = 0.1
     private static let recoveryPerMinute = 0.05
 
+    /// In milliseconds: a rate of next to nothing is looked at again each day.
+    private static let longestWait = 86_400_000.0
+
     private let rate: Rate
     private let capacity: Double
     private let backlogShare: Share
@@ -43,7 +46,8 @@ package struct SendPacer: Equatable, Sendable {
         let missing = portion + kept - filled(at: now)
         // A billionth of a record is the inexactness of the sum, not a record.
         guard missing > 1e-9 else { return .now(Int(portion)) }
-        return .wait(until: now.advanced(by: .seconds(missing / perSecond) + .milliseconds(1)))
+        let milliseconds = min(missing / perSecond * 1000, Self.longestWait)
+        return .wait(until: now.advanced(by: .milliseconds(Int64(milliseconds) + 1)))
     }
 
     /// So many records were sent; a batch that is sent again may take more than there is, and what follows waits for it.

@@ -7,9 +7,8 @@ package struct Session: Equatable, Sendable {
     private var reportsUnderWay = 0
     private var isAsking = false
     private var isClosing = false
-    /// After a refused numbered call: the number with which the next may begin at most, so that pipelining leaves no
-    /// hole behind a producer's mark.
-    private var refusedFrom: Int64?
+    /// Lets no numbered report through that would leave a hole behind a refused one.
+    package var numbers = NumberGate()
 
     package init() {}
 
@@ -35,25 +34,6 @@ package struct Session: Equatable, Sendable {
         guard !isAsking, reportsUnderWay == 0 else { return .hold }
         isAsking = true
         return .begin
-    }
-
-    package enum NumberAction: Equatable, Sendable {
-        case take
-        /// A call before it was refused, so taking this one would leave a hole.
-        case refuse
-    }
-
-    /// A report that has begun is numbered from a sequence on.
-    package mutating func numberRead(_ sequence: Int64) -> NumberAction {
-        guard let refusedFrom else { return .take }
-        guard sequence <= refusedFrom else { return .refuse }
-        self.refusedFrom = nil
-        return .take
-    }
-
-    /// A numbered report was answered with an error.
-    package mutating func numberRefused(_ sequence: Int64) {
-        refusedFrom = min(refusedFrom ?? sequence, sequence)
     }
 
     package enum AnswerAction: Equatable, Sendable {

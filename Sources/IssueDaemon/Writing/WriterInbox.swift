@@ -9,6 +9,37 @@ struct WriterInbox: Sendable {
     var recordCount = 0
     var errands: [Errand] = []
     var isStopping = false
+    /// Nothing is taken any more.
+    var isClosed = false
 
     var isEmpty: Bool { submissions.isEmpty && errands.isEmpty }
+
+    /// Takes out what one commit holds, or nothing when the end has come.
+    mutating func take(atMost limit: Int) -> WriterInbox? {
+        if isEmpty, isStopping {
+            isClosed = true
+            return nil
+        }
+        var work = WriterInbox()
+        work.errands = errands
+        errands = []
+        if recordCount <= limit {
+            work.submissions = submissions
+            work.recordCount = recordCount
+            submissions = []
+            recordCount = 0
+        } else {
+            var count = 0
+            let end = submissions.firstIndex { submission in
+                count += submission.batch.records.count
+                return count > limit
+            }
+            let taken = max(1, end ?? submissions.count)
+            work.submissions = Array(submissions[..<taken])
+            submissions.removeSubrange(..<taken)
+            work.recordCount = work.submissions.reduce(0) { $0 + $1.batch.records.count }
+            recordCount -= work.recordCount
+        }
+        return work
+    }
 }

@@ -1,0 +1,29 @@
+import IssueStore
+
+/// Who may see and steer what, by what the kernel says of him.
+struct AccessPolicy: Equatable, Sendable {
+    var ownUser: UInt32
+    var readers: Set<UInt32>
+    var operators: Set<UInt32>
+
+    /// The numbers that systemd gives to dynamic users, and takes back: tomorrow they are somebody else's (systemd's
+    /// `UIDS-GIDS.md`), as is what the kernel shows for one that it can't name.
+    static let recycledUsers: ClosedRange<UInt32> = 61_184...65_519
+    static let nobody: UInt32 = 65_534
+
+    func viewer(uid: UInt32, groups: [UInt32]) -> Viewer {
+        if isPrivileged(uid) || groups.contains(where: { readers.contains($0) || operators.contains($0) }) {
+            return .everything
+        }
+        if uid == Self.nobody || Self.recycledUsers.contains(uid) { return .nothing }
+        return .user(uid)
+    }
+
+    func isOperator(uid: UInt32, groups: [UInt32]) -> Bool {
+        isPrivileged(uid) || groups.contains { operators.contains($0) }
+    }
+
+    private func isPrivileged(_ uid: UInt32) -> Bool {
+        uid == 0 || uid == ownUser
+    }
+}

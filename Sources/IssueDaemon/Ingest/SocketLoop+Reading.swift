@@ -1,0 +1,197 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+extension SocketLoop {
+    /// Reads what has come and begins the calls in it.
+    func read(_ connection: Connection) {
+        guard !connection.hasEnded, connection.held == nil, connection.frames.wantsBytes else { return watch(connection) }
+        var result = IOResult.wouldBlock
+        connection.frames.receive(atMost: Self.chunk) { buffer, room in
+            result = connection.descriptor.attemptRead(into: &buffer, at: room.lowerBound, atMost: room.count)
+            if case .bytes(let count) = result { return count }
+            return 0
+        }
+        switch result {
+        case .bytes: process(connection)
+        case .wouldBlock: break
+        case .end, .failed:
+            // Whoever hangs up no longer waits for replies, but what was read is stored all the same.
+            submit(connection)
+            close(connection)
+        }
+    }
+
+    /// Begins the calls that have been received, as far as their turn has come.
+    func process(_ connection: Connection) {
+        var isGoingOn = true
+        while isGoingOn, !connection.hasEnded, !isThrottled(connection) {
+            do throws(FrameError) {
+                guard let message = try connection.held ?? connection.frames.next() else { break }
+                connection.held = nil
+                isGoingOn = begin(message, connection)
+            } catch {
+                submit(connection)
+                answerLast(.tooLarge(limit: service.limits.messageBytes), connection)
+            }
+        }
+        submit(connection)
+        let isPartial = connection.held == nil && connection.frames.hasPartialFrame
+        connection.partialSince = isPartial ? connection.partialSince ?? Clock.monotonic : nil
+        if !isPartial, connection.held == nil, connection.session.isIdle { connection.frames.releaseMemory() }
+        watch(connection)
+    }
+
+    /// Begins a call, or holds it; answers whether the next may be looked at.
+    private func begin(_ message: Range<Int>, _ connection: Connection) -> Bool {
+        let envelope: VarlinkCall.Envelope
+        do throws(VarlinkError) {
+            envelope = try VarlinkCall.Envelope(scanning: connection.frames[message])
+        } catch {
+            submit(connection)
+            answerLast(.invalidParameter(error.field ?? "call"), connection)
+            return false
+        }
+        let isReport = Self.isReport(envelope.method, in: connection.frames[message])
+        let action = isReport ? connection.session.reportArrived() : connection.session.questionArrived()
+        switch action {
+        case .begin: break
+        case .hold:
+            connection.held = message
+            return false
+        case .drop: return false
+        }
+        if isReport {
+            report(message, envelope, connection)
+        } else {
+            let method = JSONScanner(connection.frames[message]).string(envelope.method)
+            let parameters = envelope.parameters.map { connection.frames[message].json(in: $0) }
+            ask(method, parameters ?? Array("{}".utf8), envelope, connection)
+        }
+        return true
+    }
+
+    private static let reportMethod = Array(CollectorMethod.report.fullName.utf8)
+
+    private static func isReport(_ method: JSONText, in message: Span<UInt8>) -> Bool {
+        guard method.count == reportMethod.count else { return false }
+        for index in reportMethod.indices where message[method.start + index] != reportMethod[index] { return false }
+        return true
+    }
+
+    private func report(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
+        let token = connection.replies.open()
+        do throws(CollectorError) {
+            let span = connection.frames[message]
+            guard let range = envelope.parameters else { throw .invalidParameter("records") }
+            var call = try reader.read(span.extracting(range), token: token, into: &connection.batch)
+            if let sequence = call.numbering?.sequence, connection.session.numbers.arrived(sequence) == .refuse {
+                throw .busy(retryAfter: .milliseconds(100))
+            }
+            service.board.counted(rejected: call.rejected.count, duplicates: 0)
+            call.token = token
+            connection.calls.append(call)
+            connection.sizes[token] = message.count
+            connection.bytesInFlight += message.count
+            users[connection.uid, default: UserLoad()].bytesInFlight += message.count
+            if envelope.oneway { connection.silent.insert(token) }
+            if connection.batch.records.count >= WriterService.mostRecords / 2 { submit(connection) }
+        } catch {
+            finishReport(token, connection) { output in
+                if !envelope.oneway { output.append(contentsOf: error.reply.message) }
+            }
+        }
+    }
+
+    private func isThrottled(_ connection: Connection) -> Bool {
+        guard let load = users[connection.uid], load.bytesInFlight > service.limits.bytesInFlightPerUser else {
+            return connection.replies.unsentCount > service.limits.unreadBytes
+        }
+        if !load.throttled.contains(connection.id) { users[connection.uid]?.throttled.append(connection.id) }
+        return true
+    }
+
+    /// Hands the reports that were read to the writer.
+    func submit(_ connection: Connection) {
+        guard !connection.calls.isEmpty else { return }
+        handlers.submit(
+            Submission(process: connection.process, batch: connection.batch, calls: connection.calls))
+        connection.batch = RecordBatch()
+        connection.calls = []
+    }
+
+    // MARK: Replies
+
+    func handle(_ outcome: CallOutcome) {
+        guard let connection = connections[outcome.connection] else { return }
+        if case .mixed(let receipts) = outcome.receipts {
+            let duplicates = receipts.count { if case .duplicate = $0 { true } else { false } }
+            service.board.counted(rejected: 0, duplicates: duplicates)
+        }
+        finishReport(outcome.token, connection) { ReceiptWriter.append(outcome.receipts, to: &$0) }
+    }
+
+    func handle(_ refusal: Refusal) {
+        guard let connection = connections[refusal.connection] else { return }
+        if let sequence = refusal.sequence { connection.session.numbers.refused(sequence) }
+        finishReport(refusal.token, connection) { $0.append(contentsOf: refusal.error.reply.message) }
+    }
+
+    private func finishReport(_ token: UInt64, _ connection: Connection, _ write: (inout [UInt8]) -> Void) {
+        let isSilent = connection.silent.remove(token) != nil
+        connection.replies.close(token) { output in
+            if !isSilent { write(&output) }
+        }
+        if let size = connection.sizes.removeValue(forKey: token) {
+            connection.bytesInFlight -= size
+            release(size, of: connection.uid)
+        }
+        touch(connection)
+        switch connection.session.reportAnswered() {
+        case .resume: if connection.held != nil { process(connection) }
+        case .none: break
+        }
+    }
+
+    /// Answers what can't be understood, and hangs up once the answer is sent.
+    private func answerLast(_ error: CollectorError, _ connection: Connection) {
+        let token = connection.replies.open()
+        connection.replies.close(token) { $0.append(contentsOf: error.reply.message) }
+        connection.hasEnded = true
+        touch(connection)
+    }
+
+    /// Sends what is ready, as far as the reader takes it.
+    func send(_ connection: Connection) {
+        while connection.replies.unsentCount > 0 {
+            switch connection.descriptor.attemptSend(connection.replies.bytes, from: connection.replies.sent) {
+            case .bytes(let count):
+                connection.replies.sent(count)
+                connection.unsentSince = nil
+            case .wouldBlock:
+                connection.unsentSince = connection.unsentSince ?? Clock.monotonic
+                return watch(connection)
+            case .end, .failed: return close(connection)
+            }
+        }
+        connection.unsentSince = nil
+        if connection.hasEnded, connection.session.isIdle { return close(connection) }
+        replySent(connection)
+        watch(connection)
+    }
+
+    /// Tells the poller what is waited for.
+    func watch(_ connection: Connection) {
+        guard connections[connection.id] != nil else { return }
+        let reads =
+            !connection.hasEnded && connection.held == nil && connection.frames.wantsBytes
+            && connection.replies.unsentCount <= service.limits.unreadBytes
+        let writes = connection.replies.unsentCount > 0
+        guard reads != connection.watchesReading || writes != connection.watchesWriting else { return }
+        connection.watchesReading = reads
+        connection.watchesWriting = writes
+        let interest: Interest = reads ? (writes ? [.read, .write] : [.read]) : (writes ? [.write] : [])
+        try? poller.modify(connection.descriptor, token: connection.id, for: interest)
+    }
+}

@@ -1,0 +1,23 @@
+import IssueProtocol
+import IssueStore
+
+/// A question for the store, and who asks it.
+struct QueryJob: Sendable {
+    enum Work: Sendable {
+        case list(ListParameters)
+        case records(RecordsParameters)
+        /// Where a follower begins: behind the newest record.
+        case newest
+        case news(IssueFilter, row: Int64)
+        case show(String)
+        case fates(AwaitParameters)
+        case status
+        /// What a flush has come to.
+        case destinations(String?)
+    }
+
+    var connection: UInt64
+    var viewer: Viewer
+    var sender: Sender
+    var work: Work
+}

@@ -1,0 +1,143 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+/// Answers questions on threads of their own, each with a connection that only reads.
+final class QueryService: Sendable {
+    private struct Inbox: Sendable {
+        var jobs: [QueryJob] = []
+        var isStopping = false
+    }
+
+    private let inbox = Monitor(Inbox())
+    private let path: String
+    private let board: StatusBoard
+    private let log: Log
+
+    init(path: String, board: StatusBoard, log: Log) {
+        self.path = path
+        self.board = board
+        self.log = log
+    }
+
+    func ask(_ job: QueryJob) {
+        inbox.withLock { $0.jobs.append(job) }
+        inbox.signal()
+    }
+
+    func stop() {
+        inbox.withLock { $0.isStopping = true }
+        inbox.broadcast()
+    }
+
+    /// Answers until it is told to stop.
+    func run(_ answered: @Sendable (Answer) -> Void) {
+        // Opened with the first question: a daemon that is only reported to needs none.
+        var reader: StoreReader?
+        while let job = nextJob() {
+            do {
+                let open = try reader ?? StoreReader(path: path)
+                reader = open
+                answered(Answer(connection: job.connection, content: try answer(job, open)))
+            } catch {
+                if case StoreFailure.failed = error { reader = nil }
+                answered(Answer(connection: job.connection, content: .refusal(refusal(for: error))))
+            }
+        }
+    }
+
+    private func nextJob() -> QueryJob? {
+        let next: QueryJob?? = inbox.wait { inbox in
+            if inbox.isStopping { return .some(nil) }
+            return inbox.jobs.isEmpty ? nil : .some(inbox.jobs.removeFirst())
+        }
+        return next ?? nil
+    }
+
+    private func answer(_ job: QueryJob, _ reader: StoreReader) throws -> Answer.Content {
+        switch job.work {
+        case .list(let parameters): return .reply(Self.reply(try list(parameters, job.viewer, reader)))
+        case .records(let parameters): return .page(try records(parameters, job.viewer, reader))
+        case .newest: return .news(RecordsReply(records: []), row: try reader.newest())
+        case .news(let filter, let row):
+            let news = try reader.news(above: row, filter, limit: Self.mostRecords, viewer: job.viewer)
+            return .news(RecordsReply(records: news.records), row: news.seen)
+        case .show(let id):
+            let shown = try reader.show(id, viewer: job.viewer)
+            return .reply(Self.reply(ShowReply(record: shown.record, group: shown.group, fates: shown.fates)))
+        case .fates(let parameters): return .fates(try fates(parameters, job, reader))
+        case .status:
+            return .reply(Self.reply(board.status(try reader.figures(viewer: job.viewer), viewer: job.viewer)))
+        case .destinations(let name):
+            let status = board.status(try reader.figures(viewer: job.viewer), viewer: job.viewer)
+            return .reply(
+                Self.reply(FlushReply(destinations: status.destinations.filter { name == nil || $0.name == name })))
+        }
+    }
+
+    /// How many groups or records one reply holds at most.
+    static let mostRecords = 500
+    static let mostGroups = 1000
+    static let usualLimit = 50
+
+    private func list(_ parameters: ListParameters, _ viewer: Viewer, _ reader: StoreReader) throws -> ListReply {
+        let page = try reader.groups(
+            StoreReader.GroupQuery(
+                filter: parameters.filter ?? IssueFilter(), order: parameters.order ?? .newest,
+                limit: try Self.limit(parameters.limit, atMost: Self.mostGroups), after: parameters.after,
+                sparkline: parameters.sparkline.map { min(max($0, 0), 1000) }, now: Clock.wall),
+            viewer: viewer)
+        return ListReply(groups: page.groups, next: page.next)
+    }
+
+    private func records(
+        _ parameters: RecordsParameters, _ viewer: Viewer, _ reader: StoreReader
+    ) throws -> RecordsReply {
+        let order = parameters.order ?? .newest
+        guard order == .newest || order == .oldest else { throw QueryFailure.invalidParameter("order") }
+        let page = try reader.records(
+            StoreReader.RecordQuery(
+                filter: parameters.filter ?? IssueFilter(), isAscending: order == .oldest,
+                limit: try Self.limit(parameters.limit, atMost: Self.mostRecords), after: parameters.after),
+            viewer: viewer)
+        return RecordsReply(records: page.records, next: page.next)
+    }
+
+    /// Whose records nobody else may see may still learn their fate from the process that reported them.
+    private func fates(_ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader) throws -> [DestinationFate] {
+        var viewer = job.viewer
+        if viewer == .nothing, let reporter = try reader.reporter(of: parameters.id),
+            reporter.uid == job.sender.uid, reporter.pid == job.sender.pid
+        {
+            viewer = .user(job.sender.uid)
+        }
+        return try reader.fates(of: parameters.id, viewer: viewer).filter {
+            parameters.destination == nil || $0.destination == parameters.destination
+        }
+    }
+
+    private static func limit(_ limit: Int?, atMost most: Int) throws -> Int {
+        guard let limit else { return usualLimit }
+        guard limit > 0 else { throw QueryFailure.invalidParameter("limit") }
+        return min(limit, most)
+    }
+
+    static func reply(_ parameters: some JSONCodable) -> [UInt8] {
+        VarlinkReply(parameters: parameters.json).message
+    }
+
+    private func refusal(for error: any Error) -> CollectorError {
+        switch error {
+        case QueryFailure.invalidFilter(let field, let reason): return .invalidFilter(field: field, reason: reason)
+        case QueryFailure.invalidParameter(let name): return .invalidParameter(name)
+        case QueryFailure.notFound(let id): return .notFound(id: id)
+        case StoreFailure.tooSlow:
+            log.warning("A query took too long and was given up", [:])
+            return .busy(retryAfter: .seconds(1))
+        default:
+            log.warning("A query failed, asking for it to be put again", ["error": "\(error)"])
+            return .busy(retryAfter: .seconds(1))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Synchronization
+import UnixIO
+
+/// What the daemon's parts say of themselves, for `Status`.
+final class StatusBoard: Sendable {
+    /// What a forwarder says of its destination beside what the store knows.
+    struct Forwarder: Sendable {
+        var name: String
+        var view: ForwardingView
+        var state: DestinationRow.State
+    }
+
+    private struct State: Sendable {
+        var rejected: Int64 = 0
+        var duplicates: Int64 = 0
+        var connections: Int64 = 0
+        var forwarders: [Forwarder] = []
+        var faults: [String] = []
+    }
+
+    private let state = Mutex(State())
+    private let startedAt = Clock.wall
+    private let folder: String
+
+    init(folder: String) {
+        self.folder = folder
+    }
+
+    func counted(rejected: Int, duplicates: Int) {
+        guard rejected > 0 || duplicates > 0 else { return }
+        state.withLock {
+            $0.rejected += Int64(rejected)
+            $0.duplicates += Int64(duplicates)
+        }
+    }
+
+    func counted(connections: Int) {
+        state.withLock { $0.connections = Int64(connections) }
+    }
+
+    func tell(_ forwarder: Forwarder) {
+        state.withLock { state in
+            if let index = state.forwarders.firstIndex(where: { $0.name == forwarder.name }) {
+                state.forwarders[index] = forwarder
+            } else {
+                state.forwarders.append(forwarder)
+            }
+        }
+    }
+
+    func tell(fault: String) {
+        state.withLock { $0.faults.append(fault) }
+    }
+
+    /// All that a viewer may know.
+    func status(_ figures: StoreReader.Figures, viewer: Viewer) -> DaemonStatus {
+        let state = state.withLock { $0 }
+        let isAll = viewer == .everything
+        var store = figures.store
+        if isAll {
+            store.freeBytes = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
+            store.faults = state.faults
+        }
+        return DaemonStatus(
+            version: Version.text, host: Host.name, startedAt: startedAt, received: figures.received,
+            rejected: isAll ? state.rejected : 0, duplicates: isAll ? state.duplicates : 0,
+            connections: isAll ? state.connections : nil, store: store,
+            destinations: figures.ledgers.map { destination($0, state.forwarders) },
+            suppressions: figures.suppressions)
+    }
+
+    private func destination(
+        _ figures: StoreReader.DestinationFigures, _ forwarders: [Forwarder]
+    ) -> DestinationStatus {
+        var status = DestinationStatus(
+            name: figures.name, kind: figures.kind, ledger: figures.ledger, oldestPending: figures.oldestPending)
+        guard let forwarder = forwarders.first(where: { $0.name == figures.name }) else {
+            status.reason = "not configured any more"
+            return status
+        }
+        status.state = forwarder.view.state
+        status.reason = forwarder.view.reason
+        status.advice = forwarder.view.advice
+        status.nextAttempt = forwarder.view.nextAttempt.map { next in
+            Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
+        }
+        status.lastAnswer = forwarder.view.lastAnswer ?? forwarder.state.lastAnswer
+        status.lastSuccess = forwarder.state.lastSuccess
+        status.requests = forwarder.state.requests
+        status.resent = forwarder.state.resent
+        status.maybeDuplicate = forwarder.state.maybeDuplicate
+        status.bytesToday = forwarder.state.dayBytes
+        return status
+    }
+}

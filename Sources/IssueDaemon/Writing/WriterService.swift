@@ -1,0 +1,184 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+/// The one thread that writes to the store.
+///
+/// All that arrives while one commit runs goes into the next, so the batch
+/// sizes itself: a slow disk costs latency, never throughput. When little
+/// arrives, a commit waits a millisecond for company.
+final class WriterService: Sendable {
+    /// Who is told of each commit.
+    struct Listener: Sendable {
+        var stored: @Sendable ([CallOutcome]) -> Void
+        var refused: @Sendable ([Refusal]) -> Void
+        /// The file is damaged: nothing more is written to it.
+        var damaged: @Sendable () -> Void
+    }
+
+    private let inbox = Monitor(WriterInbox())
+    private let opening: StoreOpening
+    private let log: Log
+
+    /// What a commit takes at most, so that no receipt waits for too much.
+    static let mostRecords = 8192
+    /// What is worth a commit of its own, without waiting for company.
+    static let enoughRecords = 128
+    static let gathering: Duration = .milliseconds(1)
+    /// How many pages the log holds before they are copied into the database: 16 MiB.
+    static let logPages = 2048
+
+    init(opening: StoreOpening, log: Log) {
+        self.opening = opening
+        self.log = log
+    }
+
+    /// Adds reports to what the next commit takes.
+    func submit(_ submission: Submission) {
+        let wasEmpty = inbox.withLock { inbox in
+            let wasEmpty = inbox.isEmpty
+            inbox.submissions.append(submission)
+            inbox.recordCount += submission.batch.records.count
+            return wasEmpty || inbox.recordCount >= Self.enoughRecords
+        }
+        if wasEmpty { inbox.signal() }
+    }
+
+    /// Has something done by the writer between two commits, and waits for it.
+    func perform<Value: Sendable>(
+        _ work: @escaping @Sendable (StoreWriter) throws -> Value
+    ) throws -> Value {
+        let answer = Monitor<Result<Value, any Error>?>(nil)
+        let isTaken = inbox.withLock { inbox in
+            guard !inbox.isClosed else { return false }
+            inbox.errands.append { writer in
+                let result = Result { try work(writer) }
+                answer.withLock { $0 = result }
+                answer.signal()
+            }
+            return true
+        }
+        guard isTaken else { throw WriterClosed() }
+        inbox.signal()
+        guard let result = answer.wait(until: { $0 }) else {
+            preconditionFailure("A wait without a deadline ends with what it waits for")
+        }
+        return try result.get()
+    }
+
+    /// Ends the thread once all that was submitted is stored.
+    func stop() {
+        inbox.withLock { $0.isStopping = true }
+        inbox.signal()
+    }
+
+    /// Writes until it is told to stop.
+    ///
+    /// - Parameter started: called once with the store that is open then, or with why there is none.
+    func run(_ listener: Listener, started: (Result<StoreWriter, StoreFailure>) -> Void) {
+        let writer: StoreWriter
+        do throws(StoreFailure) {
+            writer = try opening.open(log: log)
+        } catch {
+            inbox.withLock { $0.isClosed = true }
+            started(.failure(error))
+            return
+        }
+        started(.success(writer))
+        var gates: [UInt64: NumberGate] = [:]
+        while let work = nextWork() {
+            for errand in work.errands { errand(writer) }
+            if !work.submissions.isEmpty { commit(work.submissions, writer, &gates, listener) }
+            if writer.logPages >= Self.logPages { checkpoint(writer) }
+        }
+        // What is asked from here on must not wait for an answer that never comes.
+        checkpoint(writer)
+    }
+
+    private func nextWork() -> WriterInbox? {
+        let isLight = inbox.wait(until: { inbox -> Bool? in
+            if inbox.isEmpty { return inbox.isStopping ? false : nil }
+            return inbox.recordCount < Self.enoughRecords && inbox.errands.isEmpty && !inbox.isStopping
+        })
+        if isLight == true {
+            _ = inbox.wait(deadline: MonotonicClock.now.advanced(by: Self.gathering)) { inbox -> Bool? in
+                inbox.recordCount >= Self.enoughRecords || !inbox.errands.isEmpty || inbox.isStopping ? true : nil
+            }
+        }
+        return inbox.withLock { $0.take(atMost: Self.mostRecords) }
+    }
+
+    private func commit(
+        _ submissions: [Submission], _ writer: StoreWriter, _ gates: inout [UInt64: NumberGate],
+        _ listener: Listener
+    ) {
+        var submissions = submissions
+        if !gates.isEmpty { listener.refused(refuseBehindGates(&submissions, &gates)) }
+        do throws(StoreFailure) {
+            listener.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
+        } catch .damaged(let error) {
+            log.error("The database is damaged, setting it aside and going on in a new one", ["error": error.message])
+            refuse(submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
+            opening.setAside(log: log)
+            inbox.withLock { $0.isStopping = true }
+            listener.damaged()
+        } catch .noSpace {
+            log.warning("There is no space left for reports, refusing them until there is", [:])
+            refuse(submissions, .noSpace, &gates, listener)
+        } catch {
+            log.error("Reports could not be stored, asking their senders to try again", ["error": "\(error)"])
+            refuse(submissions, .busy(retryAfter: .seconds(1)), &gates, listener)
+        }
+    }
+
+    private func refuse(
+        _ submissions: [Submission], _ error: CollectorError, _ gates: inout [UInt64: NumberGate], _ listener: Listener
+    ) {
+        var refusals: [Refusal] = []
+        for submission in submissions {
+            for call in submission.calls {
+                refusals.append(refusal(of: call, submission.process.connection, error, &gates))
+            }
+        }
+        listener.refused(refusals)
+    }
+
+    private func refusal(
+        of call: ReportCall, _ connection: UInt64, _ error: CollectorError, _ gates: inout [UInt64: NumberGate]
+    ) -> Refusal {
+        if let sequence = call.numbering?.sequence { gates[connection, default: NumberGate()].refused(sequence) }
+        return Refusal(connection: connection, token: call.token, sequence: call.numbering?.sequence, error: error)
+    }
+
+    /// Takes calls out that were sent before their sender could know that one before them was refused.
+    private func refuseBehindGates(
+        _ submissions: inout [Submission], _ gates: inout [UInt64: NumberGate]
+    ) -> [Refusal] {
+        var refusals: [Refusal] = []
+        for index in submissions.indices {
+            let connection = submissions[index].process.connection
+            guard gates[connection] != nil else { continue }
+            submissions[index].calls.removeAll { call in
+                guard let sequence = call.numbering?.sequence,
+                    gates[connection]?.arrived(sequence) == .refuse
+                else { return false }
+                refusals.append(
+                    Refusal(
+                        connection: connection, token: call.token, sequence: sequence,
+                        error: .busy(retryAfter: .milliseconds(100))))
+                return true
+            }
+            if gates[connection]?.isOpen == true { gates[connection] = nil }
+        }
+        return refusals
+    }
+
+    private func checkpoint(_ writer: StoreWriter) {
+        do throws(StoreFailure) {
+            _ = try writer.checkpoint()
+        } catch {
+            log.warning("The log could not be copied into the database, trying again later", ["error": "\(error)"])
+        }
+    }
+}

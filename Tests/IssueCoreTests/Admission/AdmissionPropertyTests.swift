@@ -1,0 +1,197 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+/// What has to hold whatever the traffic.
+struct AdmissionPropertyTests {
+    private struct Walk {
+        var admission: Admission
+        var state: AdmissionState
+        var judgements: [Judgement] = []
+        var drafts: [SummaryDraft] = []
+
+        init(_ settings: LimitSettings, _ bounds: Admission.Bounds, from state: AdmissionState = AdmissionState()) {
+            admission = Admission(settings: settings, state: state, bounds: bounds)
+            self.state = state
+        }
+
+        /// As the forwarder walks: what is due is told first, what memory lost is fetched, then the record is judged.
+        mutating func walk(_ candidate: Candidate, at now: LogInstant) {
+            drafts += admission.dueSummaries(at: now)
+            if !admission.knows(group: candidate.group) {
+                for row in state.groups where row.group == candidate.group { admission.adopt(row) }
+            }
+            if !admission.knows(account: candidate.account) {
+                admission.adopt(
+                    account: candidate.account, limits: admission.settings.ofAnyApplication,
+                    buckets: state.buckets.filter { $0.key.account == candidate.account })
+            }
+            judgements.append(admission.judge(candidate, at: now))
+        }
+
+        mutating func save() {
+            state.apply(admission.takeChanges())
+        }
+    }
+
+    private func settings(_ seed: UInt64) -> LimitSettings {
+        var settings = LimitSettings()
+        settings.applicationBurst = seed % 2 == 0 ? 40 : 100
+        settings.globalBurst = seed % 3 == 0 ? 60 : 300
+        settings.globalRefill = Rate(seed % 3 == 0 ? 50 : 300, per: .seconds(60))
+        return settings
+    }
+
+    private func bounds(_ seed: UInt64) -> Admission.Bounds {
+        var bounds = Admission.Bounds()
+        bounds.groups = seed % 2 == 0 ? 30 : 20_000
+        bounds.accounts = seed % 4 == 0 ? 3 : 4096
+        bounds.summaries = seed % 3 == 0 ? 4 : 200
+        return bounds
+    }
+
+    @Test(
+        "Every record judged is admitted, withheld, or counted in exactly one summary",
+        arguments: 0..<8 as Range<UInt64>)
+    func nothingUncounted(seed: UInt64) throws {
+        var traffic = Traffic(seed: seed)
+        let log = traffic.log(records: 6000, groups: 200, accounts: 7)
+        var walk = Walk(settings(seed), bounds(seed))
+        for (index, (candidate, now)) in log.enumerated() {
+            walk.walk(candidate, at: now)
+            if index % 97 == 0 { walk.save() }
+        }
+        let end = try #require(log.last?.at)
+        walk.drafts += walk.admission.closeAll(at: end)
+
+        var suppressed: [Int64: Int64] = [:]
+        var occurrences: [Int64: Int64] = [:]
+        for ((candidate, _), judgement) in zip(log, walk.judgements) {
+            guard case .suppress = judgement else { continue }
+            suppressed[candidate.account, default: 0] += 1
+            occurrences[candidate.account, default: 0] += candidate.count
+        }
+        let told = Dictionary(grouping: walk.drafts, by: \.account)
+        #expect(walk.judgements.count == log.count)
+        #expect(suppressed.values.reduce(0, +) > 100)
+        #expect(told.mapValues { $0.map(\.suppressedCount).reduce(0, +) } == suppressed)
+        #expect(told.mapValues { $0.map(\.suppressedOccurrences).reduce(0, +) } == occurrences)
+        #expect(walk.admission.nextSummaryDue == nil)
+    }
+
+    @Test(
+        "Stopped anywhere, stored and restored, it decides as if it had never stopped",
+        arguments: 0..<8 as Range<UInt64>)
+    func restoring(seed: UInt64) {
+        var traffic = Traffic(seed: seed &+ 100)
+        let log = traffic.log(records: 3000, groups: 150, accounts: 6)
+        let bounds = bounds(seed)
+        var straight = Walk(settings(seed), bounds)
+        var stopped = Walk(settings(seed), bounds)
+        for (candidate, now) in log {
+            straight.walk(candidate, at: now)
+            if candidate.record % 100 == 0 { straight.save() }
+            stopped.walk(candidate, at: now)
+            if traffic.happens(oneIn: 9) { stopped.save() }
+            guard traffic.happens(oneIn: 25) else { continue }
+            stopped.save()
+            stopped.admission = Admission(settings: settings(seed), state: stopped.state, bounds: bounds)
+        }
+
+        #expect(stopped.judgements == straight.judgements)
+        #expect(stopped.drafts == straight.drafts)
+        straight.save()
+        stopped.save()
+        #expect(stopped.state.groups == straight.state.groups)
+        #expect(Set(stopped.state.windows.map(\.key)) == Set(straight.state.windows.map(\.key)))
+    }
+
+    @Test("A crash loses what was judged since the last save, and judging that again comes out the same")
+    func crashing() throws {
+        var traffic = Traffic(seed: 55)
+        let log = traffic.log(records: 2000, groups: 60, accounts: 4)
+        var straight = Walk(settings(1), Admission.Bounds())
+        for (candidate, now) in log { straight.walk(candidate, at: now) }
+
+        var walk = Walk(settings(1), Admission.Bounds())
+        var begin = 0
+        while begin < log.count {
+            let saved = (walk, begin)
+            let end = min(log.count, begin + Int(traffic.number(below: 200)) + 1)
+            for (candidate, now) in log[begin..<end] { walk.walk(candidate, at: now) }
+            if traffic.happens(oneIn: 3) {
+                (walk, begin) = saved
+                walk.admission = Admission(settings: settings(1), state: walk.state)
+            } else {
+                walk.save()
+                begin = end
+            }
+        }
+
+        #expect(walk.judgements == straight.judgements)
+        #expect(walk.drafts == straight.drafts)
+    }
+
+    @Test("In any stretch of log time no more goes than burst and refill allow", arguments: 0..<4 as Range<UInt64>)
+    func bound(seed: UInt64) {
+        var traffic = Traffic(seed: seed &+ 200)
+        let log = traffic.log(records: 5000, groups: 400, accounts: 3)
+        let settings = settings(seed)
+        var walk = Walk(settings, Admission.Bounds())
+        var sent: [Int64] = []
+        for (candidate, now) in log {
+            walk.walk(candidate, at: now)
+            sent += walk.drafts.map(\.windowEnd.milliseconds)
+            walk.drafts = []
+            if case .admit = walk.judgements[walk.judgements.count - 1] { sent.append(now.milliseconds) }
+        }
+        sent.sort()
+
+        var excess = -Double.infinity
+        for first in stride(from: 0, to: sent.count, by: 11) {
+            for last in stride(from: first, to: sent.count, by: 19) {
+                let refill = Double((sent[last] - sent[first]) * settings.globalRefill.count) / 60_000
+                // One more for each of the four shares, whose tokens may be begun ones.
+                let allowed = Double(settings.globalBurst) + refill + 4
+                excess = max(excess, Double(last - first + 1) - allowed)
+            }
+        }
+        #expect(sent.count > 300)
+        #expect(excess <= 0)
+    }
+
+    @Test("A loud group, a loud application and a flood of new groups starve nobody else")
+    func starvation() {
+        var admission = Admission(settings: LimitSettings())
+        var quiet: [Judgement] = []
+        var critical: [Judgement] = []
+        var summaries = 0
+        var id: Int64 = 0
+        for second in 0..<1800 as Range<Int64> {
+            let now = LogInstant(milliseconds: second * 1000)
+            summaries += admission.dueSummaries(at: now).count
+            for loud in 0..<50 as Range<Int64> {
+                id += 1
+                _ = admission.judge(
+                    Candidate(
+                        record: id, group: loud, account: 1, severity: .error, isFirstOfGroup: second == 0), at: now)
+            }
+            if second % 600 == 599 {
+                id += 1
+                quiet.append(
+                    admission.judge(
+                        Candidate(record: id, group: 9000, account: 2, severity: .warning, isFirstOfGroup: false),
+                        at: now))
+                critical.append(
+                    admission.judge(
+                        Candidate(
+                            record: id, group: 9001 + second, account: 1, severity: .critical, isFirstOfGroup: false),
+                        at: now))
+            }
+        }
+
+        #expect(quiet == (1...3).map { .admit(suppressedBefore: 0, occurrences: $0) })
+        #expect(critical == Array(repeating: .admit(suppressedBefore: 0, occurrences: 1), count: 3))
+        #expect(summaries > 0)
+    }
+}

@@ -1,0 +1,168 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+struct AdmissionTests {
+    private func at(_ seconds: Int64) -> LogInstant { LogInstant(milliseconds: 1_000_000 + seconds * 1000) }
+
+    private func record(
+        _ record: Int64, group: Int64 = 1, account: Int64 = 1, severity: Severity = .error, first: Bool = false,
+        count: Int64 = 1
+    ) -> Candidate {
+        Candidate(
+            record: record, group: group, account: account, severity: severity, isFirstOfGroup: first, count: count)
+    }
+
+    @Test("A group's burst goes, what follows is held back, and the next that goes says how many that were")
+    func group() {
+        var admission = Admission(settings: LimitSettings())
+
+        let judgements = (1...8).map { admission.judge(record($0, first: $0 == 1, count: 2), at: at(0)) }
+        let later = admission.judge(record(9), at: at(300))
+
+        // The first of a group does not draw on the group's bucket.
+        #expect(
+            judgements == (1...6).map { .admit(suppressedBefore: 0, occurrences: 2 * $0) }
+                + [.suppress(.groupRate), .suppress(.groupRate)])
+        #expect(later == .admit(suppressedBefore: 2, occurrences: 17))
+    }
+
+    @Test("A muted or private record is withheld, takes nothing, and is counted as an occurrence")
+    func withheld() {
+        var settings = LimitSettings()
+        settings.groupBurst = 1
+        var admission = Admission(settings: settings)
+        var muted = record(1)
+        muted.isMuted = true
+        var secret = record(2)
+        secret.isReportable = false
+
+        #expect(admission.judge(muted, at: at(0)) == .withhold)
+        #expect(admission.judge(secret, at: at(0)) == .withhold)
+        #expect(admission.judge(record(3), at: at(0)) == .admit(suppressedBefore: 0, occurrences: 3))
+    }
+
+    @Test("An application over its limit is held back, and its neighbour is not")
+    func application() {
+        var settings = LimitSettings()
+        settings.groupBurst = 0
+        var admission = Admission(settings: settings)
+
+        let loud = (1...200).map { admission.judge(record($0, group: $0), at: at(0)) }
+        let neighbour = admission.judge(record(201, group: 201, account: 2), at: at(0))
+
+        // 20 % are kept for what is critical and 20 % for what is new.
+        #expect(loud.count { $0 == .suppress(.applicationRate) } == 140)
+        #expect(neighbour == .admit(suppressedBefore: 0, occurrences: 1))
+    }
+
+    @Test("A refusal takes nothing from the limits that were not the reason")
+    func allOrNothing() {
+        var settings = LimitSettings()
+        settings.groupBurst = 3
+        settings.applicationBurst = 2
+        settings.criticalReserve = .nothing
+        settings.noveltyReserve = .nothing
+        var admission = Admission(settings: settings)
+
+        for id in 1...20 as ClosedRange<Int64> { _ = admission.judge(record(id, group: 1 + id % 2), at: at(0)) }
+        let changes = admission.takeChanges()
+
+        // Two went; so the destination gave two, and the groups gave two between them.
+        let global = changes.buckets.first { $0.key == .init(account: nil, role: .common) }
+        #expect(global?.level == 268.0)
+        #expect(changes.groups.map { $0.level ?? 0 }.reduce(0, +) == 4)
+    }
+
+    @Test("Ordinary traffic leaves the reserved shares alone, and critical and new records pass through them")
+    func reserves() {
+        var settings = LimitSettings()
+        settings.groupBurst = 0
+        settings.applicationBurst = 0
+        var admission = Admission(settings: settings)
+        for id in 1...1000 as ClosedRange<Int64> { _ = admission.judge(record(id), at: at(0)) }
+
+        #expect(admission.judge(record(1001), at: at(0)) == .suppress(.globalRate))
+        let critical = (0..<70).map { admission.judge(record(1002 + $0, severity: .critical), at: at(0)) }
+        let new = (0..<70).map { admission.judge(record(2000 + $0, group: 2000 + $0, first: true), at: at(0)) }
+
+        #expect(critical.count { $0 != .suppress(.globalRate) } == 60)
+        #expect(new.count { $0 != .suppress(.globalRate) } == 60)
+    }
+
+    @Test("The day's bytes: from 80 % first ones and errors, from 100 % only what is critical")
+    func dailyBytes() {
+        var settings = LimitSettings()
+        settings.groupBurst = 0
+        var admission = Admission(settings: settings)
+        func passes(_ candidate: Candidate) -> Bool {
+            admission.judge(candidate, at: at(0)) != .suppress(.dailyBytes)
+        }
+
+        admission.dailyBytes = .scarce
+        #expect(!passes(record(1, severity: .warning)))
+        #expect(passes(record(2, severity: .error)))
+        #expect(passes(record(3, group: 3, severity: .info, first: true)))
+
+        admission.dailyBytes = .spent
+        #expect(!passes(record(4, severity: .error)))
+        #expect(!passes(record(5, group: 5, first: true)))
+        #expect(passes(record(6, severity: .critical)))
+    }
+
+    @Test("Limits of nothing let everything through")
+    func unlimited() {
+        var admission = Admission(settings: .withoutLimits)
+
+        for id in 1...5000 as ClosedRange<Int64> {
+            #expect(admission.judge(record(id), at: at(0)) == .admit(suppressedBefore: 0, occurrences: id))
+        }
+        #expect(admission.nextSummaryDue == nil)
+    }
+
+    @Test("An application's own limits hold for it, and the user's own before anybody's")
+    func overrides() {
+        var settings = LimitSettings()
+        settings.overrides = [
+            ApplicationLimitOverride(name: "shop", uid: 1001, groupBurst: 2),
+            ApplicationLimitOverride(name: "shop", groupBurst: 50, applicationBurst: 7),
+        ]
+
+        #expect(settings.limits(uid: 1001, application: "shop").groupBurst == 2)
+        #expect(settings.limits(uid: 1001, application: "shop").applicationBurst == 7)
+        #expect(settings.limits(uid: 1002, application: "shop").groupBurst == 50)
+        #expect(settings.limits(uid: 1001, application: "till") == settings.ofAnyApplication)
+    }
+
+    @Test("Express draws on the reserved shares alone, and what it refuses leaves no trace")
+    func express() {
+        var settings = LimitSettings()
+        settings.criticalReserve = Share(percent: 1)
+        settings.groupBurst = 0
+        var admission = Admission(settings: settings)
+
+        #expect(admission.judgeExpress(record(1, severity: .critical), at: at(0)) != nil)
+        let before = admission.takeChanges()
+        #expect(before.buckets.map(\.key.role) == [.critical, .critical])
+        #expect(admission.judgeExpress(record(2, severity: .critical), at: at(0)) == nil)
+        #expect(admission.takeChanges().isEmpty)
+
+        var again = record(2, severity: .critical)
+        again.wasExpress = true
+        #expect(admission.judge(again, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 2))
+        #expect(admission.takeChanges().buckets.map(\.key.role) == [.common, .common])
+    }
+
+    @Test("Reading the limits again gives nobody a fresh burst")
+    func reload() {
+        var settings = LimitSettings()
+        settings.groupBurst = 2
+        var admission = Admission(settings: settings)
+        for id in 1...3 as ClosedRange<Int64> { _ = admission.judge(record(id), at: at(0)) }
+
+        settings.groupBurst = 100
+        admission.reload(settings, at: at(0)) { _ in settings.ofAnyApplication }
+
+        #expect(admission.judge(record(4), at: at(0)) == .suppress(.groupRate))
+    }
+}

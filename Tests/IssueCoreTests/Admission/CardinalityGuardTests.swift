@@ -1,0 +1,76 @@
+import IssueCore
+import Testing
+
+struct CardinalityGuardTests {
+    private func at(_ seconds: Int64) -> LogInstant { LogInstant(milliseconds: seconds * 1000) }
+
+    private var settings: LimitSettings {
+        var settings = LimitSettings()
+        settings.newGroupsPerApplication = Rate(2, per: .seconds(900))
+        settings.newSeriesPerApplication = Rate(4, per: .seconds(900))
+        settings.applicationsPerUser = 2
+        return settings
+    }
+
+    @Test("New groups above the limit join the overflow group until the window ends")
+    func groups() {
+        var guardian = CardinalityGuard(settings: settings)
+
+        let verdicts = (0..<4).map { _ in guardian.newSeries(account: 1, isNewGroup: true, at: at(10)) }
+
+        #expect(verdicts == [.allow, .allow, .overflowGroup, .overflowGroup])
+        #expect(guardian.newSeries(account: 2, isNewGroup: true, at: at(10)) == .allow)
+        #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(900)) == .allow)
+    }
+
+    @Test("New series of known groups above the limit join the group's overflow series")
+    func series() {
+        var guardian = CardinalityGuard(settings: settings)
+
+        let verdicts = (0..<5).map { _ in guardian.newSeries(account: 1, isNewGroup: false, at: at(0)) }
+
+        #expect(verdicts == [.allow, .allow, .allow, .allow, .overflowSeries])
+        #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(0)) == .overflowGroup)
+    }
+
+    @Test("A user has so many application names in a day")
+    func applications() {
+        var guardian = CardinalityGuard(settings: settings)
+
+        #expect((0..<3).map { _ in guardian.newApplication(uid: 7, at: at(0)) } == [.allow, .allow, .overflow])
+        #expect(guardian.newApplication(uid: 8, at: at(0)) == .allow)
+        #expect(guardian.newApplication(uid: 7, at: at(86_400)) == .allow)
+    }
+
+    @Test("After a restart it goes on with what the store counted in the present windows")
+    func restoring() {
+        var guardian = CardinalityGuard(settings: settings)
+        #expect(guardian.windowStarts(at: at(1000)) == (at(900), at(900), at(0)))
+        guardian.restore(account: 1, newGroups: 1, newSeries: 1, at: at(1000))
+        guardian.restore(uid: 7, newApplications: 2, at: at(1000))
+
+        #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(1001)) == .allow)
+        #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(1001)) == .overflowGroup)
+        #expect(guardian.newApplication(uid: 7, at: at(1001)) == .overflow)
+    }
+
+    @Test("A limit of nothing is no limit")
+    func unlimited() {
+        var settings = LimitSettings()
+        settings.newGroupsPerApplication = .unlimited
+        settings.newSeriesPerApplication = .unlimited
+        settings.applicationsPerUser = 0
+        var guardian = CardinalityGuard(settings: settings)
+
+        #expect((0..<5000).allSatisfy { _ in guardian.newSeries(account: 1, isNewGroup: true, at: at(0)) == .allow })
+        #expect((0..<5000).allSatisfy { _ in guardian.newApplication(uid: 1, at: at(0)) == .allow })
+    }
+
+    @Test("Log time that stands behind the last window gives no fresh one")
+    func backwards() {
+        var guardian = CardinalityGuard(settings: settings)
+        for _ in 0..<2 { _ = guardian.newApplication(uid: 7, at: at(86_400)) }
+
+        #expect(guardian.newApplication(uid: 7, at: at(0)) == .overflow)
+    }
+}

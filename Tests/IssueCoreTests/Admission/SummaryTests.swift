@@ -1,0 +1,178 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+struct SummaryTests {
+    private func at(_ seconds: Int64) -> LogInstant { LogInstant(milliseconds: seconds * 1000) }
+
+    /// One record of each group goes, all others are held back.
+    private var settings: LimitSettings {
+        var settings = LimitSettings()
+        settings.groupBurst = 1
+        settings.groupRefill = Rate(1, per: .seconds(86_400))
+        settings.applicationBurst = 0
+        return settings
+    }
+
+    private func record(
+        _ record: Int64, group: Int64 = 1, account: Int64 = 1, count: Int64 = 1, severity: Severity = .error
+    ) -> Candidate {
+        Candidate(
+            record: record, group: group, account: account, severity: severity, isFirstOfGroup: false, count: count)
+    }
+
+    @Test("The first summary comes after 60 s and says how many were held back, since when, with samples")
+    func first() throws {
+        var admission = Admission(settings: settings)
+        _ = admission.judge(record(1), at: at(0))
+        for id in 2...6 as ClosedRange<Int64> {
+            _ = admission.judge(record(id, count: 10, severity: id == 4 ? .critical : .error), at: at(id))
+        }
+
+        #expect(admission.nextSummaryDue == at(62))
+        #expect(admission.dueSummaries(at: at(61)) == [])
+        let draft = try #require(admission.dueSummaries(at: at(70)).first)
+
+        #expect(
+            draft
+                == SummaryDraft(
+                    group: 1, account: 1, reason: .groupRate, windowStart: at(2), windowEnd: at(62),
+                    suppressedCount: 5, suppressedOccurrences: 50, forwardedCount: 0, occurrences: 51,
+                    summarySequence: 1, firstSeen: at(2), lastSeen: at(6), samples: [2, 3, 4],
+                    maxSeverity: .critical, stillSuppressing: false, distinctGroups: 1))
+    }
+
+    @Test("While it goes on the windows double to 15 min; after a quiet window the next begins at 60 s again")
+    func doubling() {
+        var admission = Admission(settings: settings)
+        var ends: [Int64] = []
+        for second in 0..<5000 as Range<Int64> {
+            ends += admission.dueSummaries(at: at(second)).map { $0.windowEnd.milliseconds / 1000 }
+            _ = admission.judge(record(second), at: at(second))
+        }
+        #expect(zip(ends, ends.dropFirst()).map { $1 - $0 } == [120, 240, 480, 900, 900, 900, 900])
+
+        #expect(admission.dueSummaries(at: at(10_000)).count == 1)
+        #expect(admission.nextSummaryDue == nil)
+        _ = admission.judge(record(9999), at: at(10_000))
+        #expect(admission.nextSummaryDue == at(10_060))
+    }
+
+    @Test(
+        "A summary says whether it was still going on in the second half of its window",
+        arguments: [
+            (31, false), (32, true), (59, true),
+        ] as [(Int64, Bool)])
+    func stillSuppressing(lastRecord: Int64, expected: Bool) {
+        var admission = Admission(settings: settings)
+        for second in [0, 2, lastRecord] { _ = admission.judge(record(second), at: at(second)) }
+
+        #expect(admission.dueSummaries(at: at(62)).map(\.stillSuppressing) == [expected])
+    }
+
+    @Test("Summaries are numbered without a gap for each group and reason, also after quiet")
+    func sequence() {
+        var admission = Admission(settings: settings)
+        var numbers: [Int64] = []
+        for burst in 0..<5 as Range<Int64> {
+            for id in 0..<5 as Range<Int64> { _ = admission.judge(record(id), at: at(burst * 50_000)) }
+            numbers += admission.dueSummaries(at: at(burst * 50_000 + 40_000)).map(\.summarySequence)
+        }
+
+        #expect(numbers == [1, 2, 3, 4, 5])
+    }
+
+    @Test("What goes at the end of suppression is counted in the summary as forwarded")
+    func forwarded() {
+        var settings = settings
+        settings.groupRefill = Rate(1, per: .seconds(30))
+        var admission = Admission(settings: settings)
+        for second in [0, 1, 2, 31] as [Int64] { _ = admission.judge(record(second), at: at(second)) }
+
+        let draft = admission.dueSummaries(at: at(100)).first
+
+        #expect(draft?.suppressedCount == 2)
+        #expect(draft?.forwardedCount == 1)
+        #expect(draft?.stillSuppressing == false)
+    }
+
+    @Test("The loudest groups get their own summary, the rest is told together for each application")
+    func merged() {
+        var bounds = Admission.Bounds()
+        bounds.summaries = 5
+        var settings = settings
+        settings.globalBurst = 1000
+        var admission = Admission(settings: settings, bounds: bounds)
+        for group in 1...20 as ClosedRange<Int64> {
+            // The first goes; as many are held back as the group's number says.
+            for id in 0...group { _ = admission.judge(record(id, group: group, account: group % 2), at: at(0)) }
+        }
+
+        let drafts = admission.dueSummaries(at: at(60))
+
+        #expect(drafts.map(\.group) == [20, 19, 18, 17, 16, nil, nil])
+        #expect(drafts.suffix(2).map(\.account) == [1, 0])
+        #expect(drafts.suffix(2).map(\.distinctGroups) == [8, 7])
+        #expect(drafts.map(\.suppressedCount).reduce(0, +) == 210)
+        #expect(drafts.suffix(2).map(\.occurrences) == [72, 63])
+        #expect(drafts.suffix(2).map(\.summarySequence) == [1, 1])
+    }
+
+    @Test("Summaries keep to their share of the destination's limit, and none is lost by that")
+    func paced() {
+        var admission = Admission(settings: settings)
+        var suppressed: Int64 = 0
+        for group in 1...500 as ClosedRange<Int64> {
+            for id in 0...3 as ClosedRange<Int64> {
+                let judgement = admission.judge(record(id, group: group, account: group), at: at(0))
+                if case .suppress = judgement { suppressed += 1 }
+            }
+        }
+
+        let atOnce = admission.dueSummaries(at: at(60))
+        let later = admission.dueSummaries(at: at(3600))
+
+        // A tenth of 300, and a tenth of 300 for each minute that follows.
+        #expect(atOnce.count == 30)
+        #expect(Set(later.map(\.windowEnd)).count > 1)
+        #expect((atOnce + later).map(\.suppressedCount).reduce(0, +) == suppressed)
+    }
+
+    @Test("Everything is told at a shutdown, and nothing is left open")
+    func closing() {
+        var admission = Admission(settings: settings)
+        for id in 1...9 as ClosedRange<Int64> { _ = admission.judge(record(id, group: id % 3), at: at(0)) }
+
+        let drafts = admission.closeAll(at: at(5))
+
+        #expect(drafts.map(\.suppressedCount) == [2, 2, 2])
+        #expect(drafts.allSatisfy { $0.windowEnd == at(5) })
+        #expect(admission.nextSummaryDue == nil)
+        #expect(admission.takeChanges().closedWindows.count == 3)
+        #expect(admission.closeAll(at: at(6)) == [])
+    }
+
+    @Test("A group that no longer fits into memory is told at once, and goes on where the store has it")
+    func eviction() {
+        var bounds = Admission.Bounds()
+        bounds.groups = 10
+        var admission = Admission(settings: settings, bounds: bounds)
+        var state = AdmissionState()
+        for id in 1...3 as ClosedRange<Int64> { _ = admission.judge(record(id, group: 1), at: at(0)) }
+        for group in 2...11 as ClosedRange<Int64> { _ = admission.judge(record(2 + group, group: group), at: at(1)) }
+
+        // Not stored yet, so it is still known.
+        #expect(admission.knows(group: 1))
+        state.apply(admission.takeChanges())
+        #expect(!admission.knows(group: 1))
+
+        let drafts = admission.dueSummaries(at: at(1))
+        #expect(drafts.map(\.group) == [1])
+        #expect(drafts.first?.suppressedCount == 2)
+        #expect(drafts.first?.occurrences == 3)
+
+        for row in state.groups where row.group == 1 { admission.adopt(row) }
+        #expect(admission.judge(record(50, group: 1), at: at(2)) == .suppress(.groupRate))
+        #expect(admission.dueSummaries(at: at(100)).map(\.summarySequence) == [2])
+    }
+}

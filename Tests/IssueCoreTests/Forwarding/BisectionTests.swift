@@ -1,0 +1,132 @@
+import IssueCore
+import Testing
+
+struct BisectionTests {
+    /// A destination that takes some lines and refuses others, and what it has seen.
+    private struct Destination {
+        var poison: Set<Int> = []
+        var huge: Set<Int> = []
+        var mostLines = Int.max
+        var tellsCounts = true
+        var taken: [Int: Int] = [:]
+        var requests = 0
+
+        mutating func answer(_ part: Bisection.Part, of bisection: inout Bisection) -> Bisection.Step {
+            requests += 1
+            if part.range.count > mostLines || (!huge.isDisjoint(with: part.range) && !part.isCut) {
+                return bisection.tooLarge()
+            }
+            let bad = poison.intersection(part.range)
+            for line in part.range where !bad.contains(line) { taken[line, default: 0] += 1 }
+            if bad.isEmpty { return bisection.accepted() }
+            return bisection.partlyAccepted(
+                PartialAnswer(successful: tellsCounts ? part.range.count - bad.count : nil))
+        }
+
+        mutating func run(_ bisection: inout Bisection, atMost limit: Int? = nil) -> Bisection.Step {
+            while let part = bisection.next(atMost: limit) {
+                let step = answer(part, of: &bisection)
+                if step == .done || step == .stop { return step }
+            }
+            return .done
+        }
+    }
+
+    @Test("One bad line of five hundred is found wherever it is, within 2·log2(n) requests after the first")
+    func onePoison() {
+        for place in 0..<500 {
+            var destination = Destination(poison: [place])
+            var bisection = Bisection(count: 500)
+
+            #expect(destination.run(&bisection) == .done)
+            #expect(bisection.dead == [.init(line: place, reason: .refused)])
+            #expect(bisection.delivered.map(\.count).reduce(0, +) == 499)
+            #expect(destination.requests - 1 <= 18)
+            #expect(destination.taken.values.allSatisfy { $0 <= 10 })
+        }
+    }
+
+    @Test("Each line ends once, delivered or dead, and only a refused one dies", arguments: 0..<60 as Range<UInt64>)
+    func property(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        let count = Int(traffic.number(below: 300)) + 1
+        var destination = Destination()
+        let (poisons, huges) = (traffic.number(below: 20), traffic.number(below: 4))
+        for _ in 0..<poisons { destination.poison.insert(Int(traffic.number(below: Int64(count)))) }
+        for _ in 0..<huges { destination.huge.insert(Int(traffic.number(below: Int64(count)))) }
+        destination.mostLines = traffic.happens(oneIn: 2) ? 40 : .max
+        destination.tellsCounts = !traffic.happens(oneIn: 3)
+        var bisection = Bisection(count: count)
+
+        #expect(destination.run(&bisection, atMost: traffic.happens(oneIn: 3) ? 10 : nil) == .done)
+
+        let delivered = bisection.delivered.flatMap { Array($0) }
+        #expect((delivered + bisection.dead.map(\.line)).sorted() == Array(0..<count))
+        #expect(Set(bisection.dead.map(\.line)) == destination.poison)
+        #expect(delivered.allSatisfy { destination.taken[$0] != nil })
+        #expect(bisection.isDone)
+    }
+
+    @Test("Where the known rules explain the answer exactly, nothing is sent again")
+    func suspects() {
+        var bisection = Bisection(count: 5)
+        _ = bisection.next()
+
+        #expect(bisection.partlyAccepted(PartialAnswer(successful: 3, suspects: [1, 4])) == .done)
+        #expect(bisection.delivered == [0..<1, 2..<4])
+        #expect(bisection.dead.map(\.line) == [1, 4])
+    }
+
+    @Test(
+        "An answer without counts, or with impossible ones, is asked for once more before it is believed",
+        arguments: [nil, 2, 7, -1])
+    func senseless(successful: Int?) {
+        var bisection = Bisection(count: 2)
+
+        #expect(bisection.next()?.range == 0..<2)
+        #expect(bisection.partlyAccepted(PartialAnswer(successful: successful)) == .proceed)
+        #expect(bisection.next()?.range == 0..<2)
+        #expect(bisection.partlyAccepted(PartialAnswer(successful: successful)) == .proceed)
+        #expect(bisection.next()?.range == 0..<1)
+        #expect(bisection.dead.isEmpty)
+    }
+
+    @Test("A single line that is too large is cut, and given up if that does not help")
+    func cut() {
+        var bisection = Bisection(count: 1)
+
+        _ = bisection.next()
+        #expect(bisection.tooLarge() == .cut(line: 0))
+        #expect(bisection.next()?.isCut == true)
+        #expect(bisection.tooLarge() == .done)
+        #expect(bisection.dead == [.init(line: 0, reason: .tooLarge)])
+    }
+
+    @Test("When more than 32 lines are refused it stops, and none of them is given up")
+    func stop() {
+        var destination = Destination(poison: Set(0..<200))
+        var bisection = Bisection(count: 200)
+
+        #expect(destination.run(&bisection) == .stop)
+        #expect(bisection.dead.isEmpty)
+
+        destination.poison = []
+        #expect(destination.run(&bisection) == .done)
+        #expect(bisection.delivered.map(\.count).reduce(0, +) == 200)
+    }
+
+    @Test("A part that came to nothing is next again; giving up ends all that is left")
+    func notTaken() {
+        var bisection = Bisection(count: 30)
+        _ = bisection.next(atMost: 10)
+        _ = bisection.accepted()
+        _ = bisection.next(atMost: 10)
+        bisection.notTaken()
+
+        #expect(bisection.next()?.range == 10..<20)
+        bisection.giveUp(.retriesExpired)
+        #expect(bisection.isDone)
+        #expect(bisection.delivered == [0..<10])
+        #expect(bisection.dead.map(\.line) == Array(10..<30))
+    }
+}

@@ -1,0 +1,133 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+struct LogClockTests {
+    private let start: Int64 = 1_800_000_000_000
+
+    private func wall(_ milliseconds: Int64) -> Timestamp {
+        Timestamp(milliseconds: start + milliseconds)
+    }
+
+    private func monotonic(_ milliseconds: Int64) -> MonotonicInstant {
+        MonotonicInstant(sinceBoot: .seconds(100) + .milliseconds(milliseconds))
+    }
+
+    @Test("The first commit of all begins with an offset of nothing, and log time is wall time")
+    func first() {
+        var clock = LogClock()
+
+        let reading = clock.committed(wall: wall(0), monotonic: monotonic(0))
+
+        #expect(reading.log.milliseconds == start)
+        #expect(reading.newOffset == 0)
+        #expect(clock.state == LogClock.State(log: reading.log, wall: wall(0)))
+    }
+
+    @Test("While both clocks agree, the offset stays and log time follows")
+    func steady() {
+        var clock = LogClock()
+        _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
+
+        let reading = clock.committed(wall: wall(5000), monotonic: monotonic(5000))
+
+        #expect(reading.newOffset == nil)
+        #expect(reading.log.milliseconds == start + 5000)
+    }
+
+    @Test(
+        "A wall clock set forward or back moves the offset, and log time goes on by the monotonic clock",
+        arguments: [3_600_000, -3_600_000, 1_500, -1_500] as [Int64])
+    func jump(by step: Int64) {
+        var clock = LogClock()
+        _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
+
+        let reading = clock.committed(wall: wall(2000 + step), monotonic: monotonic(2000))
+
+        #expect(reading.log.milliseconds == start + 2000)
+        #expect(reading.wall == wall(2000 + step))
+        #expect(reading.newOffset == -step)
+    }
+
+    @Test("Many small steps that add up to a jump are found out as well")
+    func creeping() {
+        var clock = LogClock()
+        _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
+        var offsets = 0
+
+        for step in 1...20 as ClosedRange<Int64> {
+            let reading = clock.committed(wall: wall(step * 1900), monotonic: monotonic(step * 1000))
+            offsets += reading.newOffset == nil ? 0 : 1
+            #expect(reading.log.milliseconds - start <= step * 1000 + 1000 * Int64(offsets + 1))
+        }
+
+        #expect(offsets >= 9)
+    }
+
+    @Test("A step back of less than a second holds the wall time up, within the same offset")
+    func held() {
+        var clock = LogClock()
+        _ = clock.committed(wall: wall(1000), monotonic: monotonic(0))
+
+        let reading = clock.committed(wall: wall(500), monotonic: monotonic(10))
+
+        #expect(reading == .init(log: LogInstant(milliseconds: start + 1000), wall: wall(1000), newOffset: nil))
+    }
+
+    @Test(
+        "Across a restart the wall clock's difference counts, from nothing up to a day",
+        arguments: [(60_000, 60_000), (-60_000, 0), (172_800_000, 86_400_000)] as [(Int64, Int64)])
+    func restart(gap: Int64, believed: Int64) {
+        var before = LogClock()
+        _ = before.committed(wall: wall(0), monotonic: monotonic(0))
+        var clock = LogClock(restoring: before.state)
+
+        let reading = clock.committed(wall: wall(gap), monotonic: MonotonicInstant(sinceBoot: .seconds(1)))
+
+        #expect(reading.log.milliseconds == start + believed)
+        #expect(reading.newOffset == (gap == believed ? nil : believed - gap))
+    }
+
+    @Test("Log time never goes backwards, stored wall time plus offset is log time, whatever the wall clock does")
+    func property() {
+        var traffic = Traffic(seed: 7)
+        var clock = LogClock()
+        var monotonicTime: Int64 = 0
+        var wallTime: Int64 = 0
+        var offset: Int64 = 0
+        var last = LogInstant(milliseconds: .min)
+        var lastWall: Timestamp?
+
+        for _ in 0..<5000 {
+            let elapsed = traffic.number(below: 3000)
+            monotonicTime += elapsed
+            wallTime += elapsed
+            if traffic.happens(oneIn: 10) { wallTime += traffic.number(below: 4000) - 2000 }
+            if traffic.happens(oneIn: 50) { wallTime += traffic.number(below: 200_000_000) - 100_000_000 }
+            if traffic.happens(oneIn: 100) {
+                clock = LogClock(restoring: clock.state)
+                monotonicTime = traffic.number(below: 1000)
+            }
+            let reading = clock.committed(wall: wall(wallTime), monotonic: monotonic(monotonicTime))
+            if let changed = reading.newOffset {
+                offset = changed
+                lastWall = nil
+            }
+            #expect(reading.log >= last)
+            #expect(reading.log.milliseconds == reading.wall.milliseconds + offset)
+            if let lastWall { #expect(reading.wall >= lastWall) }
+            (last, lastWall) = (reading.log, reading.wall)
+        }
+    }
+
+    @Test("Asking for the time commits nothing")
+    func now() {
+        var clock = LogClock()
+        _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
+        let before = clock
+
+        #expect(clock.now(wall: wall(700), monotonic: monotonic(700)).milliseconds == start + 700)
+        #expect(clock == before)
+        #expect(clock.wallTime(of: LogInstant(milliseconds: start + 700)) == wall(700))
+    }
+}
