@@ -2,9 +2,12 @@
 package struct DeliveryAnswer: Equatable, Sendable {
     package var verdict: DeliveryVerdict
     package var summary: AnswerSummary
+    /// The request was made twice before this answer came, so whatever was taken may be there twice.
+    package var mayHaveArrivedTwice: Bool
 
-    package init(_ verdict: DeliveryVerdict, _ summary: AnswerSummary) {
+    package init(_ verdict: DeliveryVerdict, _ summary: AnswerSummary, mayHaveArrivedTwice: Bool = false) {
         self.verdict = verdict
         self.summary = summary
+        self.mayHaveArrivedTwice = mayHaveArrivedTwice
     }
 }

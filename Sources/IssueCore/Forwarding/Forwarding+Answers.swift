@@ -8,6 +8,7 @@ extension Forwarding {
         switch state {
         case .sending, .probing:
             lastAnswer = answer.summary
+            if answer.mayHaveArrivedTwice { maybeDuplicate = true }
             return act(on: answer.verdict, unit: unit, at: now)
         case .stopped:
             // The request outlived the end. The store still holds the batch,

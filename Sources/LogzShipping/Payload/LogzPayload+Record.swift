@@ -1,0 +1,93 @@
+package import IssueCore
+import IssueProtocol
+
+extension LogzPayload {
+    /// The line of a record.
+    package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
+        let stored = outbound.stored
+        let record = stored.record
+        let (time, timeRepair) = Self.time(of: stored)
+        let metadata = Self.metadata(of: record)
+
+        var line = LineDraft()
+        line.put("@timestamp", time.text)
+        line.put("type", type)
+        line.put("event_kind", "issue")
+        line.put("event_id", stored.id)
+        line.put("code", .integer(record.code ?? 0))
+        line.putDomain(record.domain, app: outbound.app)
+        line.put("message", record.message)
+        line.putEnvironment(record.app)
+        line.put("reported_at", time.text)
+        line.putMobile(record.app)
+        let context = putMetadata(metadata.members, of: record.app, into: &line, types: &types)
+        line.put("severity", (record.severity ?? .error).name)
+        line.put("app", outbound.app)
+        line.put("file", ifPresent: record.source?.fileID)
+        line.put("line", ifPresent: record.source?.line)
+        line.put("function", ifPresent: record.source?.function)
+        line.put("host", outbound.host)
+        line.put("unit", ifPresent: stored.sender.unit)
+        line.put("uid", .integer(Int64(stored.sender.uid)))
+        line.put("fingerprint", outbound.fingerprint)
+        line.put("occurrences", .integer(outbound.occurrences))
+        line.put("suppressed_before", .integer(outbound.suppressedBefore))
+        line.putCauses(record.causes)
+        if !record.backtrace.isEmpty {
+            line.put("backtrace", record.backtrace.lazy.map(\.text).joined(separator: "\n"))
+        }
+        if !context.isEmpty {
+            line.put("context_json", String(decoding: JSONValue.object(context).json, as: UTF8.self))
+        }
+        line.putRepairs(stored.repairs + [timeRepair].compactMap(\.self) + metadata.repairs)
+        return line.trimmedBytes()
+    }
+
+    /// When it happened, as far as the sender's clock can be believed.
+    private static func time(of stored: StoredRecord) -> (time: Timestamp, repair: String?) {
+        guard let claimed = stored.record.occurredAt else { return (stored.receivedAt, nil) }
+        let (distance, overflow) = claimed.milliseconds.subtractingReportingOverflow(stored.receivedAt.milliseconds)
+        if !overflow, distance.magnitude <= farthest { return (claimed, nil) }
+        return (
+            stored.receivedAt,
+            "occurred_at is more than 7 days off (\(claimed.text)) and was replaced by the time of receipt"
+        )
+    }
+
+    /// Seven days of milliseconds.
+    private static let farthest: UInt64 = 7 * 86_400_000
+
+    private static func metadata(of record: IssueRecord) -> (members: [JSONValue.Member], repairs: [String]) {
+        guard let metadata = record.metadata, !metadata.isNull else { return ([], []) }
+        // Anything but an object was refused before it was stored.
+        guard let members = metadata.asObject else { return ([.init("value", metadata)], []) }
+        let (renamed, keys) = ReservedKeys.renamed(in: members)
+        return (renamed, keys.map { "the metadata key \($0) is reserved and was renamed" })
+    }
+
+    /// Puts in what fits, and answers what does not.
+    private func putMetadata(
+        _ members: [JSONValue.Member], of application: Application?, into line: inout LineDraft,
+        types: inout FieldTypes
+    ) -> [JSONValue.Member] {
+        guard !members.isEmpty else { return [] }
+        let name = metadataKey ?? "\(Self.fieldName(of: application?.platform)).metadata"
+        var fitting = MetadataFitting(types: types)
+        if let object = fitting.fit(members, under: name) { line.put(name, object) }
+        types = fitting.types
+        if fitting.truncated.count > LineLimits.truncatedNames {
+            line.noteTruncated(name)
+        } else {
+            for path in fitting.truncated { line.noteTruncated(path) }
+        }
+        return fitting.context
+    }
+
+    /// A platform is the sender's word, and not every word can be part of a field's name.
+    private static func fieldName(of platform: String?) -> String {
+        guard let platform = platform?.lowercased(), (1...32).contains(platform.utf8.count),
+            platform.utf8.allSatisfy(ReservedKeys.isLetterOrDigit)
+        else { return "linux" }
+        return platform
+    }
+}

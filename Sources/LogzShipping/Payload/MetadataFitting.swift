@@ -1,0 +1,125 @@
+import IssueCore
+import IssueProtocol
+
+/// Sorts a sender's metadata into what the destination can hold as it is, and what goes as text.
+///
+/// A field has one type for ever, so a value of another type would be refused
+/// with its whole line, later and silently.
+struct MetadataFitting {
+    private(set) var types: FieldTypes
+    /// What did not fit, each under its way from the metadata on.
+    private(set) var context: [JSONValue.Member] = []
+    /// The paths of texts that were cut.
+    private(set) var truncated: [String] = []
+    private var fields = 0
+
+    init(types: FieldTypes) {
+        self.types = types
+    }
+
+    /// The part of the members that fits under a name.
+    mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
+        guard let depth = enter(name, at: "", depth: 1), met(.object, at: name) else {
+            context += members
+            return nil
+        }
+        let fitting = fit(members, at: name, way: "", depth: depth, whole: false) ?? []
+        return fitting.isEmpty ? nil : .object(fitting)
+    }
+
+    /// - Parameter way: The way from the metadata to the object, with a dot behind it.
+    /// - Parameter whole: All of it must fit; otherwise there is nothing.
+    private mutating func fit(
+        _ members: [JSONValue.Member], at path: String, way: String, depth: Int, whole: Bool
+    ) -> [JSONValue.Member]? {
+        var fitting: [JSONValue.Member] = []
+        for member in members {
+            let place = "\(path).\(member.key)"
+            if fields < LineLimits.metadataFields, let depth = enter(member.key, at: path, depth: depth),
+                let value = fit(member.value, at: place, way: "\(way)\(member.key).", depth: depth, whole: whole)
+            {
+                fields += 1
+                fitting.append(.init(member.key, value))
+            } else if whole {
+                return nil
+            } else {
+                context.append(.init("\(way)\(member.key)", member.value))
+            }
+        }
+        return fitting
+    }
+
+    private mutating func fit(
+        _ value: JSONValue, at path: String, way: String, depth: Int, whole: Bool
+    ) -> JSONValue? {
+        switch value {
+        case .null:
+            return value
+        case .bool:
+            return met(.bool, at: path) ? value : nil
+        case .integer:
+            return met(.integer, at: path) ? value : nil
+        case .number(let spelling):
+            // A field for fractions is single-precision, and refuses what is infinite in it.
+            guard !Self.isInteger(spelling), let number = Float(spelling), number.isFinite else { return nil }
+            return met(.number, at: path) ? value : nil
+        case .string(let text):
+            guard met(.string, at: path) else { return nil }
+            guard text.utf8.count > LineLimits.textBytes else { return value }
+            noteTruncated(path)
+            return .string(text.cut(toBytes: LineLimits.cutTextBytes))
+        case .array(let elements):
+            guard depth <= LineLimits.depth else { return nil }
+            return fit(elements, at: path, way: way, depth: depth)
+        case .object(let members):
+            guard depth <= LineLimits.depth, met(.object, at: path) else { return nil }
+            return fit(members, at: path, way: way, depth: depth, whole: whole).map { .object($0) }
+        }
+    }
+
+    /// An array has the type of what is in it, so it goes as a whole or not at all.
+    private mutating func fit(_ elements: [JSONValue], at path: String, way: String, depth: Int) -> JSONValue? {
+        let before = self
+        var fitting: [JSONValue] = []
+        for element in elements {
+            guard let value = fit(element, at: path, way: way, depth: depth + 1, whole: true) else {
+                self = before
+                return nil
+            }
+            fitting.append(value)
+        }
+        let array = JSONValue.array(fitting)
+        guard array.json.count <= LineLimits.textBytes else {
+            self = before
+            return nil
+        }
+        return array
+    }
+
+    /// The depth at which a member's value stands, or nothing where its key can't be one at the destination.
+    ///
+    /// A dot in a key means an object within an object there.
+    private mutating func enter(_ key: String, at path: String, depth: Int) -> Int? {
+        let steps = key.split(separator: ".", omittingEmptySubsequences: false)
+        guard key.utf8.count <= LineLimits.keyBytes, !steps.contains(where: \.isEmpty) else { return nil }
+        var place = path
+        for step in steps.dropLast() {
+            place += place.isEmpty ? String(step) : ".\(step)"
+            guard met(.object, at: place) else { return nil }
+        }
+        return depth + steps.count
+    }
+
+    private mutating func met(_ kind: FieldTypes.Kind, at path: String) -> Bool {
+        types.met(kind, at: path) == .fits
+    }
+
+    private mutating func noteTruncated(_ path: String) {
+        guard !truncated.contains(path) else { return }
+        truncated.append(path)
+    }
+
+    private static func isInteger(_ spelling: String) -> Bool {
+        !spelling.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
+    }
+}
