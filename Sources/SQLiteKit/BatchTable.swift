@@ -27,6 +27,7 @@ package final class BatchTable {
     }
 
     /// Lends rows to the table while the body runs statements that read it.
+    @discardableResult
     package func withRows<Source: RowSource, Value, Failure: Error>(
         of source: Source, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {

@@ -1,6 +1,6 @@
 /// Settings of the database and of the connection.
 ///
-/// SQLite answers nothing to a pragma that it does not know, so that is an error here.
+/// SQLite answers nothing to a pragma that it does not know, so reading one is an error here.
 extension Connection {
     /// Reads a pragma that is a number.
     package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {

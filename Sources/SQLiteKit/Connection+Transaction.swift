@@ -79,15 +79,22 @@ extension Connection {
     /// Ends the transaction, if SQLite has not already done so.
     private func rollBack() {
         guard isInTransaction else { return }
+        // An interruption would end the ROLLBACK, too, and leave the transaction open.
+        interruptHandle.shield()
+        defer { interruptHandle.unshield() }
         _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
         guard isInTransaction else { return }
-        // An interruption also ends a ROLLBACK while another statement still steps.
+        // One that came before stays in force for as long as another statement steps.
+        resetAll()
+        _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+        precondition(!isInTransaction, "A transaction could not be rolled back")
+    }
+
+    private func resetAll() {
         var statement = unsafe sqlite3_next_stmt(handle, nil)
         while let current = unsafe statement {
             _ = unsafe sqlite3_reset(current)
             unsafe statement = sqlite3_next_stmt(handle, current)
         }
-        _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
-        precondition(!isInTransaction, "A transaction could not be rolled back")
     }
 }

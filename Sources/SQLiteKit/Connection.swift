@@ -81,6 +81,8 @@ internal import CSQLite
     }
 
     /// Sets the point after which a running query is interrupted, or none.
+    ///
+    /// It does not end the wait for a lock, which has the busy timeout.
     package func setDeadline(_ deadline: Deadline?) {
         if let deadline {
             unsafe hooks.pointee.deadline = deadline.monotonicNanoseconds

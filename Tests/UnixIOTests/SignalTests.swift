@@ -32,25 +32,41 @@ struct SignalTests {
 
         let pair = try DescriptorPair.sockets(nonBlocking: false)
         let reader = try pair.first.duplicate().release()
-        let identity = Monitor<pthread_t?>(nil)
+        let identity = Monitor<Identity?>(nil)
         let result = Monitor<[UInt8]?>(nil)
         let thread = try Thread.start(name: "reader") {
             let reader = FileDescriptor(owning: reader)
-            identity.withLock { $0 = pthread_self() }
+            // Whoever started us may have blocked it.
+            var signals = sigset_t()
+            unsafe sigaddset(&signals, firstRealTimeSignal() + 5)
+            unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+            identity.withLock { $0 = Identity(handle: pthread_self(), id: CurrentProcess.threadID) }
             identity.broadcast()
             var buffer: [UInt8] = []
             _ = try? reader.read(appendingTo: &buffer, atMost: 10)
             result.withLock { [buffer] in $0 = buffer }
         }
         let target = try #require(identity.wait { $0 })
-        for _ in 0..<50 {
-            pthread_kill(target, firstRealTimeSignal() + 5)
-            sched_yield()
+        let deadline = MonotonicClock.now.advanced(by: .seconds(5))
+        for _ in 0..<20 {
+            // Only a thread that sleeps in the call can be interrupted in it.
+            while !isAsleep(target.id), MonotonicClock.now < deadline { sched_yield() }
+            pthread_kill(target.handle, firstRealTimeSignal() + 5)
         }
         try pair.second.sendAll([42])
         thread.join()
         #expect(result.withLock { $0 } == [42])
     }
+
+    private func isAsleep(_ thread: Int32) -> Bool {
+        let stat = (try? FileSystem.read("/proc/self/task/\(thread)/stat", limit: 4096)) ?? []
+        return String(decoding: stat, as: UTF8.self).contains(") S ")
+    }
+}
+
+private struct Identity: Sendable {
+    let handle: pthread_t
+    let id: Int32
 }
 
 private func firstRealTimeSignal() -> CInt { __libc_current_sigrtmin() }

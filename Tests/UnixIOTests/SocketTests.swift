@@ -74,14 +74,14 @@ struct SocketTests {
     func race() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
-        for _ in 0..<20 {
+        // Often enough to meet the moment between bind and listen.
+        for _ in 0..<300 {
             try Socket.listenUnix(at: address, mode: 0o600).close()
             let winners = Monitor<[CInt]>([])
-            var threads: [CInt] = []
             try startRacers(4, at: address, winners: winners)
-            threads = winners.withLock { $0 }
-            #expect(threads.count == 1)
-            for winner in threads { try FileDescriptor(owning: winner).close() }
+            let listeners = winners.withLock { $0 }
+            #expect(listeners.count == 1)
+            for winner in listeners { try FileDescriptor(owning: winner).close() }
         }
     }
 

@@ -88,8 +88,8 @@ struct ThreadTests {
     @Test("A deadline in the past is a single look")
     func pastDeadline() {
         let monitor = Monitor(3)
-        #expect(monitor.wait(deadline: MonotonicInstant(nanoseconds: -1)) { $0 == 4 ? $0 : nil } == nil)
-        #expect(monitor.wait(deadline: MonotonicInstant(nanoseconds: 0)) { $0 == 3 ? $0 : nil } == 3)
+        #expect(monitor.wait(deadline: KernelInstant(nanoseconds: -1)) { $0 == 4 ? $0 : nil } == nil)
+        #expect(monitor.wait(deadline: KernelInstant(nanoseconds: 0)) { $0 == 3 ? $0 : nil } == 3)
     }
 }
 

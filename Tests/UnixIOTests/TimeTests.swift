@@ -20,17 +20,18 @@ struct TimeTests {
 
     @Test("Adding and subtracting are each other's opposite")
     func arithmetic() {
-        let start = MonotonicInstant(nanoseconds: 5)
+        let start = KernelInstant(nanoseconds: 5)
         #expect(start.advanced(by: .milliseconds(3)).nanoseconds == 3_000_005)
         #expect(start.duration(to: start.advanced(by: .seconds(-7))) == .seconds(-7))
+        #expect(start.sinceBoot == .nanoseconds(5))
     }
 
     @Test("A moment too far away is the last one there is")
     func saturation() {
-        let start = MonotonicInstant(nanoseconds: 5)
+        let start = KernelInstant(nanoseconds: 5)
         #expect(start.advanced(by: .seconds(Int64.max)).nanoseconds == .max)
         #expect(start.advanced(by: .nanoseconds(Int64.max)).nanoseconds == .max)
-        #expect(MonotonicInstant(nanoseconds: -5).advanced(by: .seconds(Int64.min)).nanoseconds == .min)
+        #expect(KernelInstant(nanoseconds: -5).advanced(by: .seconds(Int64.min)).nanoseconds == .min)
         #expect(Duration.seconds(Int64.max).clampedNanoseconds == .max)
         #expect(Duration.seconds(Int64.min).clampedNanoseconds == .min)
     }

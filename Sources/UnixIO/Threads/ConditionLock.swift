@@ -51,7 +51,7 @@ package final class ConditionLock: @unchecked Sendable {
     /// Unlocks, waits to be woken and locks again; false at the deadline.
     ///
     /// It may also return for no reason, so the caller looks again.
-    package func wait(until deadline: MonotonicInstant?) -> Bool {
+    package func wait(until deadline: KernelInstant?) -> Bool {
         guard let deadline else {
             unsafe pthread_cond_wait(condition, mutex)
             return true

@@ -29,7 +29,7 @@ package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
     /// last time at the deadline.
     @inlinable
     package func wait<Result: ~Copyable>(
-        deadline: MonotonicInstant? = nil, until attempt: (inout State) -> sending Result?
+        deadline: KernelInstant? = nil, until attempt: (inout State) -> sending Result?
     ) -> sending Result? {
         lock.lock()
         defer { lock.unlock() }

@@ -1,0 +1,195 @@
+import IssueProtocol
+
+/// Decides for one destination, record by record as its cursor walks the log, what goes and what is held back and
+/// counted.
+///
+/// Four checks, all or nothing: the group's bucket, the application's, the
+/// destination's, the bytes of the day. A record that one of them refuses
+/// takes nothing from the others. Of the application's and the destination's
+/// limits, shares are kept for what is critical, for groups never seen before
+/// and for summaries (`SharedLimit`). The first record of a group skips the
+/// group's bucket.
+///
+/// Its clock is the log's, and summaries become due by the same clock. The
+/// shell calls `dueSummaries(at:)` before it judges a record that lies behind
+/// `nextSummaryDue`; so the same log gives the same decisions whenever it is
+/// walked, also after a crash.
+package struct Admission: Sendable {
+    /// How much it remembers; what no longer fits is told first, then forgotten here and kept by the store.
+    package struct Bounds: Equatable, Sendable {
+        package var groups = 20_000
+        package var accounts = 4096
+        /// Summaries of single groups in one flush; the rest is told in one for each application.
+        package var summaries = 200
+
+        package init() {}
+    }
+
+    struct Group: Sendable {
+        var account: Int64
+        var bucket: TokenBucket
+        var occurrences: Int64 = 0
+        var suppressedBefore: Int64 = 0
+        var sequences: [SuppressionReason: Int64] = [:]
+        var lastRecord: Int64 = 0
+        var openWindows = 0
+        var isChanged = false
+    }
+
+    struct Account: Sendable {
+        var limits: ApplicationLimits
+        var buckets: SharedLimit
+        /// Of the summaries that spoke for several of its groups.
+        var sequence: Int64 = 0
+    }
+
+    package internal(set) var settings: LimitSettings
+    /// How much of the day's bytes is used; set from outside, as it goes by the real day.
+    package var dailyBytes: DailyBytesState = .plenty
+
+    let bounds: Bounds
+    var groups: RecencyTable<Int64, Group>
+    var accounts: RecencyTable<Int64, Account>
+    var global: SharedLimit
+    var windows: [WindowRow.Key: WindowRow] = [:]
+    /// The earliest end of a window, or earlier; so that not every record has all windows looked through.
+    var earliestDue: LogInstant?
+    var unsaved = Unsaved()
+
+    package init(
+        settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds(),
+        limits: (_ account: Int64) -> ApplicationLimits
+    ) {
+        self.settings = settings
+        self.bounds = bounds
+        groups = RecencyTable(capacity: bounds.groups)
+        accounts = RecencyTable(capacity: bounds.accounts)
+        global = SharedLimit(
+            settings.global, reserves: settings.globalReserves,
+            levels: Self.levels(state.buckets.filter { $0.key.account == nil }), at: LogInstant(milliseconds: 0))
+
+        let known = Dictionary(grouping: state.buckets, by: \.key.account)
+        let lastUse = { (account: Int64) in known[account]?.map(\.at).max() ?? LogInstant(milliseconds: 0) }
+        let seen = Set(known.keys.compactMap(\.self)).union(state.accountSequences.keys)
+        for account in seen.sorted(by: { (lastUse($0), $0) < (lastUse($1), $1) }).suffix(bounds.accounts) {
+            adopt(
+                account: account, limits: limits(account), buckets: known[account] ?? [],
+                sequence: state.accountSequences[account] ?? 0)
+        }
+        for row in state.groups.suffix(bounds.groups) { put(row, limits: limits(row.account)) }
+        for window in state.windows {
+            windows[window.key] = window
+            _ = groups.update(window.key.group) { $0.openWindows += 1 }
+            earliestDue = min(earliestDue ?? window.due, window.due)
+        }
+    }
+
+    package init(settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds()) {
+        self.init(settings: settings, state: state, bounds: bounds) { _ in settings.ofAnyApplication }
+    }
+
+    /// Whether a group is remembered; if not, what the store knows of it has to be adopted before it is judged.
+    package func knows(group: Int64) -> Bool {
+        groups.contains(group) || unsaved.evictedGroups[group] != nil
+    }
+
+    /// Whether an application is remembered; if not, it has to be adopted before it is judged.
+    package func knows(account: Int64) -> Bool {
+        accounts.contains(account)
+    }
+
+    /// Goes on with a group where the store left it.
+    package mutating func adopt(_ row: GroupRow) {
+        guard !knows(group: row.group) else { return }
+        put(row, limits: limits(of: row.account))
+    }
+
+    /// Takes up an application with its limits and, if the store knows it, what its buckets hold.
+    package mutating func adopt(
+        account: Int64, limits: ApplicationLimits, buckets: [BucketRow] = [], sequence: Int64 = 0
+    ) {
+        guard !knows(account: account) else { return }
+        let evicted = unsaved.takeEvictedBuckets(of: account)
+        let shared = SharedLimit(
+            limits.application, reserves: settings.applicationReserves,
+            levels: Self.levels(buckets + evicted), at: LogInstant(milliseconds: 0))
+        let known = Account(limits: limits, buckets: shared, sequence: unsaved.sequences[account] ?? sequence)
+        if let gone = accounts.insert(known, for: account) {
+            unsaved.evict(gone.value.buckets, of: gone.key)
+        }
+    }
+
+    /// The limits were read again; what the buckets hold stays.
+    package mutating func reload(
+        _ settings: LimitSettings, at now: LogInstant, limits: (_ account: Int64) -> ApplicationLimits
+    ) {
+        self.settings = settings
+        global = global.under(settings.global, reserves: settings.globalReserves, at: now)
+        accounts.updateAll { key, account in
+            account.limits = limits(key)
+            account.buckets = account.buckets.under(
+                account.limits.application, reserves: settings.applicationReserves, at: now)
+        }
+        groups.updateAll { _, group in group.bucket = group.bucket.under(limits(group.account).group) }
+    }
+
+    static func levels(_ rows: [BucketRow]) -> [BucketRole: BucketRow] {
+        Dictionary(rows.map { ($0.key.role, $0) }) { $1 }
+    }
+
+    func limits(of account: Int64) -> ApplicationLimits {
+        accounts.peek(account)?.limits ?? settings.ofAnyApplication
+    }
+
+    /// Puts a group into the table; the windows of the one that has to go are told at the next flush.
+    mutating func put(_ group: Group, for id: Int64) {
+        guard let gone = groups.insert(group, for: id) else { return }
+        if gone.value.isChanged { unsaved.evictedGroups[gone.key] = Self.row(of: gone.value, id: gone.key) }
+        guard gone.value.openWindows > 0 else { return }
+        for reason in SuppressionReason.allCases {
+            let key = WindowRow.Key(group: gone.key, reason: reason)
+            guard var window = windows[key] else { continue }
+            window.isOrphan = true
+            // Due with the record that pushed it out. Rows without a count have nothing to tell.
+            window.due = window.suppressedCount == 0 ? window.due : min(window.due, window.lastSeen)
+            windows[key] = window
+            unsaved.windows.insert(key)
+            earliestDue = min(earliestDue ?? window.due, window.due)
+        }
+    }
+
+    private mutating func put(_ row: GroupRow, limits: ApplicationLimits, isChanged: Bool = false) {
+        var group = Group(account: row.account, bucket: TokenBucket(limits.group, level: row.level, at: row.at))
+        group.occurrences = row.occurrences
+        group.suppressedBefore = row.suppressedBefore
+        group.sequences = row.sequences
+        group.lastRecord = row.lastRecord
+        group.isChanged = isChanged
+        for reason in SuppressionReason.allCases {
+            let key = WindowRow.Key(group: row.group, reason: reason)
+            guard windows[key] != nil else { continue }
+            group.openWindows += 1
+            windows[key]?.isOrphan = false
+        }
+        put(group, for: row.group)
+    }
+
+    static func row(of group: Group, id: Int64) -> GroupRow {
+        GroupRow(
+            group: id, account: group.account, lastRecord: group.lastRecord, occurrences: group.occurrences,
+            suppressedBefore: group.suppressedBefore, sequences: group.sequences, level: group.bucket.level,
+            at: group.bucket.at)
+    }
+
+    /// The group as it is known, or as one that was never seen.
+    mutating func group(of candidate: Candidate, limits: ApplicationLimits, at now: LogInstant) -> Group {
+        if let known = groups.peek(candidate.group) { return known }
+        if let row = unsaved.evictedGroups.removeValue(forKey: candidate.group) {
+            // It was not stored yet and still has to be.
+            put(row, limits: limits, isChanged: true)
+            unsaved.groups.append(candidate.group)
+            if let back = groups.peek(candidate.group) { return back }
+        }
+        return Group(account: candidate.account, bucket: TokenBucket(limits.group, at: now))
+    }
+}

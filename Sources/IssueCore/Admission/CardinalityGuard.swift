@@ -1,0 +1,124 @@
+/// Bounds, at ingest, how many new groups and series an application and how many application names a user can make.
+///
+/// An application that puts a number into each message makes a group of each;
+/// what is above its limit joins the overflow group, where it is still stored
+/// whole, counted and sampled. Windows begin at whole multiples of their
+/// length, so that the store can say after a restart what was taken in the
+/// present one.
+package struct CardinalityGuard: Sendable {
+    package enum SeriesVerdict: Equatable, Sendable {
+        case allow
+        /// It joins the group's overflow series.
+        case overflowSeries
+        /// It joins the application's overflow group.
+        case overflowGroup
+    }
+
+    package enum ApplicationVerdict: Equatable, Sendable {
+        case allow
+        /// It joins the user's overflow application.
+        case overflow
+    }
+
+    private struct Tally: Sendable {
+        var window: Int64
+        var count: Int64
+    }
+
+    private struct Account: Sendable {
+        var groups: Tally
+        var series: Tally
+    }
+
+    /// How long a user's application names count.
+    package static let applicationPeriod: Duration = .seconds(86_400)
+
+    private var newGroups: Rate
+    private var newSeries: Rate
+    private var applications: Rate
+    private var accounts: RecencyTable<Int64, Account>
+    private var users: RecencyTable<UInt32, Tally>
+
+    package init(settings: LimitSettings, accounts: Int = 4096, users: Int = 4096) {
+        newGroups = settings.newGroupsPerApplication
+        newSeries = settings.newSeriesPerApplication
+        applications = Rate(settings.applicationsPerUser, per: Self.applicationPeriod)
+        self.accounts = RecencyTable(capacity: accounts)
+        self.users = RecencyTable(capacity: users)
+    }
+
+    /// The limits were read again; what was taken stays taken.
+    package mutating func reload(_ settings: LimitSettings) {
+        newGroups = settings.newGroupsPerApplication
+        newSeries = settings.newSeriesPerApplication
+        applications = Rate(settings.applicationsPerUser, per: Self.applicationPeriod)
+    }
+
+    /// Whether a series that was never seen may be made; if so it is counted, and its group with it if that is new.
+    package mutating func newSeries(account: Int64, isNewGroup: Bool, at now: LogInstant) -> SeriesVerdict {
+        var known =
+            accounts.peek(account)
+            ?? Account(groups: Tally(window: .min, count: 0), series: Tally(window: .min, count: 0))
+        let hasSeries = Self.hasRoom(known.series, newSeries, at: now)
+        // A new group needs a series, and overflow series of new groups
+        // would be without bound again.
+        if isNewGroup, !hasSeries || !Self.hasRoom(known.groups, newGroups, at: now) { return .overflowGroup }
+        guard hasSeries else { return .overflowSeries }
+        Self.count(&known.series, newSeries, at: now)
+        if isNewGroup { Self.count(&known.groups, newGroups, at: now) }
+        _ = accounts.insert(known, for: account)
+        return .allow
+    }
+
+    /// Whether an application name that this user never used may be taken; if so it is counted.
+    package mutating func newApplication(uid: UInt32, at now: LogInstant) -> ApplicationVerdict {
+        var tally = users.peek(uid) ?? Tally(window: .min, count: 0)
+        guard Self.hasRoom(tally, applications, at: now) else { return .overflow }
+        Self.count(&tally, applications, at: now)
+        _ = users.insert(tally, for: uid)
+        return .allow
+    }
+
+    /// Since when the store is to count new groups, new series and new names after a restart.
+    package func windowStarts(at now: LogInstant) -> (groups: LogInstant, series: LogInstant, names: LogInstant) {
+        (
+            Self.start(of: newGroups, at: now), Self.start(of: newSeries, at: now),
+            Self.start(of: applications, at: now)
+        )
+    }
+
+    /// The store counted what an application made since the starts of the present windows.
+    package mutating func restore(
+        account: Int64, newGroups groups: Int64, newSeries series: Int64, at now: LogInstant
+    ) {
+        let known = Account(
+            groups: Tally(window: Self.window(of: newGroups, at: now), count: groups),
+            series: Tally(window: Self.window(of: newSeries, at: now), count: series))
+        _ = accounts.insert(known, for: account)
+    }
+
+    /// The store counted what names a user made since the start of the present window.
+    package mutating func restore(uid: UInt32, newApplications: Int64, at now: LogInstant) {
+        _ = users.insert(Tally(window: Self.window(of: applications, at: now), count: newApplications), for: uid)
+    }
+
+    private static func hasRoom(_ tally: Tally, _ rate: Rate, at now: LogInstant) -> Bool {
+        rate.isUnlimited || tally.window < window(of: rate, at: now) || tally.count < rate.count
+    }
+
+    private static func count(_ tally: inout Tally, _ rate: Rate, at now: LogInstant) {
+        let present = window(of: rate, at: now)
+        if tally.window < present { tally = Tally(window: present, count: 0) }
+        tally.count = tally.count.clampedSum(1)
+    }
+
+    private static func window(of rate: Rate, at now: LogInstant) -> Int64 {
+        let length = max(1, rate.period.wholeMilliseconds)
+        let (quotient, remainder) = now.milliseconds.quotientAndRemainder(dividingBy: length)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    private static func start(of rate: Rate, at now: LogInstant) -> LogInstant {
+        LogInstant(milliseconds: window(of: rate, at: now).clampedProduct(max(1, rate.period.wholeMilliseconds)))
+    }
+}

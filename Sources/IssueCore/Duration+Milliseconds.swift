@@ -1,0 +1,32 @@
+extension Duration {
+    /// The duration in whole milliseconds, towards zero; what is too long for that is as long as can be said.
+    package var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        return product.clampedSum(attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+extension Int64 {
+    /// The sum, or the nearest number there is.
+    func clampedSum(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        guard overflow else { return sum }
+        return other < 0 ? .min : .max
+    }
+
+    /// The difference, or the nearest number there is.
+    func clampedDifference(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        guard overflow else { return difference }
+        return other < 0 ? .max : .min
+    }
+
+    /// The product, or the nearest number there is.
+    func clampedProduct(_ other: Int64) -> Int64 {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        guard overflow else { return product }
+        return (self < 0) == (other < 0) ? .max : .min
+    }
+}

@@ -1,0 +1,26 @@
+/// What became of the lines of one batch, counted from nothing in the order in which they were stored.
+package struct BatchOutcome: Equatable, Sendable {
+    package struct Dead: Equatable, Sendable {
+        package var line: Int
+        package var reason: DeadLetterReason
+
+        package init(line: Int, reason: DeadLetterReason) {
+            self.line = line
+            self.reason = reason
+        }
+    }
+
+    package var delivered: [Range<Int>]
+    package var dead: [Dead]
+    /// Some of the lines may be at the destination twice.
+    package var maybeDuplicate: Bool
+    /// Requests made for it since it was stored or found again.
+    package var requests: Int
+
+    package init(delivered: [Range<Int>], dead: [Dead], maybeDuplicate: Bool, requests: Int) {
+        self.delivered = delivered
+        self.dead = dead
+        self.maybeDuplicate = maybeDuplicate
+        self.requests = requests
+    }
+}

@@ -1,0 +1,186 @@
+/// Brings one batch to its end, in parts if need be: finds the lines that are refused and delivers all others.
+///
+/// A part of which some lines were refused is halved until the bad line
+/// stands alone; only a line that was refused alone is given up. One bad line
+/// of n costs at most 2·log2(n) requests, and a good line is sent again at
+/// most log2(n) times, always with its own id. A part that is too large is
+/// halved as well.
+package struct Bisection: Equatable, Sendable {
+    /// What goes into the next request.
+    package struct Part: Equatable, Sendable {
+        package var range: Range<Int>
+        /// The line was too large and goes in its cut form.
+        package var isCut = false
+        /// An answer without sense was given for exactly this part already.
+        var wasRepeated = false
+        /// Some line in it is refused if its left neighbour, the other half of a refused part, is taken.
+        var isOtherHalf = false
+        var isKnownBad = false
+
+        init(_ range: Range<Int>) {
+            self.range = range
+        }
+    }
+
+    package enum Step: Equatable, Sendable {
+        /// There is more to send.
+        case proceed
+        /// This line has to be cut before its part is sent.
+        case cut(line: Int)
+        /// So many lines are refused that it can't be their fault. None of them is given up.
+        case stop
+        case done
+    }
+
+    /// More refused lines than this in one batch are not the lines' fault.
+    package static let mostDead = 32
+
+    package let count: Int
+    package private(set) var delivered: [Range<Int>] = []
+    package private(set) var dead: [BatchOutcome.Dead] = []
+    /// A line that the destination said it took may have been sent again.
+    package private(set) var hasRepeatedTaken = false
+    /// The next one last.
+    private var parts: [Part]
+    private var flying: Part?
+
+    package init(count: Int) {
+        precondition(count > 0, "A batch without a line was to be sent")
+        self.count = count
+        parts = [Part(0..<count)]
+    }
+
+    package var isDone: Bool { parts.isEmpty && flying == nil }
+
+    /// The next part to send, no longer than the limit.
+    package mutating func next(atMost limit: Int? = nil) -> Part? {
+        precondition(flying == nil, "A part was asked for while another is on its way")
+        guard var part = parts.popLast() else { return nil }
+        while part.isKnownBad, part.range.count > 1 {
+            part = halve(part, isRefused: true)
+        }
+        if let limit, part.range.count > max(1, limit) {
+            let middle = part.range.lowerBound + max(1, limit)
+            parts.append(Part(middle..<part.range.upperBound))
+            part = Part(part.range.lowerBound..<middle)
+        }
+        flying = part
+        return part
+    }
+
+    /// The part was taken as a whole.
+    package mutating func accepted() -> Step {
+        let part = land()
+        delivered.append(part.range)
+        if let last = parts.indices.last, parts[last].isOtherHalf,
+            parts[last].range.lowerBound == part.range.upperBound
+        {
+            parts[last].isKnownBad = true
+        }
+        return isDone ? .done : .proceed
+    }
+
+    /// Some lines of the part were refused.
+    package mutating func partlyAccepted(_ answer: PartialAnswer) -> Step {
+        let part = land()
+        let length = part.range.count
+        guard let successful = answer.successful, (0..<length).contains(successful) else {
+            return repeatOnce(part)
+        }
+        let suspects = Set(answer.suspects.filter { (0..<length).contains($0) })
+        if !suspects.isEmpty, suspects.count == length - successful {
+            // The rules that are known explain the answer exactly.
+            bury(part, suspects)
+        } else if length == 1 {
+            dead.append(.init(line: part.range.lowerBound, reason: .refused))
+        } else {
+            if successful > 0 { hasRepeatedTaken = true }
+            parts.append(halve(part, isRefused: true))
+        }
+        return afterRefusal()
+    }
+
+    /// The part is too large for one request.
+    package mutating func tooLarge() -> Step {
+        var part = land()
+        if part.range.count > 1 {
+            parts.append(halve(part, isRefused: false))
+            return .proceed
+        }
+        if part.isCut {
+            dead.append(.init(line: part.range.lowerBound, reason: .tooLarge))
+            return isDone ? .done : .proceed
+        }
+        part.isCut = true
+        parts.append(part)
+        return .cut(line: part.range.lowerBound)
+    }
+
+    /// The part came to nothing and is next again.
+    package mutating func notTaken() {
+        parts.append(land())
+    }
+
+    /// Gives up all that is left.
+    package mutating func giveUp(_ reason: DeadLetterReason) {
+        if flying != nil { notTaken() }
+        for part in parts.reversed() {
+            dead += part.range.map { .init(line: $0, reason: reason) }
+        }
+        parts = []
+    }
+
+    private mutating func land() -> Part {
+        guard let part = flying else {
+            preconditionFailure("An answer came for a part that was never sent")
+        }
+        flying = nil
+        return part
+    }
+
+    /// Leaves the right half behind and returns the left one.
+    private mutating func halve(_ part: Part, isRefused: Bool) -> Part {
+        let middle = part.range.lowerBound + part.range.count / 2
+        var right = Part(middle..<part.range.upperBound)
+        right.isOtherHalf = isRefused
+        parts.append(right)
+        return Part(part.range.lowerBound..<middle)
+    }
+
+    /// The answer says nothing, or contradicts itself: asked once more, then taken for a refusal.
+    private mutating func repeatOnce(_ part: Part) -> Step {
+        hasRepeatedTaken = true
+        guard part.wasRepeated else {
+            var again = part
+            again.wasRepeated = true
+            parts.append(again)
+            return .proceed
+        }
+        if part.range.count > 1 {
+            parts.append(halve(part, isRefused: true))
+        } else {
+            dead.append(.init(line: part.range.lowerBound, reason: .refused))
+        }
+        return afterRefusal()
+    }
+
+    private mutating func bury(_ part: Part, _ suspects: Set<Int>) {
+        var begin = part.range.lowerBound
+        for line in suspects.sorted().map({ part.range.lowerBound + $0 }) {
+            if begin < line { delivered.append(begin..<line) }
+            dead.append(.init(line: line, reason: .refused))
+            begin = line + 1
+        }
+        if begin < part.range.upperBound { delivered.append(begin..<part.range.upperBound) }
+    }
+
+    private mutating func afterRefusal() -> Step {
+        guard dead.count(where: { $0.reason == .refused }) > Self.mostDead else {
+            return isDone ? .done : .proceed
+        }
+        let back = dead.filter { $0.reason == .refused }.map { Part($0.line..<$0.line + 1) }
+        dead.removeAll { $0.reason == .refused }
+        parts = (parts.map { Part($0.range) } + back).sorted { $0.range.lowerBound > $1.range.lowerBound }
+        return .stop
+    }
+}

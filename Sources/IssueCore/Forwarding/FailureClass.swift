@@ -1,0 +1,37 @@
+/// Why a request has to be made again.
+package enum FailureClass: String, CaseIterable, Hashable, Sendable {
+    /// 408.
+    case requestTimeout = "request_timeout"
+    /// 425.
+    case tooEarly = "too_early"
+    /// 429.
+    case tooManyRequests = "too_many_requests"
+    /// 503.
+    case overloaded
+    /// Any other 5xx.
+    case serverError = "server_error"
+    case refused
+    case reset
+    /// No connection, or no name, in time.
+    case timeout
+    case unreachable
+    case tls
+    /// All was sent and no answer came, so it may have been taken.
+    case noAnswer = "no_answer"
+
+    /// The destination asks for less.
+    var slowsDown: Bool {
+        switch self {
+        case .tooManyRequests, .overloaded: true
+        case .requestTimeout, .tooEarly, .serverError, .refused, .reset, .timeout, .unreachable, .tls, .noAnswer: false
+        }
+    }
+
+    /// Nobody is there, so that a bare connection tells as much as a request.
+    var isSilence: Bool {
+        switch self {
+        case .refused, .timeout, .unreachable: true
+        case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .reset, .tls, .noAnswer: false
+        }
+    }
+}

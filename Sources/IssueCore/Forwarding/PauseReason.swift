@@ -1,0 +1,32 @@
+/// Why a destination is left alone until someone does something about it.
+package enum PauseReason: String, CaseIterable, Hashable, Sendable {
+    /// 401.
+    case unauthorised
+    /// 403.
+    case forbidden
+    /// 404.
+    case notFound = "not_found"
+    /// 405.
+    case methodNotAllowed = "method_not_allowed"
+    /// 3xx, which is never followed: the token would go where nobody meant it to.
+    case redirected
+    /// So many lines were refused that the fault is probably ours or the destination's, not theirs.
+    case manyLinesRefused = "many_lines_refused"
+    /// There is no credential to send with.
+    case noCredential = "no_credential"
+
+    /// What to do about it.
+    package var advice: String {
+        switch self {
+        case .unauthorised:
+            "The shipping token is not accepted: check it, and replace the credential; it is read again by itself."
+        case .forbidden: "The destination refuses this sender: check the account, its token and its allowed addresses."
+        case .notFound: "There is no such address at the destination: check Region= or URL=."
+        case .methodNotAllowed: "The address does not take records: check URL=."
+        case .redirected: "The destination answers with a redirect, which is never followed: check Region= or URL=."
+        case .manyLinesRefused:
+            "The destination refuses most lines: look at the dead letters' answers, and at Type= and the account's limits."
+        case .noCredential: "There is no credential: provide the file that Credential= names."
+        }
+    }
+}

@@ -1,0 +1,27 @@
+package import IssueProtocol
+
+/// A record on its way to a destination, with what the destination is told beside it.
+package struct OutboundRecord: Equatable, Sendable {
+    /// All that is stored of it; its id is the `event_id` by which a receiver tells a duplicate.
+    package var stored: StoredRecord
+    /// The application it counts for: the name it claims, or else the sender's command.
+    package var app: String
+    package var fingerprint: String
+    package var host: String
+    /// How many of its group were held back since the last one that went.
+    package var suppressedBefore: Int64
+    /// How often its group has occurred so far, as this destination's walk has seen it.
+    package var occurrences: Int64
+
+    package init(
+        stored: StoredRecord, app: String, fingerprint: String, host: String, suppressedBefore: Int64,
+        occurrences: Int64
+    ) {
+        self.stored = stored
+        self.app = app
+        self.fingerprint = fingerprint
+        self.host = host
+        self.suppressedBefore = suppressedBefore
+        self.occurrences = occurrences
+    }
+}
