@@ -1,1 +1,106 @@
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+const char *clinux_error_name(int error) {
+    return strerrorname_np(error);
+}
+
+const char *clinux_error_text(int error) {
+    return strerrordesc_np(error);
+}
+
+int clinux_pipe(int *reader, int *writer, int non_blocking) {
+    int descriptors[2];
+    if (pipe2(descriptors, O_CLOEXEC | (non_blocking ? O_NONBLOCK : 0)) == -1) return -1;
+    *reader = descriptors[0];
+    *writer = descriptors[1];
+    return 0;
+}
+
+ssize_t clinux_write_two(
+    int descriptor, const void *head, size_t head_count, const void *body, size_t body_count) {
+    struct iovec parts[2] = {{(void *)head, head_count}, {(void *)body, body_count}};
+    return writev(descriptor, parts, 2);
+}
+
+int clinux_set_non_blocking(int descriptor, int on) {
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags == -1) return -1;
+    int wanted = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+    return wanted == flags ? 0 : fcntl(descriptor, F_SETFL, wanted);
+}
+
+int clinux_set_close_on_exec(int descriptor, int on) {
+    return fcntl(descriptor, F_SETFD, on ? FD_CLOEXEC : 0);
+}
+
+int clinux_duplicate(int descriptor) {
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+}
+
+int clinux_terminal_columns(int descriptor) {
+    struct winsize size;
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == -1) return -1;
+    return size.ws_col;
+}
+
+int clinux_open(const char *path, int flags, mode_t mode) {
+    return open(path, flags | O_CLOEXEC, mode);
+}
+
+int clinux_thread_id(void) {
+    return (int)gettid();
+}
+
+int clinux_thread_start(
+    unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context) {
+    // A blocked SIGSEGV kills without running its handler, so a crash report
+    // would be lost. Real-time signals belong to the application and to the
+    // runtime's crash handler.
+    static const int left_alone[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    for (int number = 1; number < 32; number++) sigaddset(&blocked, number);
+    for (size_t index = 0; index < sizeof left_alone / sizeof *left_alone; index++) {
+        sigdelset(&blocked, left_alone[index]);
+    }
+
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error == 0) {
+        error = pthread_attr_setstacksize(&attributes, stack_size);
+        if (error == 0) {
+            // A thread inherits the mask, so it never runs with another one.
+            pthread_sigmask(SIG_BLOCK, &blocked, &before);
+            error = pthread_create(thread, &attributes, body, context);
+            pthread_sigmask(SIG_SETMASK, &before, NULL);
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+int clinux_set_thread_name(const char *name) {
+    errno = pthread_setname_np(pthread_self(), name);
+    return errno == 0 ? 0 : -1;
+}
+
+ssize_t clinux_random(void *bytes, size_t count) {
+    return getrandom(bytes, count, 0);
+}
+
+int clinux_set_dumpable(int on) {
+    return prctl(PR_SET_DUMPABLE, on ? 1 : 0, 0, 0, 0);
+}

@@ -1,1 +1,105 @@
+// The kernel's calls that the Swift overlay of glibc leaves out or hides
+// behind _GNU_SOURCE. Each function keeps the convention of the call it
+// stands for: -1 and errno, unless its comment says otherwise.
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Errors
+
+/// The symbolic name of an error ("ENOENT"), or NULL for an unknown number.
+const char *clinux_error_name(int error);
+/// What an error means, untranslated and thread-safe; NULL when unknown.
+const char *clinux_error_text(int error);
+
+// Readiness
+
+/// An event as it leaves epoll, without the packing that epoll_event has.
+struct clinux_event {
+    uint64_t token;
+    uint32_t flags;
+};
+
+static const uint32_t CLINUX_READ = 1;
+static const uint32_t CLINUX_WRITE = 2;
+static const uint32_t CLINUX_PEER_CLOSED = 4;
+static const uint32_t CLINUX_HANG_UP = 8;
+static const uint32_t CLINUX_ERROR = 16;
+static const uint32_t CLINUX_EDGE = 32;
+static const uint32_t CLINUX_EXCLUSIVE = 64;
+
+int clinux_poller_create(void);
+int clinux_poller_add(int poller, int descriptor, uint32_t flags, uint64_t token);
+int clinux_poller_modify(int poller, int descriptor, uint32_t flags, uint64_t token);
+int clinux_poller_remove(int poller, int descriptor);
+/// Fills at most `capacity` events; a negative timeout waits for ever.
+int clinux_poller_wait(int poller, struct clinux_event *events, int capacity, int timeout_milliseconds);
+
+int clinux_event_counter_create(void);
+
+// Signals
+
+int clinux_signal_receiver_create(const int *signals, size_t count);
+/// The signal that arrived, or -1 and errno (EAGAIN when none did).
+int clinux_signal_receiver_next(int descriptor);
+/// Blocks or unblocks signals for the calling thread.
+int clinux_signals_block(const int *signals, size_t count);
+int clinux_signals_unblock(const int *signals, size_t count);
+int clinux_signal_ignore(int signal);
+
+// Sockets
+
+/// A stream or datagram socket of a family, closed on exec.
+int clinux_socket(int family, int stream, int non_blocking);
+int clinux_socket_pair(int *first, int *second, int stream, int non_blocking);
+/// Accepts a connection, non-blocking and closed on exec.
+int clinux_accept(int listener);
+/// Connects to, or binds to, a Unix address of exactly these bytes.
+int clinux_connect_unix(int descriptor, const uint8_t *path, size_t count);
+int clinux_bind_unix(int descriptor, const uint8_t *path, size_t count);
+int clinux_connect_loopback(int descriptor, int family, uint16_t port);
+int clinux_bind_loopback(int descriptor, int family, uint16_t port);
+/// The port a TCP socket is bound to, or -1.
+int clinux_local_port(int descriptor);
+/// Sends without ever raising SIGPIPE.
+ssize_t clinux_send(int descriptor, const void *bytes, size_t count);
+ssize_t clinux_send_two(
+    int descriptor, const void *head, size_t head_count, const void *body, size_t body_count);
+ssize_t clinux_send_to_unix(
+    int descriptor, const void *bytes, size_t count, const uint8_t *path, size_t path_count);
+/// The error a non-blocking connect ended with: 0 for none, or -1 and errno.
+int clinux_socket_error(int descriptor);
+int clinux_set_send_timeout(int descriptor, int64_t nanoseconds);
+int clinux_set_send_buffer(int descriptor, int bytes);
+int clinux_set_receive_buffer(int descriptor, int bytes);
+int clinux_set_reset_on_close(int descriptor);
+int clinux_set_no_delay(int descriptor);
+int clinux_set_reuse_address(int descriptor);
+/// 1 when the descriptor is a socket that listens, 0 when not, or -1.
+int clinux_is_listening(int descriptor);
+int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_t *gid);
+/// How many groups the peer is in; fills at most `capacity` of them.
+ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity);
+
+// Descriptors, threads and processes
+
+int clinux_pipe(int *reader, int *writer, int non_blocking);
+ssize_t clinux_write_two(
+    int descriptor, const void *head, size_t head_count, const void *body, size_t body_count);
+int clinux_set_non_blocking(int descriptor, int on);
+int clinux_set_close_on_exec(int descriptor, int on);
+/// A copy of the descriptor, closed on exec.
+int clinux_duplicate(int descriptor);
+/// The width of the terminal, or -1 when it is none.
+int clinux_terminal_columns(int descriptor);
+int clinux_open(const char *path, int flags, mode_t mode);
+int clinux_thread_id(void);
+/// Starts a thread that leaves all signals to the others, except those that
+/// tell of a fault in the thread itself.
+int clinux_thread_start(
+    unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context);
+int clinux_set_thread_name(const char *name);
+ssize_t clinux_random(void *bytes, size_t count);
+int clinux_set_dumpable(int on);

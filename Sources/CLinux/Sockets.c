@@ -1,0 +1,184 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
+
+int clinux_socket(int family, int stream, int non_blocking) {
+    int type = (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | (non_blocking ? SOCK_NONBLOCK : 0);
+    return socket(family, type, 0);
+}
+
+int clinux_socket_pair(int *first, int *second, int stream, int non_blocking) {
+    int descriptors[2];
+    int type = (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | (non_blocking ? SOCK_NONBLOCK : 0);
+    if (socketpair(AF_UNIX, type, 0, descriptors) == -1) return -1;
+    *first = descriptors[0];
+    *second = descriptors[1];
+    return 0;
+}
+
+int clinux_accept(int listener) {
+    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+// An abstract name is counted exactly and has no NUL behind it; a path gets
+// one, for which the caller has left room.
+static socklen_t unix_address(struct sockaddr_un *address, const uint8_t *path, size_t count) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (count > sizeof address->sun_path) return 0;
+    memcpy(address->sun_path, path, count);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + count);
+    if (count > 0 && path[0] != 0 && count < sizeof address->sun_path) length++;
+    return length;
+}
+
+int clinux_connect_unix(int descriptor, const uint8_t *path, size_t count) {
+    struct sockaddr_un address;
+    socklen_t length = unix_address(&address, path, count);
+    return connect(descriptor, (struct sockaddr *)&address, length);
+}
+
+int clinux_bind_unix(int descriptor, const uint8_t *path, size_t count) {
+    struct sockaddr_un address;
+    socklen_t length = unix_address(&address, path, count);
+    return bind(descriptor, (struct sockaddr *)&address, length);
+}
+
+union internet_address {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
+static socklen_t loopback_address(union internet_address *address, int family, uint16_t port) {
+    memset(address, 0, sizeof *address);
+    if (family == AF_INET6) {
+        address->six.sin6_family = AF_INET6;
+        address->six.sin6_port = htons(port);
+        address->six.sin6_addr = in6addr_loopback;
+        return sizeof address->six;
+    }
+    address->four.sin_family = AF_INET;
+    address->four.sin_port = htons(port);
+    address->four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return sizeof address->four;
+}
+
+int clinux_connect_loopback(int descriptor, int family, uint16_t port) {
+    union internet_address address;
+    socklen_t length = loopback_address(&address, family, port);
+    return connect(descriptor, &address.any, length);
+}
+
+int clinux_bind_loopback(int descriptor, int family, uint16_t port) {
+    union internet_address address;
+    socklen_t length = loopback_address(&address, family, port);
+    return bind(descriptor, &address.any, length);
+}
+
+int clinux_local_port(int descriptor) {
+    union internet_address address;
+    socklen_t length = sizeof address;
+    if (getsockname(descriptor, &address.any, &length) == -1) return -1;
+    if (address.any.sa_family == AF_INET) return ntohs(address.four.sin_port);
+    if (address.any.sa_family == AF_INET6) return ntohs(address.six.sin6_port);
+    errno = EAFNOSUPPORT;
+    return -1;
+}
+
+ssize_t clinux_send(int descriptor, const void *bytes, size_t count) {
+    return send(descriptor, bytes, count, MSG_NOSIGNAL);
+}
+
+ssize_t clinux_send_two(
+    int descriptor, const void *head, size_t head_count, const void *body, size_t body_count) {
+    struct iovec parts[2] = {{(void *)head, head_count}, {(void *)body, body_count}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    return sendmsg(descriptor, &message, MSG_NOSIGNAL);
+}
+
+ssize_t clinux_send_to_unix(
+    int descriptor, const void *bytes, size_t count, const uint8_t *path, size_t path_count) {
+    struct sockaddr_un address;
+    socklen_t length = unix_address(&address, path, path_count);
+    return sendto(descriptor, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, length);
+}
+
+static int set_option(int descriptor, int level, int option, int value) {
+    return setsockopt(descriptor, level, option, &value, sizeof value);
+}
+
+static int get_option(int descriptor, int level, int option) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    return getsockopt(descriptor, level, option, &value, &length) == -1 ? -1 : value;
+}
+
+int clinux_socket_error(int descriptor) {
+    return get_option(descriptor, SOL_SOCKET, SO_ERROR);
+}
+
+int clinux_set_send_timeout(int descriptor, int64_t nanoseconds) {
+    // Zero means "for ever" to the kernel, so what is shorter than a
+    // microsecond becomes one.
+    int64_t microseconds = (nanoseconds + 999) / 1000;
+    struct timeval time = {.tv_sec = microseconds / 1000000, .tv_usec = microseconds % 1000000};
+    return setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
+int clinux_set_send_buffer(int descriptor, int bytes) {
+    return set_option(descriptor, SOL_SOCKET, SO_SNDBUF, bytes);
+}
+
+int clinux_set_receive_buffer(int descriptor, int bytes) {
+    return set_option(descriptor, SOL_SOCKET, SO_RCVBUF, bytes);
+}
+
+int clinux_set_reset_on_close(int descriptor) {
+    struct linger linger = {.l_onoff = 1, .l_linger = 0};
+    return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+}
+
+int clinux_set_no_delay(int descriptor) {
+    return set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+int clinux_set_reuse_address(int descriptor) {
+    return set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
+}
+
+int clinux_is_listening(int descriptor) {
+    return get_option(descriptor, SOL_SOCKET, SO_ACCEPTCONN);
+}
+
+int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_t *gid) {
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == -1) return -1;
+    *pid = credentials.pid;
+    *uid = credentials.uid;
+    *gid = credentials.gid;
+    return 0;
+}
+
+ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity) {
+    _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "a group id has 32 bits");
+    socklen_t length = (socklen_t)(capacity * sizeof(gid_t));
+    int result = getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, groups, &length);
+    // Too little room is no failure: the kernel says how much is needed.
+    if (result == -1 && errno != ERANGE) return -1;
+    return (ssize_t)(length / sizeof(gid_t));
+}

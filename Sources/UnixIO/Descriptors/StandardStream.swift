@@ -1,0 +1,43 @@
+internal import CLinux
+internal import Glibc
+
+/// The three descriptors that every process starts with and nobody closes.
+package enum StandardStream: CInt, Sendable {
+    case input = 0
+    case output = 1
+    case error = 2
+
+    /// Whether a person is on the other end.
+    package var isTerminal: Bool {
+        isatty(rawValue) == 1
+    }
+
+    /// The width of the terminal, if it is one and knows its width.
+    package var columns: Int? {
+        let columns = clinux_terminal_columns(rawValue)
+        return columns > 0 ? Int(columns) : nil
+    }
+
+    /// A descriptor of one's own for the same stream.
+    package func duplicate() throws(Errno) -> FileDescriptor {
+        let copy = try retrying { clinux_duplicate(rawValue) }
+        return FileDescriptor(owning: copy)
+    }
+
+    /// Writes everything, waiting where the stream is full.
+    package func writeAll(_ bytes: [UInt8]) throws(Errno) {
+        // The borrowed number must not be closed, so it is released again.
+        let descriptor = FileDescriptor(owning: rawValue)
+        do throws(Errno) {
+            try descriptor.writeAll(bytes)
+        } catch {
+            _ = descriptor.release()
+            throw error
+        }
+        _ = descriptor.release()
+    }
+
+    package func writeAll(_ text: String) throws(Errno) {
+        try writeAll(Array(text.utf8))
+    }
+}

@@ -1,0 +1,42 @@
+extension FileSystem {
+    /// Reads a whole file, or throws `fileTooLarge` beyond the limit.
+    package static func read(_ path: String, limit: Int) throws(Errno) -> [UInt8] {
+        let file = try FileDescriptor.open(path)
+        // Files under /proc say that they are empty, so the size is a hint.
+        let size = try file.status().size
+        guard size <= limit else { throw .fileTooLarge }
+        var content: [UInt8] = []
+        var step = max(512, Int(size) + 1)
+        while try file.read(appendingTo: &content, atMost: min(step, limit - content.count + 1)) > 0 {
+            guard content.count <= limit else { throw .fileTooLarge }
+            step = max(512, content.count)
+        }
+        return content
+    }
+
+    /// Writes a file so that a reader sees the old content or the new, and so
+    /// that the new is on the disk when this returns.
+    package static func writeAtomically(_ content: [UInt8], to path: String, mode: UInt32 = 0o600) throws(Errno) {
+        let folder = parentFolder(of: path)
+        let temporary = "\(path).\(String(Randomness.uint64(), radix: 36)).tmp"
+        do throws(Errno) {
+            let file = try FileDescriptor.open(temporary, [.writeOnly, .create, .exclusive, .noFollow], mode: mode)
+            try file.setMode(mode)
+            try file.writeAll(content)
+            try file.synchronize()
+            try file.close()
+            try rename(temporary, to: path)
+        } catch {
+            try? remove(temporary)
+            throw error
+        }
+        // The rename itself is durable only with the folder.
+        try synchronizeFolder(folder)
+    }
+
+    /// Returns once the names in a folder are on the disk.
+    package static func synchronizeFolder(_ path: String) throws(Errno) {
+        let folder = try FileDescriptor.open(path, .directory)
+        try folder.synchronize()
+    }
+}

@@ -1,0 +1,70 @@
+internal import CLinux
+internal import Glibc
+
+/// An answer of the kernel that says no, by its number.
+package struct Errno: RawRepresentable, Error, Hashable, Sendable {
+    package var rawValue: CInt
+
+    package init(rawValue: CInt) {
+        self.rawValue = rawValue
+    }
+
+    /// What the last failed call of this thread left behind.
+    package static var current: Errno {
+        Errno(rawValue: Glibc.errno)
+    }
+
+    /// The symbolic name, such as `ENOENT`.
+    package var name: String {
+        guard let name = unsafe clinux_error_name(rawValue) else { return "E\(rawValue)" }
+        return unsafe String(cString: name)
+    }
+}
+
+extension Errno: CustomStringConvertible {
+    package var description: String {
+        guard let text = unsafe clinux_error_text(rawValue) else { return "Unknown error \(rawValue)" }
+        return unsafe "\(String(cString: text)) (\(name))"
+    }
+}
+
+extension Errno {
+    package static let accessDenied = Errno(rawValue: EACCES)
+    package static let addressInUse = Errno(rawValue: EADDRINUSE)
+    package static let addressNotAvailable = Errno(rawValue: EADDRNOTAVAIL)
+    package static let alreadyExists = Errno(rawValue: EEXIST)
+    package static let badDescriptor = Errno(rawValue: EBADF)
+    package static let brokenPipe = Errno(rawValue: EPIPE)
+    package static let connectionAborted = Errno(rawValue: ECONNABORTED)
+    package static let connectionRefused = Errno(rawValue: ECONNREFUSED)
+    package static let connectionReset = Errno(rawValue: ECONNRESET)
+    package static let deviceFull = Errno(rawValue: ENOSPC)
+    package static let directoryNotEmpty = Errno(rawValue: ENOTEMPTY)
+    package static let fileTooLarge = Errno(rawValue: EFBIG)
+    package static let inProgress = Errno(rawValue: EINPROGRESS)
+    package static let inputOutput = Errno(rawValue: EIO)
+    package static let interrupted = Errno(rawValue: EINTR)
+    package static let invalidArgument = Errno(rawValue: EINVAL)
+    package static let isDirectory = Errno(rawValue: EISDIR)
+    package static let messageTooLong = Errno(rawValue: EMSGSIZE)
+    package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
+    package static let noBufferSpace = Errno(rawValue: ENOBUFS)
+    package static let noMemory = Errno(rawValue: ENOMEM)
+    package static let noSuchFile = Errno(rawValue: ENOENT)
+    package static let noSuchProcess = Errno(rawValue: ESRCH)
+    package static let notConnected = Errno(rawValue: ENOTCONN)
+    package static let notDirectory = Errno(rawValue: ENOTDIR)
+    package static let notPermitted = Errno(rawValue: EPERM)
+    package static let notSocket = Errno(rawValue: ENOTSOCK)
+    package static let notSupported = Errno(rawValue: ENOTSUP)
+    package static let notTerminal = Errno(rawValue: ENOTTY)
+    package static let outOfRange = Errno(rawValue: ERANGE)
+    package static let quotaExceeded = Errno(rawValue: EDQUOT)
+    package static let readOnlyFileSystem = Errno(rawValue: EROFS)
+    package static let timedOut = Errno(rawValue: ETIMEDOUT)
+    package static let tooManyFiles = Errno(rawValue: EMFILE)
+    package static let tooManyFilesInSystem = Errno(rawValue: ENFILE)
+    package static let tooManyLinks = Errno(rawValue: ELOOP)
+    package static let wouldBlock = Errno(rawValue: EAGAIN)
+    package static let wrongProtocolType = Errno(rawValue: EPROTOTYPE)
+}

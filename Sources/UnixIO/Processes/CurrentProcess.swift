@@ -1,0 +1,34 @@
+internal import CLinux
+internal import Glibc
+
+/// What the kernel knows about ourselves.
+package enum CurrentProcess {
+    package static var pid: Int32 { getpid() }
+    package static var parentPID: Int32 { getppid() }
+    package static var userID: UInt32 { geteuid() }
+    package static var groupID: UInt32 { getegid() }
+    package static var threadID: Int32 { clinux_thread_id() }
+
+    /// The file we were started from.
+    package static var executable: String? {
+        (try? FileSystem.readLink("/proc/self/exe")).map { ProcessFacts.executable(inLink: $0) }
+    }
+
+    /// Keeps our memory out of core dumps and away from other processes of the
+    /// same user. For whoever holds a secret.
+    package static func forbidDumps() throws(Errno) {
+        try calling { clinux_set_dumpable(0) }
+    }
+
+    /// Raises the number of open files as far as we may, and returns it.
+    @discardableResult
+    package static func raiseOpenFileLimit() throws(Errno) -> UInt64 {
+        var limit = rlimit()
+        try calling { unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+        if limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max
+            try calling { unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+        }
+        return UInt64(limit.rlim_cur)
+    }
+}

@@ -1,0 +1,34 @@
+import Glibc
+import Testing
+import UnixIO
+
+@Suite("The other end of a Unix socket")
+struct PeerTests {
+    @Test("The kernel tells who we are")
+    func credentials() throws {
+        let pair = try DescriptorPair.sockets()
+        let peer = try pair.first.peerCredentials()
+        #expect(peer == PeerCredentials(pid: getpid(), uid: geteuid(), gid: getegid()))
+    }
+
+    @Test("The groups of the peer are those that getgroups tells")
+    func groups() throws {
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(folder.file("s"))
+        let listener = try Socket.listenUnix(at: address, mode: 0o600)
+        let client = try Socket.connect(to: address, timeout: .seconds(5))
+        let server = try #require(try listener.accept())
+
+        var groups = [gid_t](repeating: 0, count: 65_536)
+        let count = getgroups(CInt(groups.count), &groups)
+        #expect(try Set(server.peerGroups()) == Set(groups.prefix(Int(count))))
+        _ = consume client
+    }
+
+    @Test("A descriptor that is no socket has no peer")
+    func noSocket() throws {
+        let file = try FileDescriptor.open("/dev/null")
+        #expect(throws: Errno.notSocket) { _ = try file.peerCredentials() }
+        #expect(throws: Errno.notSocket) { _ = try file.peerGroups() }
+    }
+}

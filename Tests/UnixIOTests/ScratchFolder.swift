@@ -1,0 +1,21 @@
+import Foundation
+
+/// A folder of a test's own, gone when the test ends.
+struct ScratchFolder: ~Copyable {
+    let path: String
+
+    init() throws {
+        // Short, since a socket's path has few bytes.
+        let name = "uio-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        path = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    func file(_ name: String) -> String {
+        path + "/" + name
+    }
+}

@@ -1,0 +1,37 @@
+import Testing
+import UnixIO
+
+@Suite("Addresses of sockets")
+struct SocketAddressTests {
+    @Test("A path of 107 bytes is accepted and can be listened at")
+    func longest() throws {
+        let folder = try ScratchFolder()
+        let path = folder.file(String(repeating: "x", count: 107 - folder.path.utf8.count - 1))
+        #expect(path.utf8.count == 107)
+        let listener = try Socket.listenUnix(at: .unix(path), mode: 0o600)
+        #expect(try FileSystem.status(of: path).kind == .socket)
+        _ = consume listener
+    }
+
+    @Test("A path of 108 bytes is refused with a sentence that counts them")
+    func tooLong() {
+        let path = "/" + String(repeating: "x", count: 107)
+        #expect(throws: InvalidSocketAddress.tooLong(path: path)) { try SocketAddress.unix(path) }
+        #expect("\(InvalidSocketAddress.tooLong(path: path))".contains("108"))
+    }
+
+    @Test("Nothing, a lone @ and a NUL are refused")
+    func malformed() {
+        #expect(throws: InvalidSocketAddress.empty) { try SocketAddress.unix("") }
+        #expect(throws: InvalidSocketAddress.empty) { try SocketAddress.unix("@") }
+        #expect(throws: InvalidSocketAddress.containsNul) { try SocketAddress.unix("/run/a\0b") }
+    }
+
+    @Test("An address reads as one would write it")
+    func description() throws {
+        #expect("\(try SocketAddress.unix("/run/issued/socket"))" == "/run/issued/socket")
+        #expect("\(try SocketAddress.unix("@name"))" == "@name")
+        #expect("\(SocketAddress.ipv4Loopback(port: 80))" == "127.0.0.1:80")
+        #expect("\(SocketAddress.ipv6Loopback(port: 80))" == "[::1]:80")
+    }
+}

@@ -1,0 +1,210 @@
+import Foundation
+import Glibc
+import Testing
+import UnixIO
+
+@Suite("Sockets")
+struct SocketTests {
+    @Test("A connection carries bytes both ways, and the listener learns of it without blocking")
+    func roundTrip() throws {
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(folder.file("s"))
+        let listener = try Socket.listenUnix(at: address, mode: 0o600)
+        #expect(try listener.isListening())
+        #expect(try listener.accept() == nil)
+
+        let client = try Socket.connect(to: address, timeout: .seconds(5))
+        let server = try #require(try listener.accept())
+        try client.sendAll(Array("ping".utf8))
+        try server.sendAll(Array("pong".utf8))
+
+        var buffer: [UInt8] = []
+        #expect(try server.read(appendingTo: &buffer, atMost: 64) == 4)
+        #expect(try client.read(appendingTo: &buffer, atMost: 64) == 4)
+        #expect(buffer == Array("pingpong".utf8))
+        #expect(try !server.isListening())
+    }
+
+    @Test("The socket file gets its mode whatever the umask is", arguments: [0o600, 0o660, 0o666] as [UInt32])
+    func mode(mode: UInt32) throws {
+        let folder = try ScratchFolder()
+        let path = folder.file("s")
+        let listener = try Socket.listenUnix(at: .unix(path), mode: mode)
+        #expect(try FileSystem.status(of: path).mode == mode)
+        #expect(try FileSystem.status(of: path).kind == .socket)
+        _ = consume listener
+    }
+
+    @Test("The socket file of a dead process is replaced")
+    func stale() throws {
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(folder.file("s"))
+        try Socket.listenUnix(at: address, mode: 0o600).close()
+        #expect(throws: Errno.connectionRefused) { try connectAndForget(address) }
+
+        let listener = try Socket.listenUnix(at: address, mode: 0o600)
+        try connectAndForget(address)
+        #expect(try listener.accept() != nil)
+    }
+
+    @Test("The socket file of a live process is not touched")
+    func live() throws {
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(folder.file("s"))
+        let listener = try Socket.listenUnix(at: address, mode: 0o600)
+
+        #expect(throws: Errno.addressInUse) { try Socket.listenUnix(at: address, mode: 0o600).close() }
+        // The probe of the second one is the first connection.
+        _ = try listener.accept()
+        try connectAndForget(address)
+        #expect(try listener.accept() != nil)
+    }
+
+    @Test("A file that is no socket is never removed")
+    func notSocket() throws {
+        let folder = try ScratchFolder()
+        let path = folder.file("s")
+        try FileSystem.writeAtomically([1, 2, 3], to: path)
+
+        #expect(throws: Errno.addressInUse) { try Socket.listenUnix(at: .unix(path), mode: 0o600).close() }
+        #expect(try FileSystem.read(path, limit: 10) == [1, 2, 3])
+    }
+
+    @Test("Of two that start at once, exactly one listens")
+    func race() throws {
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(folder.file("s"))
+        for _ in 0..<20 {
+            try Socket.listenUnix(at: address, mode: 0o600).close()
+            let winners = Monitor<[CInt]>([])
+            var threads: [CInt] = []
+            try startRacers(4, at: address, winners: winners)
+            threads = winners.withLock { $0 }
+            #expect(threads.count == 1)
+            for winner in threads { try FileDescriptor(owning: winner).close() }
+        }
+    }
+
+    private func startRacers(_ count: Int, at address: SocketAddress, winners: Monitor<[CInt]>) throws {
+        let finished = Monitor(0)
+        for _ in 0..<count {
+            _ = try Thread.start(name: "racer") {
+                if let listener = try? Socket.listenUnix(at: address, mode: 0o600) {
+                    let rawValue = listener.release()
+                    winners.withLock { $0.append(rawValue) }
+                }
+                finished.withLock { $0 += 1 }
+                finished.broadcast()
+            }
+        }
+        let deadline = MonotonicClock.now.advanced(by: .seconds(10))
+        let done: Bool? = finished.wait(deadline: deadline) { $0 == count ? true : nil }
+        #expect(done == true)
+    }
+
+    @Test("An abstract name needs no file")
+    func abstract() throws {
+        let address = try SocketAddress.unix("@uio-test-\(UInt64.random(in: 0...UInt64.max))")
+        #expect(address.path == nil)
+        let listener = try Socket.listenUnix(at: address, mode: 0o600)
+        try connectAndForget(address)
+        #expect(try listener.accept() != nil)
+    }
+
+    @Test("Connecting to a listener that accepts nobody ends at the timeout")
+    func fullBacklog() throws {
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(folder.file("s"))
+        let listener = try Socket.listenUnix(at: address, mode: 0o600, backlog: 0)
+        // A backlog of 0 has room for one.
+        let first = try Socket.connect(to: address, timeout: .zero)
+
+        #expect(throws: Errno.wouldBlock) { try connectAndForget(address, timeout: .zero) }
+        let start = MonotonicClock.now
+        #expect(throws: Errno.timedOut) { try connectAndForget(address, timeout: .milliseconds(50)) }
+        #expect(start.duration(to: MonotonicClock.now) >= .milliseconds(50))
+
+        // One that waits gets in as soon as there is room.
+        let thread = try Thread.start(name: "acceptor") { [rawValue = listener.rawValue] in
+            usleep(20_000)
+            _ = Glibc.close(Glibc.accept(rawValue, nil, nil))
+        }
+        try connectAndForget(address, timeout: .seconds(10))
+        thread.join()
+        _ = consume first
+        _ = consume listener
+    }
+
+    @Test("A peer that has gone is an error and no SIGPIPE")
+    func brokenPipe() throws {
+        let one = try peerGone()
+        #expect(one.attemptSend([1]) == .failed(.brokenPipe))
+        #expect(throws: Errno.brokenPipe) { try one.sendAll([1, 2, 3]) }
+    }
+
+    private func peerGone() throws -> FileDescriptor {
+        let pair = try DescriptorPair.sockets()
+        return try pair.first.duplicate()
+    }
+
+    @Test("Sending to a peer that reads nothing ends at the timeout")
+    func sendTimeout() throws {
+        let pair = try DescriptorPair.sockets()
+        try pair.first.setSendBuffer(bytes: 4096)
+        #expect(throws: Errno.timedOut) {
+            try pair.first.sendAll([UInt8](repeating: 0, count: 1 << 20), timeout: .milliseconds(20))
+        }
+    }
+
+    @Test("TCP on a free port of the loopback interface", arguments: [false, true])
+    func loopback(six: Bool) throws {
+        if six && !FileManager.default.fileExists(atPath: "/proc/net/if_inet6") { return }
+        let listener = try Socket.listenLoopback(at: six ? .ipv6Loopback(port: 0) : .ipv4Loopback(port: 0))
+        let port = try listener.localPort()
+        #expect(port != 0)
+        let address: SocketAddress = six ? .ipv6Loopback(port: port) : .ipv4Loopback(port: port)
+
+        let client = try Socket.connect(to: address, timeout: .seconds(5))
+        #expect(try Readiness.wait(listener, for: .read, timeout: .seconds(5)))
+        let server = try #require(try listener.accept())
+        try client.setNoDelay()
+        let head: [UInt8] = [1, 2]
+        let body: [UInt8] = [3]
+        #expect(try client.send(head.span, body.span) == 3)
+        #expect(try Readiness.wait(server, for: .read, timeout: .seconds(5)))
+        var buffer: [UInt8] = []
+        #expect(try server.read(appendingTo: &buffer, atMost: 10) == 3)
+
+        // A reset instead of an orderly end.
+        try server.setResetOnClose()
+        try server.close()
+        #expect(try Readiness.wait(client, for: .read, timeout: .seconds(5)))
+        #expect(client.attemptRead(appendingTo: &buffer, atMost: 10) == .failed(.connectionReset))
+    }
+
+    @Test("Connecting to a port where nobody listens is refused")
+    func refused() throws {
+        let listener = try Socket.listenLoopback()
+        let port = try listener.localPort()
+        try listener.close()
+        #expect(throws: Errno.connectionRefused) {
+            try connectAndForget(.ipv4Loopback(port: port))
+        }
+    }
+
+    @Test("A datagram reaches a path and an abstract name", arguments: [false, true])
+    func datagram(abstract: Bool) throws {
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(
+            abstract ? "@uio-test-\(UInt64.random(in: 0...UInt64.max))" : folder.file("n"))
+        let receiver = try Socket.datagramReceiver(at: address)
+        try Socket.sendDatagram(Array("READY=1".utf8), to: address)
+        var buffer: [UInt8] = []
+        #expect(try receiver.read(appendingTo: &buffer, atMost: 100) == 7)
+        #expect(buffer == Array("READY=1".utf8))
+    }
+
+    private func connectAndForget(_ address: SocketAddress, timeout: Duration = .seconds(5)) throws {
+        try Socket.connect(to: address, timeout: timeout).close()
+    }
+}
