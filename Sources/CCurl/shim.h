@@ -1,2 +1,92 @@
 #pragma once
 #include <curl/curl.h>
+#include <stddef.h>
+
+/*
+ * Swift does not import variadic C functions, and the type of the last
+ * argument of curl_easy_setopt and curl_easy_getinfo follows from the option.
+ * So there is one wrapper for each type of argument: a caller cannot pass an
+ * int where libcurl reads a long.
+ */
+
+static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+/* libcurl copies the string. */
+static inline CURLcode ccurl_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+/* libcurl does not copy the list: it must outlive the transfer. */
+static inline CURLcode ccurl_set_headers(CURL *easy, struct curl_slist *headers) {
+    return curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+}
+
+/*
+ * libcurl does not copy the bytes: they must outlive the transfer. A null
+ * pointer would make it read the standard input instead, so an empty body gets
+ * an address of its own.
+ */
+static inline CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t count) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    if (result == CURLE_OK)
+        result = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
+    if (result == CURLE_OK)
+        result = curl_easy_setopt(easy, CURLOPT_POSTFIELDS, count == 0 ? (const void *)"" : bytes);
+    return result;
+}
+
+/*
+ * The callbacks go in with the type libcurl calls them by, which a wrapper that
+ * takes void * would not check.
+ */
+static inline CURLcode ccurl_set_on_body(CURL *easy, curl_write_callback callback, void *context) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_WRITEDATA, context) : result;
+}
+
+static inline CURLcode ccurl_set_on_header(CURL *easy, curl_write_callback callback, void *context) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_HEADERDATA, context) : result;
+}
+
+static inline CURLcode ccurl_set_on_socket(CURL *easy, curl_sockopt_callback callback, void *context) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, context) : result;
+}
+
+static inline CURLcode ccurl_set_on_request(CURL *easy, curl_prereq_callback callback, void *context) {
+    CURLcode result = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+    return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PREREQDATA, context) : result;
+}
+
+/* The option that takes a list of names came with 7.85 and deprecated the other. */
+static inline CURLcode ccurl_allow_http_only(CURL *easy) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+    return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    return curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+/*
+ * A name that is still being looked up would otherwise hold up the end of a
+ * transfer until the resolver gives in. The option came with 7.87; without it
+ * an end is only later, so an older library at run time is no fault either.
+ */
+static inline void ccurl_leave_resolver_behind(CURL *easy) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+    (void)curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#else
+    (void)easy;
+#endif
+}
+
+static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}

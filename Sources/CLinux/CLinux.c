@@ -66,12 +66,16 @@ int clinux_thread_id(void) {
 int clinux_thread_start(
     unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context) {
     // A blocked SIGSEGV kills without running its handler, so a crash report
-    // would be lost. Real-time signals belong to the application and to the
-    // runtime's crash handler.
-    static const int left_alone[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    // would be lost. SIGABRT and SIGPROF stay as they are with whoever starts
+    // the thread, and so do real-time signals: they belong to the application
+    // and to the runtime's crash handler.
+    static const int left_alone[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t blocked, before;
-    sigemptyset(&blocked);
-    for (int number = 1; number < 32; number++) sigaddset(&blocked, number);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    blocked = before;
+    for (int number = 1; number < 32; number++) {
+        if (number != SIGABRT && number != SIGPROF) sigaddset(&blocked, number);
+    }
     for (size_t index = 0; index < sizeof left_alone / sizeof *left_alone; index++) {
         sigdelset(&blocked, left_alone[index]);
     }
@@ -82,7 +86,7 @@ int clinux_thread_start(
         error = pthread_attr_setstacksize(&attributes, stack_size);
         if (error == 0) {
             // A thread inherits the mask, so it never runs with another one.
-            pthread_sigmask(SIG_BLOCK, &blocked, &before);
+            pthread_sigmask(SIG_SETMASK, &blocked, NULL);
             error = pthread_create(thread, &attributes, body, context);
             pthread_sigmask(SIG_SETMASK, &before, NULL);
         }

@@ -8,10 +8,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#ifndef EPOLLEXCLUSIVE
-#define EPOLLEXCLUSIVE (1u << 28)
-#endif
-
 enum { BATCH = 256 };
 
 static uint32_t to_epoll(uint32_t flags) {
@@ -20,7 +16,6 @@ static uint32_t to_epoll(uint32_t flags) {
     if (flags & CLINUX_WRITE) events |= EPOLLOUT;
     if (flags & CLINUX_PEER_CLOSED) events |= EPOLLRDHUP;
     if (flags & CLINUX_EDGE) events |= EPOLLET;
-    if (flags & CLINUX_EXCLUSIVE) events |= EPOLLEXCLUSIVE;
     return events;
 }
 
@@ -94,13 +89,6 @@ int clinux_signals_block(const int *signals, size_t count) {
     sigset_t set;
     fill(&set, signals, count);
     errno = pthread_sigmask(SIG_BLOCK, &set, NULL);
-    return errno == 0 ? 0 : -1;
-}
-
-int clinux_signals_unblock(const int *signals, size_t count) {
-    sigset_t set;
-    fill(&set, signals, count);
-    errno = pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     return errno == 0 ? 0 : -1;
 }
 

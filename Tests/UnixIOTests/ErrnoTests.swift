@@ -18,6 +18,6 @@ struct ErrnoTests {
 
     @Test("A failed call tells which error it was")
     func current() {
-        #expect(throws: Errno.noSuchFile) { try FileDescriptor.open("/does/not/exist") }
+        #expect(throws: Errno.noSuchFile) { try FileDescriptor.open("/does/not/exist").close() }
     }
 }

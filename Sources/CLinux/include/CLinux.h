@@ -28,7 +28,6 @@ static const uint32_t CLINUX_PEER_CLOSED = 4;
 static const uint32_t CLINUX_HANG_UP = 8;
 static const uint32_t CLINUX_ERROR = 16;
 static const uint32_t CLINUX_EDGE = 32;
-static const uint32_t CLINUX_EXCLUSIVE = 64;
 
 int clinux_poller_create(void);
 int clinux_poller_add(int poller, int descriptor, uint32_t flags, uint64_t token);
@@ -44,9 +43,8 @@ int clinux_event_counter_create(void);
 int clinux_signal_receiver_create(const int *signals, size_t count);
 /// The signal that arrived, or -1 and errno (EAGAIN when none did).
 int clinux_signal_receiver_next(int descriptor);
-/// Blocks or unblocks signals for the calling thread.
+/// Blocks signals for the calling thread.
 int clinux_signals_block(const int *signals, size_t count);
-int clinux_signals_unblock(const int *signals, size_t count);
 int clinux_signal_ignore(int signal);
 
 // Sockets

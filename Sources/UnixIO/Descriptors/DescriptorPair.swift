@@ -1,4 +1,4 @@
-internal import CLinux
+import CLinux
 
 /// Two descriptors that were made together: a pipe, or a pair of sockets.
 package struct DescriptorPair: ~Copyable, Sendable {

@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 extension FileDescriptor {
     /// Opens a file; `mode` counts only where the flags create one.

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 extension FileDescriptor {
     /// Reads as many bytes as are there and fit; 0 is the end.

@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 extension FileDescriptor {
     /// Writes as many of the bytes as the kernel takes now.
@@ -35,11 +35,10 @@ extension FileDescriptor {
     package borrowing func writeAll(_ bytes: [UInt8]) throws(Errno) {
         var written = 0
         while written < bytes.count {
-            switch attemptWrite(bytes, from: written) {
-            case .bytes(let count): written += count
-            case .wouldBlock: try Readiness.wait(self, for: .write)
-            case .failed(let error): throw error
-            case .end: throw .inputOutput
+            do throws(Errno) {
+                written += try write(bytes.span.extracting(written..<bytes.count))
+            } catch .wouldBlock {
+                try Readiness.wait(self, for: .write)
             }
         }
     }

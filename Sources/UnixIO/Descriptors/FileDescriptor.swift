@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// An open file descriptor, closed exactly once.
 package struct FileDescriptor: ~Copyable, Sendable {

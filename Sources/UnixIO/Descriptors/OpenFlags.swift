@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// How a file is to be opened. It is closed on exec in any case.
 package struct OpenFlags: OptionSet, Sendable {

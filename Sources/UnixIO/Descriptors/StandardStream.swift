@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// The three descriptors that every process starts with and nobody closes.
 package enum StandardStream: CInt, Sendable {

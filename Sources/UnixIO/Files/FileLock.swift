@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A lock that other processes respect, held as long as this value lives.
 package struct FileLock: ~Copyable, Sendable {

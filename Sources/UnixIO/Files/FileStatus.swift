@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// What the kernel says about a file.
 package struct FileStatus: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Files and folders, in the words of the kernel.
 package enum FileSystem {

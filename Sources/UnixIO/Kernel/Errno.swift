@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// An answer of the kernel that says no, by its number.
 package struct Errno: RawRepresentable, Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import CLinux
+import CLinux
 
 /// Chance that nobody can foresee, from the kernel.
 package enum Randomness {

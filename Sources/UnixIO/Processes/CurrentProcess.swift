@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// What the kernel knows about ourselves.
 package enum CurrentProcess {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The environment variables of this process.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The machine we run on.
 package enum Host {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// What the kernel tells about a process, apart from its credentials.
 ///

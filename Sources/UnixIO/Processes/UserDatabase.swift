@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Names and numbers of users and groups.
 package enum UserDatabase {

@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// Wakes a thread that waits in a poller, from any other thread.
 package struct EventCounter: ~Copyable, Sendable {

@@ -1,4 +1,4 @@
-internal import CLinux
+import CLinux
 
 /// A descriptor that has become ready, by the token it was added with.
 package struct PollEvent: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import CLinux
+import CLinux
 
 /// Waits for many descriptors at once.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Waits for a single descriptor.
 package enum Readiness {

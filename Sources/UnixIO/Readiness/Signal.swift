@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// A signal, by its number.
 package struct Signal: RawRepresentable, Hashable, Sendable {

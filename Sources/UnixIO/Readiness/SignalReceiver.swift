@@ -1,4 +1,4 @@
-internal import CLinux
+import CLinux
 
 /// Receives signals as readable events, instead of in a handler.
 package struct SignalReceiver: ~Copyable, Sendable {

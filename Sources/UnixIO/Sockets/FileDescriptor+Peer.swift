@@ -1,4 +1,4 @@
-internal import CLinux
+import CLinux
 
 extension FileDescriptor {
     /// The process, user and group that made the other end of this connection.

@@ -1,4 +1,4 @@
-internal import CLinux
+import CLinux
 
 extension FileDescriptor {
     /// The port of a TCP socket, chosen by the kernel if it was bound to 0.

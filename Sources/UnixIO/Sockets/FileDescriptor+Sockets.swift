@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 extension FileDescriptor {
     /// Accepts the next connection, non-blocking; nil when none waits.
@@ -57,13 +57,11 @@ extension FileDescriptor {
         let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
         var sent = 0
         while sent < bytes.count {
-            switch attemptSend(bytes, from: sent) {
-            case .bytes(let count): sent += count
-            case .wouldBlock:
+            do throws(Errno) {
+                sent += try send(bytes.span.extracting(sent..<bytes.count))
+            } catch .wouldBlock {
                 let remaining = deadline.map { MonotonicClock.now.duration(to: $0) }
                 guard try Readiness.wait(self, for: .write, timeout: remaining) else { throw .timedOut }
-            case .failed(let error): throw error
-            case .end: throw .inputOutput
             }
         }
     }

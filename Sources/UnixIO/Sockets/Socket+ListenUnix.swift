@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 extension Socket {
     /// Listens at a Unix address, replacing the socket file of a dead process.

@@ -1,5 +1,5 @@
-internal import CLinux
-internal import Glibc
+import CLinux
+import Glibc
 
 /// Makes sockets that are closed on exec, connected or not.
 package enum Socket {

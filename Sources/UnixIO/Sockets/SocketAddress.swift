@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Where a socket can be reached: on this host, and nowhere else.
 package struct SocketAddress: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A mutex and its condition, without the state they guard.
 @safe
@@ -51,7 +51,7 @@ package final class ConditionLock: @unchecked Sendable {
     /// Unlocks, waits to be woken and locks again; false at the deadline.
     ///
     /// It may also return for no reason, so the caller looks again.
-    package func wait(until deadline: MonotonicInstant?) -> Bool {
+    package func wait(until deadline: KernelInstant?) -> Bool {
         guard let deadline else {
             unsafe pthread_cond_wait(condition, mutex)
             return true

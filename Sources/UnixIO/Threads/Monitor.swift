@@ -2,13 +2,13 @@
 ///
 /// For threads that block. What only needs a lock takes `Mutex`; what runs in
 /// tasks must not wait here.
-package final class Monitor<State: Sendable>: @unchecked Sendable {
+package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
     // Every access is between lock() and unlock().
     @usableFromInline let lock = ConditionLock()
     @usableFromInline var state: State
 
     @inlinable
-    package init(_ state: State) {
+    package init(_ state: consuming State) {
         self.state = state
     }
 
@@ -29,7 +29,7 @@ package final class Monitor<State: Sendable>: @unchecked Sendable {
     /// last time at the deadline.
     @inlinable
     package func wait<Result: ~Copyable>(
-        deadline: MonotonicInstant? = nil, until attempt: (inout State) -> sending Result?
+        deadline: KernelInstant? = nil, until attempt: (inout State) -> sending Result?
     ) -> sending Result? {
         lock.lock()
         defer { lock.unlock() }

@@ -1,10 +1,10 @@
-internal import Glibc
+import Glibc
 
 /// The clock for deadlines and intervals: nobody can set it.
 package enum MonotonicClock {
     /// Stands still while the host sleeps, as poll and timers do.
-    package static var now: MonotonicInstant {
-        MonotonicInstant(nanoseconds: nanoseconds(of: CLOCK_MONOTONIC))
+    package static var now: KernelInstant {
+        KernelInstant(nanoseconds: nanoseconds(of: CLOCK_MONOTONIC))
     }
 
     /// Nanoseconds since the host started, sleep included.

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The clock for what people read. It may jump in either direction.
 package enum WallClock {

@@ -1,0 +1,75 @@
+/// The id of a stored record: which store gave it out, and its row there.
+///
+/// As text it is twelve characters of the store, a hyphen, and the row, in
+/// Crockford's base 32 (no i, l, o or u, so that it survives being read aloud).
+/// Strangers treat it as opaque.
+package struct RecordID: Hashable, Sendable {
+    /// Sixty bits that no other store has.
+    package var store: UInt64
+    package var row: Int64
+
+    package static let storeBits: UInt64 = (1 << 60) - 1
+
+    package init(store: UInt64, row: Int64) {
+        self.store = store & Self.storeBits
+        self.row = row
+    }
+
+    package var text: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    package func append(to output: inout [UInt8]) {
+        for position in (0..<12).reversed() {
+            output.append(Self.digit(store >> UInt64(5 * position) & 31))
+        }
+        output.append(UInt8(ascii: "-"))
+        Self.append(row: UInt64(bitPattern: row), to: &output)
+    }
+
+    private static func append(row: UInt64, to output: inout [UInt8]) {
+        var position = max(0, (63 - row.leadingZeroBitCount) / 5)
+        if row == 0 { position = 0 }
+        while position >= 0 {
+            output.append(digit(row >> UInt64(5 * position) & 31))
+            position -= 1
+        }
+    }
+
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count > 13, bytes.count <= 13 + 13, bytes[12] == UInt8(ascii: "-"),
+            let store = Self.number(bytes[..<12]), let row = Self.number(bytes[13...]), row <= UInt64(Int64.max),
+            row > 0
+        else { return nil }
+        self.init(store: store, row: Int64(row))
+    }
+
+    private static func number(_ digits: some Sequence<UInt8>) -> UInt64? {
+        var value: UInt64 = 0
+        for digit in digits {
+            guard value >> 59 == 0, let number = alphabet.firstIndex(of: digit | (digit > 0x40 ? 0x20 : 0)) else {
+                return nil
+            }
+            value = value << 5 | UInt64(number)
+        }
+        return value
+    }
+
+    private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
+
+    @inline(__always)
+    private static func digit(_ value: UInt64) -> UInt8 {
+        let number = UInt8(truncatingIfNeeded: value)
+        switch number {
+        case 0...9: return UInt8(ascii: "0") + number
+        case 10...17: return UInt8(ascii: "a") + number - 10
+        case 18, 19: return UInt8(ascii: "j") + number - 18
+        case 20, 21: return UInt8(ascii: "m") + number - 20
+        case 22...26: return UInt8(ascii: "p") + number - 22
+        default: return UInt8(ascii: "v") + number - 27
+        }
+    }
+}

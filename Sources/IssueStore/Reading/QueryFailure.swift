@@ -1,0 +1,9 @@
+/// Why a question can't be answered as it was put.
+package enum QueryFailure: Error, Equatable, Sendable {
+    /// A part of the filter that means nothing.
+    case invalidFilter(field: String, reason: String)
+    /// A parameter beside the filter that means nothing.
+    case invalidParameter(String)
+    /// No record or group of this id, or none that may be seen.
+    case notFound(id: String)
+}

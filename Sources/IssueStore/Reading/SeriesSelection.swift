@@ -1,0 +1,98 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// The part of a filter that a series answers as a whole, as one fixed piece of SQL and what is bound to it.
+///
+/// Lists are bound as JSON arrays, so that nothing from outside ever stands in
+/// the SQL itself.
+struct SeriesSelection {
+    /// Selects `series.id` and `series."group"`; its parameters are `?1` to `?13`.
+    static let sql: StaticString = """
+        SELECT series.id AS series, series."group" AS "group"
+        FROM series
+        JOIN groups ON groups.id = series."group"
+        JOIN accounts ON accounts.id = series.account
+        JOIN senders ON senders.id = series.sender
+        WHERE (?1 IS NULL OR accounts.uid = ?1)
+          AND (?2 IS NULL OR accounts.app IN (SELECT value FROM json_each(?2)))
+          AND (?3 IS NULL OR series.version IN (SELECT value FROM json_each(?3)))
+          AND (?4 IS NULL OR series.environment IN (SELECT value FROM json_each(?4)))
+          AND (?5 IS NULL OR series.severity >= ?5)
+          AND (?6 IS NULL OR series.domain IN (SELECT value FROM json_each(?6)))
+          AND (?7 IS NULL OR series.code IN (SELECT value FROM json_each(?7)))
+          AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8)
+                                     WHERE series.file = value OR series.file LIKE '%/' || value))
+          AND (?9 IS NULL OR groups.key IN (SELECT value FROM json_each(?9)))
+          AND (?10 IS NULL OR accounts.uid IN (SELECT value FROM json_each(?10)))
+          AND (?11 IS NULL OR senders.unit IN (SELECT value FROM json_each(?11)))
+          AND (?12 IS NULL OR groups.state IN (SELECT value FROM json_each(?12)))
+          AND (?13 IS NULL OR groups.id IN (SELECT rowid FROM group_text WHERE group_text MATCH ?13))
+        """
+
+    private var viewer: Int64?
+    private var lists: [String?] = []
+    private var severity: Int64?
+
+    init(_ filter: IssueFilter, viewer: Viewer) throws(QueryFailure) {
+        self.viewer = viewer.uid
+        severity = filter.severity.map { Int64($0.rawValue) }
+        var keys: [Int64]?
+        if let groups = filter.groups {
+            keys = []
+            for id in groups {
+                guard let key = GroupID.key(id) else {
+                    throw .invalidFilter(field: "groups", reason: "\"\(id)\" is no id of a group")
+                }
+                keys?.append(key)
+            }
+        }
+        lists = [
+            Self.list(filter.apps), Self.list(filter.versions), Self.list(filter.environments), nil,
+            Self.list(filter.domains), Self.list(filter.codes), Self.list(filter.files), Self.list(keys),
+            Self.list(filter.users.map { $0.map { Int64($0) } }), Self.list(filter.units),
+            Self.list(filter.states.map { $0.map { Int64($0.rawValue) } }), filter.text.flatMap { Self.phrase($0) },
+        ]
+    }
+
+    /// Whether every series is selected.
+    var isEverything: Bool {
+        viewer == nil && severity == nil && lists.allSatisfy { $0 == nil }
+    }
+
+    func bind(to statement: borrowing Statement) {
+        statement.bind(viewer, at: 1)
+        for (index, list) in lists.enumerated() {
+            if index == 3 {
+                statement.bind(severity, at: 5)
+            } else {
+                statement.bind(list, at: index + 2)
+            }
+        }
+    }
+
+    private static func list(_ values: [String]?) -> String? {
+        values.map { values in
+            var writer = JSONWriter()
+            writer.array { for value in values { $0.string(value) } }
+            return writer.text
+        }
+    }
+
+    private static func list(_ values: [Int64]?) -> String? {
+        values.map { values in
+            var writer = JSONWriter()
+            writer.array { for value in values { $0.integer(value) } }
+            return writer.text
+        }
+    }
+
+    /// Words as the full-text index takes them: each must be there, the beginning of one is enough.
+    private static func phrase(_ text: String) -> String? {
+        let words = text.split { $0 == " " || $0 == "\t" || $0 == "\n" }
+        guard !words.isEmpty else { return nil }
+        return words.map { word in
+            "\"" + word.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\"*"
+        }.joined(separator: " ")
+    }
+}

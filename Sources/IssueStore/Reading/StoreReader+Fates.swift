@@ -1,0 +1,163 @@
+import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreReader {
+    /// What became of a record for each destination.
+    func fates(ofRow row: Int64) throws -> [DestinationFate] {
+        let destinations = try connection.withStatement(
+            "SELECT id, name, first_id, cursor FROM destinations ORDER BY id"
+        ) { try $0.all { (id: $0.int64(0), name: $0.text(1), firstID: $0.int64(2), cursor: $0.int64(3)) } }
+        var fates: [DestinationFate] = []
+        for destination in destinations where row >= destination.firstID {
+            fates.append(try fate(ofRow: row, destination.id, destination.name, cursor: destination.cursor))
+        }
+        return fates
+    }
+
+    private func fate(
+        ofRow row: Int64, _ destination: Int64, _ name: String, cursor: Int64
+    ) throws -> DestinationFate {
+        var fate = DestinationFate(
+            destination: name, fate: .pending, attempts: 0, at: nil, answer: nil, maybeDuplicate: false)
+        guard row <= cursor, let batch = try batch(holding: row, destination) else { return fate }
+        let list: (BatchList) -> Bool = { batch.lists[$0]?.contains(row) == true }
+        fate.at = batch.at
+        if list(.withheld) {
+            fate.fate = .withheld
+        } else if list(.dead) {
+            fate.fate = .deadLettered
+        } else if list(.sent) {
+            fate.fate = batch.isAnswered ? .delivered : .pending
+        } else {
+            fate.fate = .summarised
+            return fate
+        }
+        fate.attempts = batch.attempts
+        fate.answer = batch.answer
+        fate.maybeDuplicate = batch.maybeDuplicate
+        return fate
+    }
+
+    private enum BatchList: Hashable { case sent, withheld, dead }
+
+    private struct BatchRow {
+        var isAnswered: Bool
+        var at: Timestamp
+        var attempts: Int64
+        var answer: String?
+        var maybeDuplicate: Bool
+        var lists: [BatchList: [Int64]]
+    }
+
+    private func batch(holding row: Int64, _ destination: Int64) throws -> BatchRow? {
+        try connection.withStatement(
+            """
+            SELECT first_id, state, at, attempts, answer, maybe_duplicate, sent, withheld, dead
+            FROM batches WHERE destination = ?1 AND last_id >= ?2 ORDER BY last_id LIMIT 1
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(row, at: 2)
+            return try statement.first { found in
+                let first = found.int64(0)
+                return BatchRow(
+                    isAnswered: found.int64(1) != 0, at: Timestamp(milliseconds: found.int64(2)),
+                    attempts: found.int64(3), answer: found.optionalText(4), maybeDuplicate: found.int64(5) != 0,
+                    lists: [
+                        .sent: PostingList.decode(found.bytes(6), base: first) ?? [],
+                        .withheld: PostingList.decode(found.bytes(7), base: first) ?? [],
+                        .dead: PostingList.decode(found.bytes(8), base: first) ?? [],
+                    ])
+            }
+        }
+    }
+
+    /// All that is known of one record, by its id or as the newest of a group.
+    package struct Shown: Sendable {
+        package var record: StoredRecord?
+        package var group: IssueGroup
+        package var fates: [DestinationFate]
+    }
+
+    /// A record by its id, or the newest of a group by the group's; a foreign one answers as an absent one.
+    package func show(_ id: String, viewer: Viewer) throws -> Shown {
+        try snapshot {
+            let group: Int64
+            var row: Int64?
+            if let key = GroupID.key(id) {
+                guard let found = try self.group(key: key, viewer: viewer) else { throw QueryFailure.notFound(id: id) }
+                group = found
+                row = try newestRecord(of: group)
+            } else {
+                let found = try find(id, viewer: viewer)
+                group = found.group
+                row = found.row
+            }
+            guard let sum = try sum(of: group) else { throw QueryFailure.notFound(id: id) }
+            return Shown(
+                record: try row.flatMap { try record(row: $0)?.stored }, group: try self.group(sum),
+                fates: try row.map { try fates(ofRow: $0) } ?? [])
+        }
+    }
+
+    /// The fates of a record by its id; a foreign one answers as an absent one.
+    package func fates(of id: String, viewer: Viewer) throws -> [DestinationFate] {
+        try snapshot { try fates(ofRow: try find(id, viewer: viewer).row) }
+    }
+
+    /// Who reported a record: his process, for whom alone a recycled user's fates are.
+    package func reporter(of id: String) throws -> Sender? {
+        try snapshot {
+            guard let id = RecordID(id), try recordID(row: id.row) == id else { return nil }
+            return try record(row: id.row)?.stored.sender
+        }
+    }
+
+    private func find(_ text: String, viewer: Viewer) throws -> (row: Int64, group: Int64) {
+        guard let id = RecordID(text), try recordID(row: id.row) == id else { throw QueryFailure.notFound(id: text) }
+        let found = try connection.withStatement(
+            """
+            SELECT records.id, series."group" FROM records
+            JOIN series ON series.id = records.series JOIN accounts ON accounts.id = series.account
+            WHERE records.id = ?1 AND (?2 IS NULL OR accounts.uid = ?2)
+            """
+        ) { statement in
+            statement.bind(id.row, at: 1)
+            statement.bind(viewer.uid, at: 2)
+            return try statement.first { (row: $0.int64(0), group: $0.int64(1)) }
+        }
+        guard let found else { throw QueryFailure.notFound(id: text) }
+        return found
+    }
+
+    private func group(key: Int64, viewer: Viewer) throws -> Int64? {
+        try connection.withStatement(
+            """
+            SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account
+            WHERE groups.key = ?1 AND (?2 IS NULL OR accounts.uid = ?2)
+            """
+        ) { statement in
+            statement.bind(key, at: 1)
+            statement.bind(viewer.uid, at: 2)
+            return try statement.first { $0.int64(0) }
+        }
+    }
+
+    private func sum(of group: Int64) throws -> GroupSum? {
+        try connection.withStatement(
+            """
+            SELECT sum(records), sum(occurrences), min(first_at), max(last_at) FROM series_totals WHERE "group" = ?1
+            """
+        ) { statement in
+            statement.bind(group, at: 1)
+            return try statement.first { row in
+                row.isNull(0)
+                    ? nil
+                    : GroupSum(
+                        group: group, records: row.int64(0), occurrences: row.int64(1), firstAt: row.int64(2),
+                        lastAt: row.int64(3), sortKey: 0)
+            } ?? nil
+        }
+    }
+}

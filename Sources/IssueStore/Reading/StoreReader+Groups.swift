@@ -1,0 +1,211 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreReader {
+    /// A page of groups, and where the next one begins.
+    package struct GroupPage: Sendable {
+        package var groups: [IssueGroup]
+        package var next: String?
+    }
+
+    /// What is asked of a list of groups beside the filter.
+    package struct GroupQuery: Sendable {
+        package var filter: IssueFilter
+        package var order: ResultOrder
+        package var limit: Int
+        package var after: String?
+        package var sparkline: Int?
+        package var now: Timestamp
+
+        package init(
+            filter: IssueFilter, order: ResultOrder, limit: Int, after: String?, sparkline: Int?, now: Timestamp
+        ) {
+            self.filter = filter
+            self.order = order
+            self.limit = limit
+            self.after = after
+            self.sparkline = sparkline
+            self.now = now
+        }
+    }
+
+    /// Groups with counts of the records that the filter matches.
+    ///
+    /// Counts within a time are exact to the minute in closed ranges.
+    package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
+        let selection = try SeriesSelection(query.filter, viewer: viewer)
+        let cursor = try query.after.map { try PageCursor($0) }
+        return try snapshot {
+            let sums = try groupSums(query, selection, after: cursor)
+            let page = sums.prefix(query.limit)
+            var groups: [IssueGroup] = []
+            for sum in page { groups.append(try group(sum)) }
+            if let buckets = query.sparkline, buckets > 0 {
+                try addSparklines(to: &groups, of: page.map(\.group), buckets: buckets, query)
+            }
+            let next = sums.count > query.limit ? page.last.map { PageCursor(value: $0.sortKey, row: $0.group).text } : nil
+            return GroupPage(groups: groups, next: next)
+        }
+    }
+
+    struct GroupSum {
+        var group: Int64
+        var records: Int64
+        var occurrences: Int64
+        var firstAt: Int64
+        var lastAt: Int64
+        var sortKey: Int64
+    }
+
+    private func groupSums(_ query: GroupQuery, _ selection: SeriesSelection, after: PageCursor?) throws -> [GroupSum] {
+        // The order is one of four constants, each with the cursor's condition.
+        let sortKey: StaticString
+        switch query.order {
+        case .newest: sortKey = "max(last_at)"
+        case .oldest: sortKey = "-min(first_at)"
+        case .most: sortKey = "sum(occurrences)"
+        case .worst: sortKey = "(SELECT severity FROM groups WHERE id = \"group\") * 10000000000000 + max(last_at)"
+        }
+        let closed: StaticString =
+            query.filter.since == nil && query.filter.until == nil
+            ? "SELECT series, records, occurrences, first_at, last_at FROM totals"
+            : """
+            SELECT series, sum(records) AS records, sum(occurrences) AS occurrences,
+                   min(minute) * 60000 AS first_at, max(minute) * 60000 + 59999 AS last_at
+            FROM counts WHERE minute BETWEEN ?14 / 60000 AND ?15 / 60000 GROUP BY series
+            """
+        let sql = """
+            WITH matching AS MATERIALIZED (\(SeriesSelection.sql)),
+            closed AS (\(closed)),
+            open AS MATERIALIZED (
+                SELECT series, count(*) AS records, sum(count) AS occurrences,
+                       min(received_at) AS first_at, max(received_at) AS last_at
+                FROM records WHERE id > ?16 AND received_at BETWEEN ?14 AND ?15 GROUP BY series
+            ),
+            sums AS (
+                SELECT "group", records, occurrences, first_at, last_at FROM matching JOIN closed USING (series)
+                UNION ALL
+                SELECT "group", records, occurrences, first_at, last_at FROM matching JOIN open USING (series)
+            ),
+            keyed AS (
+                SELECT "group", sum(records) AS records, sum(occurrences) AS occurrences, min(first_at) AS first_at,
+                       max(last_at) AS last_at, \(sortKey) AS sort_key
+                FROM sums GROUP BY "group"
+            )
+            SELECT "group", records, occurrences, first_at, last_at, sort_key FROM keyed
+            WHERE ?17 IS NULL OR (sort_key, "group") < (?17, ?18)
+            ORDER BY sort_key DESC, "group" DESC LIMIT ?19
+            """
+        let statement = try Statement(composedSQL: sql, on: connection)
+        selection.bind(to: statement)
+        statement.bind(query.filter.since?.milliseconds ?? 0, at: 14)
+        statement.bind(query.filter.until?.milliseconds ?? Int64.max, at: 15)
+        statement.bind(try lastClosedID(), at: 16)
+        statement.bind(after?.value, at: 17)
+        statement.bind(after?.row, at: 18)
+        statement.bind(query.limit + 1, at: 19)
+        return try statement.all { row in
+            GroupSum(
+                group: row.int64(0), records: row.int64(1), occurrences: row.int64(2), firstAt: row.int64(3),
+                lastAt: row.int64(4), sortKey: row.int64(5))
+        }
+    }
+
+    /// The group behind a sum.
+    func group(_ sum: GroupSum) throws -> IssueGroup {
+        let newest = try newestRecord(of: sum.group)
+        let group = try connection.withStatement(
+            """
+            SELECT groups.key, title, severity, state, muted_until, regressed, accounts.app, accounts.uid, fingerprint,
+                   domain, code, file, line, function, module, first_version, last_version, groups.first_at
+            FROM groups JOIN accounts ON accounts.id = groups.account WHERE groups.id = ?1
+            """
+        ) { statement in
+            statement.bind(sum.group, at: 1)
+            return try statement.first { row in
+                IssueGroup(
+                    id: GroupID.text(key: row.int64(0)), title: row.text(1),
+                    severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
+                    state: GroupState(rawValue: UInt8(clamping: row.int64(3))) ?? .open,
+                    mutedUntil: row.optionalInt64(4).map { Timestamp(milliseconds: $0) },
+                    regressed: row.int64(5) != 0, app: row.text(6), uid: UInt32(clamping: row.int64(7)),
+                    fingerprint: row.text(8), domain: row.optionalText(9), code: row.optionalInt64(10),
+                    source: Self.source(row, from: 11), records: sum.records, occurrences: sum.occurrences,
+                    firstSeen: Timestamp(milliseconds: max(sum.firstAt, row.int64(17))),
+                    lastSeen: Timestamp(milliseconds: sum.lastAt), firstVersion: row.optionalText(15),
+                    lastVersion: row.optionalText(16))
+            }
+        }
+        guard var group else { throw QueryFailure.notFound(id: "") }
+        if let newest { group.newest = try recordID(row: newest).text }
+        return group
+    }
+
+    private static func source(_ row: borrowing Row, from column: Int) -> SourceLocation? {
+        let source = SourceLocation(
+            fileID: row.optionalText(column), line: row.optionalInt64(column + 1),
+            function: row.optionalText(column + 2), module: row.optionalText(column + 3))
+        return source == SourceLocation() ? nil : source
+    }
+
+    /// The newest record of a group that is still there.
+    func newestRecord(of group: Int64) throws -> Int64? {
+        let open = try connection.withStatement(
+            """
+            SELECT max(id) FROM records
+            WHERE id > ?1 AND series IN (SELECT id FROM series WHERE "group" = ?2)
+            """
+        ) { statement in
+            statement.bind(try lastClosedID(), at: 1)
+            statement.bind(group, at: 2)
+            return try statement.first { $0.optionalInt64(0) } ?? nil
+        }
+        if let open { return open }
+        let lists = try connection.withStatement(
+            """
+            SELECT ranges.first_id, postings.ids FROM totals
+            JOIN postings ON postings.range = totals.last_range AND postings.series = totals.series
+            JOIN ranges ON ranges.id = totals.last_range
+            WHERE totals.series IN (SELECT id FROM series WHERE "group" = ?1)
+            """
+        ) { statement in
+            statement.bind(group, at: 1)
+            return try statement.all { ($0.int64(0), $0.bytes(1)) }
+        }
+        return lists.compactMap { PostingList.decode($0.1, base: $0.0)?.last }.max()
+    }
+
+    /// Adds counts in equal buckets between the filter's times, or of the last 24 hours.
+    private func addSparklines(
+        to groups: inout [IssueGroup], of rows: [Int64], buckets: Int, _ query: GroupQuery
+    ) throws {
+        let end = query.filter.until ?? query.now
+        let start = query.filter.since ?? end.advanced(by: .seconds(-86_400))
+        let width = max(1, (end.milliseconds - start.milliseconds + Int64(buckets) - 1) / Int64(buckets))
+        for (index, group) in rows.enumerated() {
+            var counts = [Int64](repeating: 0, count: buckets)
+            try connection.withStatement(
+                """
+                WITH own AS (SELECT id FROM series WHERE "group" = ?1)
+                SELECT max(minute * 60000 - ?2, 0) / ?3 AS bucket, sum(records)
+                FROM counts WHERE series IN own AND minute BETWEEN ?2 / 60000 AND ?4 / 60000 GROUP BY bucket
+                UNION ALL
+                SELECT (received_at - ?2) / ?3 AS bucket, count(*)
+                FROM records WHERE id > ?5 AND series IN own AND received_at BETWEEN ?2 AND ?4 GROUP BY bucket
+                """
+            ) { statement in
+                statement.bind(group, at: 1)
+                statement.bind(start.milliseconds, at: 2)
+                statement.bind(width, at: 3)
+                statement.bind(end.milliseconds, at: 4)
+                statement.bind(try lastClosedID(), at: 5)
+                try statement.forEach { row in
+                    let bucket = Int(min(max(row.int64(0), 0), Int64(buckets) - 1))
+                    counts[bucket] += row.int64(1)
+                }
+            }
+            groups[index].sparkline = counts
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreReader {
+    /// A page of records, and where the next one begins.
+    package struct RecordPage: Sendable {
+        package var records: [StoredRecord]
+        package var next: String?
+        /// The newest row of the snapshot that answered, from which on a follower goes on.
+        package var newest: Int64
+    }
+
+    /// What is asked of a list of records beside the filter.
+    package struct RecordQuery: Sendable {
+        package var filter: IssueFilter
+        package var isAscending: Bool
+        package var limit: Int
+        package var after: String?
+
+        package init(filter: IssueFilter, isAscending: Bool, limit: Int, after: String?) {
+            self.filter = filter
+            self.isAscending = isAscending
+            self.limit = limit
+            self.after = after
+        }
+    }
+
+    /// A page of single records, by the order in which they came.
+    package func records(_ query: RecordQuery, viewer: Viewer) throws -> RecordPage {
+        let selection = try SeriesSelection(query.filter, viewer: viewer)
+        let cursor = try query.after.map { try PageCursor($0) }
+        return try snapshot {
+            var page = RecordPage(records: [], next: nil, newest: try newestRow())
+            var walk = try walk(selection, query, from: cursor?.row)
+            while page.records.count < query.limit, let row = try walk.next(on: self) {
+                guard let record = try record(row: row), try matches(record, query.filter) else { continue }
+                page.records.append(record.stored)
+                if page.records.count == query.limit { page.next = PageCursor(value: 0, row: row).text }
+            }
+            return page
+        }
+    }
+
+    /// Records above a row, the oldest first: what a follower has not seen yet.
+    package func records(above row: Int64, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> RecordPage {
+        let query = RecordQuery(
+            filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row).text)
+        return try records(query, viewer: viewer)
+    }
+
+    func newestRow() throws -> Int64 {
+        try connection.withStatement("SELECT coalesce(max(id), 0) FROM records") { try $0.first { $0.int64(0) } ?? 0 }
+    }
+
+    /// One record with all that belongs to it, or nothing.
+    package func record(row: Int64) throws -> RecordRow? {
+        let code = try recordID(row: row).store
+        let statement = try Statement(composedSQL: "\(RecordRow.sql) WHERE records.id = ?1", on: connection)
+        statement.bind(row, at: 1)
+        return try statement.first { RecordRow($0) { RecordID(store: code, row: $0).text } } ?? nil
+    }
+
+    /// Whether a record is what the filter asks for, of which its series has been looked at already.
+    private func matches(_ record: RecordRow, _ filter: IssueFilter) throws -> Bool {
+        if let since = filter.since, record.receivedAt < since { return false }
+        if let until = filter.until, record.receivedAt > until { return false }
+        if let fates = filter.fates {
+            let own = try self.fates(ofRow: record.row).filter {
+                filter.destination == nil || $0.destination == filter.destination
+            }
+            return own.contains { fates.contains($0.fate) }
+        }
+        return true
+    }
+
+    private func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: Int64?) throws -> RecordWalk {
+        var series: [Int64]?
+        if !selection.isEverything {
+            let statement = try Statement(SeriesSelection.sql, on: connection)
+            selection.bind(to: statement)
+            series = try statement.all { $0.int64(0) }
+        }
+        return try RecordWalk(series: series, isAscending: query.isAscending, from: row, on: self)
+    }
+}

@@ -1,0 +1,56 @@
+import IssueCore
+import IssueProtocol
+package import SQLiteKit
+
+/// A connection that answers questions: it belongs to the thread that made it.
+///
+/// Each question sees one snapshot, and none outlives its answer, so that the
+/// writer's log can be copied back.
+package final class StoreReader {
+    let connection: Connection
+
+    package init(path: String) throws(StoreFailure) {
+        do {
+            connection = try Connection(path: path, mode: .readOnly, busyTimeout: .seconds(5))
+            try connection.setPragma("cache_size", to: -2048)
+            try connection.setPragma("temp_store", to: "MEMORY")
+        } catch {
+            throw StoreFailure(error)
+        }
+    }
+
+    /// Ends the question that is being answered, from another thread.
+    package var interruptHandle: InterruptHandle { connection.interruptHandle }
+
+    /// Answers one question from one snapshot, or gives up at the deadline.
+    func snapshot<Value>(within deadline: Duration = .seconds(10), _ body: () throws -> Value) throws -> Value {
+        connection.setDeadline(.after(deadline))
+        defer { connection.setDeadline(nil) }
+        do {
+            return try connection.readTransaction(body)
+        } catch let error as SQLiteError {
+            throw StoreFailure(error)
+        }
+    }
+
+    /// The last id that the closed ranges hold.
+    func lastClosedID() throws -> Int64 {
+        try connection.withStatement("SELECT coalesce(max(last_id), 0) FROM ranges") {
+            try $0.first { $0.int64(0) } ?? 0
+        }
+    }
+
+    /// The id of a record by its row.
+    func recordID(row: Int64) throws -> RecordID {
+        let code = try connection.withStatement(
+            "SELECT code FROM stores WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
+        ) { statement in
+            statement.bind(row, at: 1)
+            return try statement.first { $0.int64(0) }
+        }
+        return RecordID(store: UInt64(bitPattern: code ?? 0), row: row)
+    }
+}
+
+@available(*, unavailable)
+extension StoreReader: Sendable {}

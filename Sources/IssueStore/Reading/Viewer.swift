@@ -1,0 +1,18 @@
+/// Whose records somebody may see; it stands inside every query.
+package enum Viewer: Equatable, Sendable {
+    /// Root, the daemon's own user and the configured readers.
+    case everything
+    /// What a user reported himself.
+    case user(UInt32)
+    /// Nothing: the user's number is one that the system gives to another tomorrow.
+    case nothing
+
+    /// The only user whose rows are seen, or nothing when all are; -1 is nobody's.
+    var uid: Int64? {
+        switch self {
+        case .everything: nil
+        case .user(let uid): Int64(uid)
+        case .nothing: -1
+        }
+    }
+}

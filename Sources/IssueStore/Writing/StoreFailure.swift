@@ -1,0 +1,37 @@
+package import SQLiteKit
+
+/// Why the store could not do what it was asked.
+package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConvertible {
+    /// The disk is full; what was asked can be asked again.
+    case noSpace
+    /// The file is damaged and must be set aside.
+    case damaged(SQLiteError)
+    /// The file is of a newer version, or of another program.
+    case foreign(String)
+    /// A query ran past its deadline.
+    case tooSlow
+    /// Anything else that SQLite says.
+    case failed(SQLiteError)
+
+    package init(_ error: SQLiteError) {
+        if error.isCorruption {
+            self = .damaged(error)
+        } else if error.isFull {
+            self = .noSpace
+        } else if error.isInterrupted {
+            self = .tooSlow
+        } else {
+            self = .failed(error)
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .noSpace: "there is no space left for the database"
+        case .damaged(let error): "the database is damaged: \(error.message)"
+        case .foreign(let words): words
+        case .tooSlow: "the query took too long"
+        case .failed(let error): "the database says: \(error.message)"
+        }
+    }
+}

@@ -1,0 +1,16 @@
+package import IssueCore
+
+/// What the store needs to know of the configuration.
+package struct StoreSettings: Sendable {
+    package var path: String
+    /// What an application's user is bound to, so that nobody grows the tables without end.
+    package var limits: LimitSettings
+    /// Random bits for the ids of a new store.
+    package var randomBits: @Sendable () -> UInt64
+
+    package init(path: String, limits: LimitSettings, randomBits: @escaping @Sendable () -> UInt64) {
+        self.path = path
+        self.limits = limits
+        self.randomBits = randomBits
+    }
+}

@@ -1,0 +1,195 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreWriter {
+    /// Makes the records of some calls durable in one transaction, and answers each call.
+    ///
+    /// When it returns, all of them have been synced to disk. When it throws,
+    /// none of them is stored, and all can be given again.
+    package func commit(
+        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
+    ) throws(StoreFailure) -> [CallOutcome] {
+        let before = (clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs, producers: producers)
+        do {
+            let outcomes = try transaction {
+                try fill(submissions, wall: wall, monotonic: monotonic)
+            }
+            if open.count >= Self.rangeRecords || open.byteCount >= Self.rangeBytes { startRange() }
+            return outcomes
+        } catch {
+            clock = before.clock
+            open.truncate(to: before.open, byteCount: before.bytes)
+            storeIDs = before.stores
+            producers = before.producers
+            forgetCaches()
+            throw error
+        }
+    }
+
+    private func fill(
+        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
+    ) throws -> [CallOutcome] {
+        let time = clock.committed(wall: wall, monotonic: monotonic)
+        try nameStore(at: time.wall)
+        if let offset = time.newOffset { try write(clockOffset: offset) }
+        rows.clear()
+        rows.firstID = open.nextID
+        rows.receivedAt = time.wall.milliseconds
+        if series.isFull { forgetCaches() }
+
+        var commit = Commit(time: time)
+        var outcomes: [CallOutcome] = []
+        for submission in submissions {
+            let process = try entry(of: submission.process)
+            for call in submission.calls {
+                let receipts = try take(call, of: submission, process: process, &commit)
+                outcomes.append(
+                    CallOutcome(connection: submission.process.connection, token: call.token, receipts: receipts))
+            }
+        }
+        try insertRows()
+        try producers.write(on: connection, at: time.wall)
+        var ledger = LedgerChanges()
+        for (account, sum) in commit.sums { ledger.received(sum, account: account, destinations: destinations) }
+        try ledger.write(on: connection)
+        try insertExpress(commit.express)
+        if open.count >= Self.rangeRecords || open.byteCount >= Self.rangeBytes { try closeRange() }
+        return outcomes
+    }
+
+    /// What one commit gathers.
+    struct Commit {
+        var time: LogClock.Reading
+        var sums: [Int64: LedgerChanges.Sum] = [:]
+        var express: [(record: Int64, reason: Int64)] = []
+        var newGroup = false
+
+        init(time: LogClock.Reading) {
+            self.time = time
+        }
+    }
+
+    /// Stores a call's records, or finds out that they are there already.
+    private func take(
+        _ call: ReportCall, of submission: Submission, process: ProcessEntry, _ commit: inout Commit
+    ) throws -> ReceiptList {
+        guard let numbering = call.numbering else {
+            return try store(call.records, of: call, submission, process, &commit)
+        }
+        return try takeNumbered(call, numbering, of: submission, process, &commit)
+    }
+
+    /// Adds records to the rows of the commit.
+    func store(
+        _ records: Range<Int>, of call: ReportCall, _ submission: Submission, _ process: ProcessEntry,
+        _ commit: inout Commit
+    ) throws -> ReceiptList {
+        let first = open.nextID
+        for index in records {
+            try store(submission.batch.records[index], submission, process, &commit)
+        }
+        guard !call.rejected.isEmpty else {
+            return .run(first: RecordID(store: code, row: first), count: records.count)
+        }
+        return .mixed(receipts(of: call, first: first))
+    }
+
+    private func store(
+        _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
+    ) throws {
+        commit.newGroup = false
+        let found = series.find(
+            hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: submission.batch.bytes.span)
+        let place: SeriesPlace
+        if let found {
+            place = SeriesPlace(series: found.id, account: found.account, original: nil)
+        } else {
+            place = try findSeries(of: record, submission, process, &commit)
+        }
+        let time = commit.time.wall.milliseconds
+        let bytes = submission.batch.bytes.span
+        var row = RowBuffer.Row(
+            series: place.series, process: process.process,
+            occurred: Self.difference(record.occurredAt, time), firstOccurred: Self.difference(record.firstOccurredAt, time),
+            count: record.count, messageForm: record.messageForm, message: rows.take(record.message, from: bytes),
+            metadata: rows.take(record.metadata, from: bytes), details: rows.take(record.details, from: bytes))
+        if let original = place.original { keepWhole(original, of: record, submission.batch, in: &row) }
+        rows.rows.append(row)
+        let id = open.nextID
+        open.append(
+            series: place.series, receivedAt: time, count: record.count,
+            bytes: Int(record.message.count) + Int(record.metadata.count) + Self.rowOverhead)
+        commit.sums[place.account, default: LedgerChanges.Sum()].records += 1
+        commit.sums[place.account, default: LedgerChanges.Sum()].occurrences += record.count
+        if record.severity == .critical || commit.newGroup {
+            commit.express.append((id, record.severity == .critical ? 1 : 2))
+        }
+    }
+
+    /// The receipts of a call some of whose records were rejected.
+    func receipts(of call: ReportCall, first: Int64) -> [RecordReceipt] {
+        var receipts: [RecordReceipt] = []
+        var rejected = call.rejected[...]
+        var row = first
+        for index in 0..<call.count {
+            if let next = rejected.first, next.index == index {
+                receipts.append(.rejected(field: next.rejection.field, reason: next.rejection.reason))
+                rejected.removeFirst()
+            } else {
+                receipts.append(.stored(id: recordID(row: row).text))
+                row += 1
+            }
+        }
+        return receipts
+    }
+
+    private func insertRows() throws {
+        guard !rows.rows.isEmpty else { return }
+        try batchTable.withRows(of: rows) {
+            try connection.withStatement(
+                """
+                INSERT INTO records (id, series, process, received_at, occurred, first_occurred, count, message,
+                                     metadata, details)
+                SELECT id, series, process, received_at, occurred, first_occurred, count, message, metadata, details
+                FROM batch
+                """
+            ) { try $0.run() }
+        }
+        let last = rows.firstID + Int64(rows.rows.count) - 1
+        precondition(
+            connection.lastInsertedRowID == last,
+            "The rows of a batch were not given the ids in order that their receipts name")
+    }
+
+    private func insertExpress(_ express: [(record: Int64, reason: Int64)]) throws {
+        guard expressDestinations else { return }
+        for (record, reason) in express {
+            try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") { statement in
+                statement.bind(record, at: 1)
+                statement.bind(reason, at: 2)
+                try statement.run()
+            }
+        }
+    }
+
+    private func write(clockOffset offset: Int64) throws {
+        try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") { statement in
+            statement.bind(open.nextID, at: 1)
+            statement.bind(offset, at: 2)
+            try statement.run()
+        }
+    }
+
+    @inline(__always)
+    private static func difference(_ time: Int64, _ receivedAt: Int64) -> Int64 {
+        time == DecodedRecord.absent ? time : time &- receivedAt
+    }
+
+    func forgetCaches() {
+        series.removeAll()
+        senders.removeAll()
+        processes.removeAll()
+        accounts.removeAll()
+    }
+}

@@ -1,0 +1,147 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+extension StoreWriter {
+    /// The rows that stand for a connection and for what the kernel says of it.
+    func entry(of process: ReportingProcess) throws -> ProcessEntry {
+        if let known = processes[process.connection] { return known }
+        if processes.count >= 8192 { processes.removeAll() }
+        let sender = try senderID(process.sender)
+        try connection.withStatement("INSERT INTO processes (sender, pid, gid, started) VALUES (?1, ?2, ?3, ?4)") {
+            statement in
+            statement.bind(sender, at: 1)
+            statement.bind(Int64(process.sender.pid), at: 2)
+            statement.bind(Int64(process.sender.gid), at: 3)
+            statement.bind(process.startTime, at: 4)
+            try statement.run()
+        }
+        let entry = ProcessEntry(process: connection.lastInsertedRowID, sender: sender)
+        processes[process.connection] = entry
+        return entry
+    }
+
+    private func senderID(_ sender: Sender) throws -> Int64 {
+        let kind = Sender(
+            uid: sender.uid, gid: 0, pid: 0, command: sender.command, executable: sender.executable, unit: sender.unit)
+        if let known = senders[kind] { return known }
+        if senders.count >= 8192 { senders.removeAll() }
+        func bind(_ statement: borrowing Statement) {
+            statement.bind(Int64(sender.uid), at: 1)
+            statement.bind(sender.command ?? "", at: 2)
+            statement.bind(sender.executable ?? "", at: 3)
+            statement.bind(sender.unit ?? "", at: 4)
+        }
+        try connection.withStatement(
+            "INSERT OR IGNORE INTO senders (uid, command, executable, unit) VALUES (?1, ?2, ?3, ?4)"
+        ) { statement in
+            bind(statement)
+            try statement.run()
+        }
+        let id = try connection.withStatement(
+            "SELECT id FROM senders WHERE uid = ?1 AND command = ?2 AND executable = ?3 AND unit = ?4"
+        ) { statement in
+            bind(statement)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        senders[kind] = id
+        return id
+    }
+
+    /// The account of a user's application, by the name it claims or else by its command.
+    ///
+    /// A user with more names than is allowed reports under one that takes the rest.
+    func account(of series: SeriesDescription, _ sender: Sender, _ commit: inout Commit) throws -> Int64 {
+        let claimed = AccountName(uid: sender.uid, app: series.app.name ?? sender.command ?? "")
+        if let known = try knownAccount(claimed) { return known }
+        switch guardian.newApplication(uid: sender.uid, at: commit.time.log) {
+        case .allow: return try insert(claimed, at: commit.time.wall)
+        case .overflow:
+            let overflow = AccountName(uid: sender.uid, app: "overflow")
+            return try knownAccount(overflow) ?? insert(overflow, at: commit.time.wall)
+        }
+    }
+
+    private func knownAccount(_ name: AccountName) throws -> Int64? {
+        if let known = accounts[name] { return known }
+        let id = try connection.withStatement("SELECT id FROM accounts WHERE uid = ?1 AND app = ?2") { statement in
+            statement.bind(Int64(name.uid), at: 1)
+            statement.bind(name.app, at: 2)
+            return try statement.first { $0.int64(0) }
+        }
+        if let id {
+            if accounts.count >= 8192 { accounts.removeAll() }
+            accounts[name] = id
+        }
+        return id
+    }
+
+    private func insert(_ name: AccountName, at wall: Timestamp) throws -> Int64 {
+        try connection.withStatement("INSERT INTO accounts (uid, app, first_at) VALUES (?1, ?2, ?3)") { statement in
+            statement.bind(Int64(name.uid), at: 1)
+            statement.bind(name.app, at: 2)
+            statement.bind(wall.milliseconds, at: 3)
+            try statement.run()
+        }
+        accounts[name] = connection.lastInsertedRowID
+        return connection.lastInsertedRowID
+    }
+
+    func groupID(account: Int64, fingerprint: String) throws -> Int64? {
+        try connection.withStatement("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2") { statement in
+            statement.bind(account, at: 1)
+            statement.bind(fingerprint, at: 2)
+            return try statement.first { $0.int64(0) }
+        }
+    }
+
+    func insertGroup(
+        _ series: SeriesDescription, _ account: Int64, _ fingerprint: String, _ sender: Sender, _ wall: Timestamp
+    ) throws -> Int64 {
+        let app = series.app.name ?? sender.command ?? ""
+        let key = Fingerprint.groupKey(uid: sender.uid, app: app, fingerprint: fingerprint)
+        try connection.withStatement(
+            """
+            INSERT INTO groups (account, fingerprint, rule, key, title, severity, domain, code, file, line, function,
+                module, first_at, first_version, last_version, first_record)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15)
+            """
+        ) { statement in
+            statement.bind(account, at: 1)
+            statement.bind(fingerprint, at: 2)
+            statement.bind(Fingerprint.rule, at: 3)
+            statement.bind(Int64(bitPattern: key), at: 4)
+            statement.bind(Self.title(of: series), at: 5)
+            statement.bind(Int64(series.severity.rawValue), at: 6)
+            statement.bind(series.domain, at: 7)
+            statement.bind(series.code, at: 8)
+            statement.bind(series.source.fileID, at: 9)
+            statement.bind(series.source.line, at: 10)
+            statement.bind(series.source.function, at: 11)
+            statement.bind(series.source.module, at: 12)
+            statement.bind(wall.milliseconds, at: 13)
+            statement.bind(series.app.version, at: 14)
+            statement.bind(open.nextID, at: 15)
+            try statement.run()
+        }
+        return connection.lastInsertedRowID
+    }
+
+    /// A group is as grave as the gravest of its series, and its version is the one seen last.
+    func widen(_ group: Int64, by series: SeriesDescription) throws {
+        try connection.withStatement(
+            "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1"
+        ) { statement in
+            statement.bind(group, at: 1)
+            statement.bind(Int64(series.severity.rawValue), at: 2)
+            statement.bind(series.app.version, at: 3)
+            try statement.run()
+        }
+    }
+
+    /// The first line of what a person reads, at most 200 characters.
+    private static func title(of series: SeriesDescription) -> String {
+        let title = MessageTemplate.title(of: series.template.prefix { $0 != 0x0A })
+        return title.isEmpty ? series.domain ?? "(no message)" : String(title.prefix(200))
+    }
+}

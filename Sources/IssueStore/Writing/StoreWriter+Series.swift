@@ -1,0 +1,162 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+extension StoreWriter {
+    /// Where a record belongs.
+    struct SeriesPlace {
+        var series: Int64
+        var account: Int64
+        /// What the record said of itself, where the guard has put it into an overflow series.
+        var original: SeriesDescription?
+    }
+
+    /// Finds the series of a record in the database, or makes it known.
+    func findSeries(
+        of record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
+    ) throws -> SeriesPlace {
+        let batch = submission.batch
+        let key = Array(batch.bytes[record.seriesKey.lower..<record.seriesKey.upper])
+        guard let description = SeriesKey.decode(key) else {
+            preconditionFailure("A series key that the decoder has just written can be read")
+        }
+        if let known = try stored(key, sender: process.sender) {
+            _ = series.insert(
+                hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: batch.bytes.span,
+                id: known.series, account: known.account)
+            return known
+        }
+
+        let sender = submission.process.sender
+        let account = try account(of: description, sender, &commit)
+        let name = description.app.name ?? sender.command ?? ""
+        let fingerprint = Fingerprint.of(description, app: name)
+        let group = try groupID(account: account, fingerprint: fingerprint)
+        switch guardian.newSeries(account: account, isNewGroup: group == nil, at: commit.time.log) {
+        case .allow:
+            let place = try insert(description, key, account, group, fingerprint, sender, process, &commit)
+            _ = series.insert(
+                hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: batch.bytes.span,
+                id: place.series, account: account)
+            return place
+        case .overflowSeries:
+            var overflow = SeriesDescription()
+            overflow.severity = description.severity
+            overflow.app.name = description.app.name
+            overflow.fingerprint = fingerprint
+            overflow.template = description.template
+            return try place(description, in: overflow, account, group, fingerprint, sender, process, &commit)
+        case .overflowGroup:
+            var overflow = SeriesDescription()
+            overflow.app.name = description.app.name
+            overflow.fingerprint = "overflow"
+            overflow.template = Array("more different issues than this application may have at a time".utf8)
+            let group = try groupID(account: account, fingerprint: "overflow")
+            return try place(description, in: overflow, account, group, "overflow", sender, process, &commit)
+        }
+    }
+
+    /// Puts a record whose own series is one too many into the series that takes the rest.
+    private func place(
+        _ original: SeriesDescription, in overflow: SeriesDescription, _ account: Int64, _ group: Int64?,
+        _ fingerprint: String, _ sender: Sender, _ process: ProcessEntry, _ commit: inout Commit
+    ) throws -> SeriesPlace {
+        let key = SeriesKey.encode(overflow)
+        var place: SeriesPlace
+        if let known = try stored(key, sender: process.sender) {
+            place = known
+        } else {
+            place = try insert(overflow, key, account, group, fingerprint, sender, process, &commit)
+        }
+        place.original = original
+        return place
+    }
+
+    private func stored(_ key: [UInt8], sender: Int64) throws -> SeriesPlace? {
+        try connection.withStatement("SELECT id, account, key FROM series WHERE hash = ?1 AND sender = ?2") { statement in
+            statement.bind(Self.storedHash(key, sender: sender), at: 1)
+            statement.bind(sender, at: 2)
+            return try statement.all { ($0.int64(0), $0.int64(1), $0.bytes(2)) }
+                .first { $0.2 == key }
+                .map { SeriesPlace(series: $0.0, account: $0.1, original: nil) }
+        }
+    }
+
+    private static func storedHash(_ key: [UInt8], sender: Int64) -> Int64 {
+        var hash = SipHash(key0: 2)
+        hash.append(UInt64(bitPattern: sender))
+        hash.append(key)
+        return Int64(bitPattern: hash.finish())
+    }
+
+    private func insert(
+        _ description: SeriesDescription, _ key: [UInt8], _ account: Int64, _ group: Int64?, _ fingerprint: String,
+        _ sender: Sender, _ process: ProcessEntry, _ commit: inout Commit
+    ) throws -> SeriesPlace {
+        let groupID: Int64
+        if let group {
+            groupID = group
+            try widen(group, by: description)
+        } else {
+            groupID = try insertGroup(description, account, fingerprint, sender, commit.time.wall)
+            commit.newGroup = true
+        }
+        try connection.withStatement(
+            """
+            INSERT INTO series ("group", account, sender, hash, key, severity, reportable, app, version, build,
+                environment, platform, network, development, domain, code, file, line, "column", function, module,
+                fingerprint, template, first_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+                ?22, ?23, ?24)
+            """
+        ) { statement in
+            statement.bind(groupID, at: 1)
+            statement.bind(account, at: 2)
+            statement.bind(process.sender, at: 3)
+            statement.bind(Self.storedHash(key, sender: process.sender), at: 4)
+            statement.bind(blob: key, at: 5)
+            statement.bind(Int64(description.severity.rawValue), at: 6)
+            statement.bind(description.isReportable ? 1 : 0, at: 7)
+            statement.bind(description.app.name, at: 8)
+            statement.bind(description.app.version, at: 9)
+            statement.bind(description.app.build, at: 10)
+            statement.bind(description.app.environment, at: 11)
+            statement.bind(description.app.platform, at: 12)
+            statement.bind(description.app.network, at: 13)
+            statement.bind(description.app.development.map { $0 ? 1 : 0 }, at: 14)
+            statement.bind(description.domain, at: 15)
+            statement.bind(description.code, at: 16)
+            statement.bind(description.source.fileID, at: 17)
+            statement.bind(description.source.line, at: 18)
+            statement.bind(description.source.column, at: 19)
+            statement.bind(description.source.function, at: 20)
+            statement.bind(description.source.module, at: 21)
+            statement.bind(description.fingerprint, at: 22)
+            statement.bind(text: description.template, at: 23)
+            statement.bind(commit.time.wall.milliseconds, at: 24)
+            try statement.run()
+        }
+        return SeriesPlace(series: connection.lastInsertedRowID, account: account, original: nil)
+    }
+
+    /// Keeps in the row itself what its overflow series does not say.
+    func keepWhole(
+        _ original: SeriesDescription, of record: DecodedRecord, _ batch: RecordBatch, in row: inout RowBuffer.Row
+    ) {
+        if record.messageForm != .whole {
+            let parts = batch.bytes[record.message.lower..<record.message.upper]
+            row.message = rows.take(MessageTemplate.message(template: original.template, parts: parts).utf8)
+            row.messageForm = .whole
+        }
+        var writer = JSONWriter()
+        writer.object { details in
+            details.key("original")
+            details.object { original.write(to: &$0) }
+            if !record.details.isEmpty {
+                details.key("more")
+                details.raw(Array(batch.bytes[record.details.lower..<record.details.upper]))
+            }
+        }
+        row.details = rows.take(writer.bytes)
+    }
+}

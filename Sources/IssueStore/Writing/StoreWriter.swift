@@ -1,0 +1,124 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+/// The one connection that writes: it belongs to the thread that made it.
+///
+/// Invariants, at the end of each transaction:
+/// - a record's id is above all ids that were ever given out;
+/// - `ranges`, `postings`, `counts` and `totals` say of all ids up to the last
+///   closed range exactly what the records said; above it, `open` says it;
+/// - the ledger of each destination balances.
+///
+/// A transaction that fails leaves no trace, here too: what was learnt in it is
+/// forgotten.
+package final class StoreWriter {
+    let connection: Connection
+    let settings: StoreSettings
+    let batchTable: BatchTable
+    let rows = RowBuffer()
+
+    var clock: LogClock
+    var open: OpenRange
+    var rangeID: Int64
+    var storeIDs: [StoreID]
+    var destinations: [Int64] = []
+    var expressDestinations = false
+
+    var series = SeriesTable()
+    var senders: [Sender: Int64] = [:]
+    var processes: [UInt64: ProcessEntry] = [:]
+    var accounts: [AccountName: Int64] = [:]
+    var producers = ProducerTable()
+    var guardian: CardinalityGuard
+
+    /// From which row on ids carry a store's code.
+    struct StoreID {
+        var firstID: Int64
+        var code: UInt64
+    }
+
+    struct ProcessEntry {
+        var process: Int64
+        var sender: Int64
+    }
+
+    struct AccountName: Hashable {
+        var uid: UInt32
+        var app: String
+    }
+
+    /// How many records a range holds before it closes with the commit that reaches it, and how many bytes.
+    package static let rangeRecords = 65_536
+    package static let rangeBytes = 16 << 20
+
+    /// Opens the file, making or mending its schema, and reads the open range.
+    package init(_ settings: StoreSettings) throws(StoreFailure) {
+        self.settings = settings
+        do {
+            connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: true)
+            try Schema.prepare(connection)
+            try Self.migrate(connection)
+            batchTable = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
+            clock = LogClock(restoring: try Self.clockState(connection))
+            storeIDs = try Self.storeIDs(connection)
+            let lastRange = try Self.lastRange(connection)
+            rangeID = lastRange.id + 1
+            open = try Self.openRange(connection, after: lastRange.lastID)
+            guardian = CardinalityGuard(settings: settings.limits)
+        } catch let failure as StoreFailure {
+            throw failure
+        } catch let error as SQLiteError {
+            throw StoreFailure(error)
+        } catch {
+            preconditionFailure("Opening the store fails with an error of SQLite or of the store: \(error)")
+        }
+    }
+
+    /// The id that the next record gets.
+    package var nextID: Int64 { open.nextID }
+
+    /// The store's code, in which ids of new records are given out.
+    package var code: UInt64 { storeIDs.last?.code ?? 0 }
+
+    /// Log time now, for timers.
+    package func logTime(wall: Timestamp, monotonic: MonotonicInstant) -> LogInstant {
+        clock.now(wall: wall, monotonic: monotonic)
+    }
+
+    /// Runs a body as one transaction; whatever fails in it becomes a failure of the store, and leaves no trace.
+    func transaction<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
+        do {
+            return try connection.transaction(body)
+        } catch let failure as StoreFailure {
+            throw failure
+        } catch let error as SQLiteError {
+            throw StoreFailure(error)
+        } catch {
+            preconditionFailure("A transaction fails with an error of SQLite or of the store: \(error)")
+        }
+    }
+
+    /// Copies what the log holds into the database, a step that only the writer takes.
+    ///
+    /// - Returns: whether the whole of the log was copied.
+    package func checkpoint() throws(StoreFailure) -> Bool {
+        do {
+            return try connection.checkpoint(.passive).isComplete
+        } catch {
+            throw StoreFailure(error)
+        }
+    }
+
+    /// How many pages the log holds.
+    package var logPages: Int { connection.walFrames }
+
+    /// The id of a record by its row.
+    package func recordID(row: Int64) -> RecordID {
+        let store = storeIDs.last { $0.firstID <= row } ?? storeIDs.first
+        return RecordID(store: store?.code ?? 0, row: row)
+    }
+}
+
+@available(*, unavailable)
+extension StoreWriter: Sendable {}

@@ -1,0 +1,13 @@
+/// How much of the log a checkpoint has brought into the database.
+package struct CheckpointResult: Equatable, Sendable {
+    package let framesInLog: Int
+    package let framesCheckpointed: Int
+
+    package init(framesInLog: Int, framesCheckpointed: Int) {
+        self.framesInLog = framesInLog
+        self.framesCheckpointed = framesCheckpointed
+    }
+
+    /// Nothing is left in the log that is not in the database too.
+    package var isComplete: Bool { framesCheckpointed == framesInLog }
+}

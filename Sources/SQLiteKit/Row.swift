@@ -1,0 +1,91 @@
+internal import CSQLite
+
+/// The columns of the current row, which start at 0.
+///
+/// A value of another type is converted as SQLite does: NULL reads as zero or as empty.
+@safe package struct Row: ~Copyable {
+    private let handle: OpaquePointer
+    private let columnCount: CInt
+
+    init(handle: OpaquePointer, columnCount: CInt) {
+        unsafe self.handle = handle
+        self.columnCount = columnCount
+    }
+
+    package func type(_ column: Int) -> ColumnType {
+        switch unsafe sqlite3_column_type(handle, checked(column)) {
+        case SQLITE_INTEGER: .integer
+        case SQLITE_FLOAT: .real
+        case SQLITE_TEXT: .text
+        case SQLITE_BLOB: .blob
+        default: .null
+        }
+    }
+
+    package func isNull(_ column: Int) -> Bool {
+        unsafe sqlite3_column_type(handle, checked(column)) == SQLITE_NULL
+    }
+
+    package func int64(_ column: Int) -> Int64 {
+        unsafe sqlite3_column_int64(handle, checked(column))
+    }
+
+    package func int(_ column: Int) -> Int {
+        Int(int64(column))
+    }
+
+    package func double(_ column: Int) -> Double {
+        unsafe sqlite3_column_double(handle, checked(column))
+    }
+
+    /// The text, with what is not UTF-8 in it replaced.
+    package func text(_ column: Int) -> String {
+        // In this order: asking for the text may convert, and change the count.
+        let start = unsafe sqlite3_column_text(handle, checked(column))
+        let count = Int(unsafe sqlite3_column_bytes(handle, checked(column)))
+        let bytes = unsafe UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
+        return unsafe String(decoding: bytes, as: UTF8.self)
+    }
+
+    package func bytes(_ column: Int) -> [UInt8] {
+        unsafe Array(buffer(column))
+    }
+
+    package func optionalInt64(_ column: Int) -> Int64? {
+        isNull(column) ? nil : int64(column)
+    }
+
+    package func optionalDouble(_ column: Int) -> Double? {
+        isNull(column) ? nil : double(column)
+    }
+
+    package func optionalText(_ column: Int) -> String? {
+        isNull(column) ? nil : text(column)
+    }
+
+    package func optionalBytes(_ column: Int) -> [UInt8]? {
+        isNull(column) ? nil : bytes(column)
+    }
+
+    /// Lends the bytes of a text or blob where SQLite has them.
+    package func withBytes<Value: ~Copyable, Failure: Error>(
+        _ column: Int, _ body: (Span<UInt8>) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(unsafe buffer(column).span)
+    }
+
+    private func buffer(_ column: Int) -> UnsafeBufferPointer<UInt8> {
+        let start = unsafe sqlite3_column_blob(handle, checked(column))
+        let count = Int(unsafe sqlite3_column_bytes(handle, checked(column)))
+        let bytes = unsafe start?.assumingMemoryBound(to: UInt8.self)
+        return unsafe UnsafeBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
+    }
+
+    private func checked(_ column: Int) -> CInt {
+        precondition(column >= 0 && column < Int(columnCount), "There is no column \(column) of \(columnCount)")
+        return CInt(truncatingIfNeeded: column)
+    }
+}
+
+@available(*, unavailable)
+extension Row: Sendable {}

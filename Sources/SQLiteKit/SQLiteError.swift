@@ -1,0 +1,83 @@
+internal import CSQLite
+internal import Glibc
+
+/// A call to SQLite that failed: the code to switch on, the words, and the SQL.
+///
+/// The SQL never holds a value: those are bound, and what is bound is left out.
+package struct SQLiteError: Error, Equatable, Sendable {
+    package let code: ResultCode
+    package let message: String
+    package let sql: String?
+
+    /// The kernel's errno behind an input or output error, or zero.
+    package let systemErrno: Int32
+
+    package init(code: ResultCode, message: String, sql: String? = nil, systemErrno: Int32 = 0) {
+        self.code = code
+        self.message = message
+        self.sql = sql
+        self.systemErrno = systemErrno
+    }
+}
+
+extension SQLiteError: SQLiteFailure {
+    package init(_ error: SQLiteError) {
+        self = error
+    }
+}
+
+extension SQLiteError {
+    /// The file is damaged, or was never a database.
+    package var isCorruption: Bool {
+        switch code.primary {
+        case .corrupt, .notADatabase: true
+        default: false
+        }
+    }
+
+    /// There is no space left, on the disk or within the quota.
+    package var isFull: Bool {
+        switch code.primary {
+        case .full: true
+        // SQLite says so itself for a plain write only; a quota, and the files
+        // beside the database, come back as errors of input and output.
+        case .inputOutput, .cannotOpen: systemErrno == ENOSPC || systemErrno == EDQUOT
+        default: false
+        }
+    }
+
+    /// Another connection holds the lock.
+    package var isBusy: Bool { code.primary == .busy }
+
+    /// The query was ended by a deadline or by another thread.
+    package var isInterrupted: Bool { code.primary == .interrupted }
+}
+
+extension SQLiteError: CustomStringConvertible {
+    package var description: String {
+        var words = "\(message): \(code)"
+        if systemErrno != 0 { words += ", errno \(systemErrno)" }
+        if let sql { words += " in: \(sql)" }
+        return words
+    }
+}
+
+extension SQLiteError {
+    /// Reads what went wrong last on a connection.
+    ///
+    /// It must be called before anything else is asked of that connection.
+    init(code: CInt, database: OpaquePointer?, sql: String?) {
+        let code = ResultCode(rawValue: code)
+        let systemErrno: Int32 =
+            switch code.primary {
+            // Elsewhere it would be the errno of some older failure.
+            case .inputOutput, .cannotOpen: unsafe sqlite3_system_errno(database)
+            default: 0
+            }
+        // A misuse is not noted on the connection, so its words are of an older error.
+        let isNoted = unsafe database != nil && code.primary != .misuse
+        let words = unsafe isNoted ? sqlite3_errmsg(database) : sqlite3_errstr(code.rawValue)
+        let message = unsafe words.map { unsafe String(cString: $0) } ?? "SQLite gave no words"
+        self.init(code: code, message: message, sql: sql, systemErrno: systemErrno)
+    }
+}

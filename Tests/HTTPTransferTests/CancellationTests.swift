@@ -1,0 +1,70 @@
+import Dispatch
+import Foundation
+import HTTPTransfer
+import Synchronization
+import Testing
+
+@Suite struct CancellationTests {
+    @Test("A cancelled transfer ends at once")
+    func cancelWhileWaiting() throws {
+        let cancellation = HTTPCancellation()
+        let listener = try ScriptedListener { connection in
+            connection.readRequest()
+            cancellation.cancel()
+            connection.readToEnd()
+        }
+        let start = ContinuousClock.now
+        let error = fault(of: Self.patientRequest(to: listener.port), cancellation: cancellation)
+        #expect(error?.code == .cancelled)
+        #expect(error?.bodyFullySent == true)
+        // Far below the deadline; the busiest machine gets there.
+        #expect(start.duration(to: .now) < .seconds(4))
+    }
+
+    @Test("After a cancellation no transfer begins")
+    func cancelBefore() throws {
+        let listener = try ScriptedListener { $0.readRequest() }
+        let cancellation = HTTPCancellation()
+        cancellation.cancel()
+        let error = fault(of: .post(to: listener.port), cancellation: cancellation)
+        #expect(error?.code == .cancelled)
+        #expect(error?.bodyFullySent == false)
+        #expect(listener.connections == 0)
+    }
+
+    @Test("One cancellation ends several transfers")
+    func cancelSeveral() throws {
+        let cancellation = HTTPCancellation()
+        let firstHasArrived = DispatchSemaphore(value: 0)
+        let first = try ScriptedListener { connection in
+            connection.readRequest()
+            firstHasArrived.signal()
+            connection.readToEnd()
+        }
+        let second = try ScriptedListener { connection in
+            connection.readRequest()
+            firstHasArrived.wait()
+            cancellation.cancel()
+            connection.readToEnd()
+        }
+        // A thread of its own, so that a busy pool cannot keep the two apart.
+        let firstHasEnded = DispatchSemaphore(value: 0)
+        let firstCode = Mutex<HTTPTransferError.Code?>(nil)
+        Thread.detachNewThread {
+            let code = fault(of: Self.patientRequest(to: first.port), cancellation: cancellation)?.code
+            firstCode.withLock { $0 = code }
+            firstHasEnded.signal()
+        }
+
+        #expect(fault(of: Self.patientRequest(to: second.port), cancellation: cancellation)?.code == .cancelled)
+        #expect(firstHasEnded.wait(timeout: .now() + 5) == .success)
+        #expect(firstCode.withLock { $0 } == .cancelled)
+    }
+
+    private static func patientRequest(to port: UInt16) -> HTTPRequest {
+        var request = HTTPRequest.post(to: port)
+        request.connectTimeout = .seconds(60)
+        request.totalTimeout = .seconds(60)
+        return request
+    }
+}

@@ -1,0 +1,90 @@
+import HTTPTransfer
+import Testing
+
+@Suite(.enabled(if: TLSPeer.isAvailable, "The command /usr/bin/openssl is needed to make certificates"))
+struct TLSTests {
+    private static func request(to port: UInt16, caFile: String?) -> HTTPRequest {
+        var request = HTTPRequest.post(to: port, scheme: "https")
+        // The server of `openssl` answers nothing else.
+        request.method = .get
+        request.body = []
+        request.url = "https://127.0.0.1:\(port)/?token=\(markedToken)"
+        request.caFile = caFile
+        return request
+    }
+
+    @Test("A peer that the given authority vouches for is trusted")
+    func trusted() throws {
+        let peer = try TLSPeer(name: "IP:127.0.0.1")
+        var client = HTTPClient()
+        #expect(try client.perform(Self.request(to: peer.port, caFile: peer.caFile)).status == 200)
+    }
+
+    @Test("A peer of an unknown authority is not")
+    func unknownAuthority() throws {
+        let peer = try TLSPeer(name: "IP:127.0.0.1")
+        let error = fault(of: Self.request(to: peer.port, caFile: nil))
+        #expect(error?.code == .tls)
+        #expect(error?.bodyFullySent == false)
+        #expect(error?.sentence.contains("unknown authority") == true)
+    }
+
+    @Test("The given authority takes the place of all others")
+    func otherAuthority() throws {
+        let peer = try TLSPeer(name: "IP:127.0.0.1")
+        let other = try TLSPeer(name: "IP:127.0.0.1")
+        #expect(fault(of: Self.request(to: peer.port, caFile: other.caFile))?.code == .tls)
+    }
+
+    @Test("A certificate for another name is not accepted")
+    func wrongName() throws {
+        let peer = try TLSPeer(name: "DNS:other.example")
+        let error = fault(of: Self.request(to: peer.port, caFile: peer.caFile))
+        #expect(error?.code == .tls)
+        #expect(error?.bodyFullySent == false)
+        #expect(error?.sentence.contains("another name") == true)
+    }
+
+    @Test("A certificate that has expired is not accepted")
+    func expired() throws {
+        let peer = try TLSPeer(name: "IP:127.0.0.1", days: -1)
+        let error = fault(of: Self.request(to: peer.port, caFile: peer.caFile))
+        #expect(error?.code == .tls)
+        #expect(error?.sentence.contains("expired") == true)
+    }
+
+    @Test("A peer that speaks only what is broken is not spoken to")
+    func oldVersion() throws {
+        let peer = try TLSPeer(name: "IP:127.0.0.1", options: ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])
+        #expect(fault(of: Self.request(to: peer.port, caFile: peer.caFile))?.code == .tls)
+    }
+
+    @Test("A file of authorities that is not there")
+    func missingFile() throws {
+        let peer = try TLSPeer(name: "IP:127.0.0.1")
+        let error = fault(of: Self.request(to: peer.port, caFile: "/nonexistent/ca.pem"))
+        #expect(error?.code == .tls)
+        #expect(error?.sentence.contains("file of authorities") == true)
+    }
+
+    @Test("A peer that speaks no TLS")
+    func plaintext() throws {
+        let listener = try ScriptedListener { connection in
+            connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            connection.readToEnd()
+        }
+        let error = fault(of: Self.request(to: listener.port, caFile: nil))
+        #expect(error?.code == .tls)
+        #expect(error?.bodyFullySent == false)
+    }
+
+    @Test("A handshake that gets no answer is a connection that did not come about")
+    func stalledHandshake() throws {
+        let listener = try ScriptedListener { $0.readToEnd() }
+        var request = Self.request(to: listener.port, caFile: nil)
+        request.connectTimeout = .milliseconds(200)
+        let error = fault(of: request)
+        #expect(error?.code == .connectTimeout)
+        #expect(error?.bodyFullySent == false)
+    }
+}

@@ -1,0 +1,57 @@
+import HTTPTransfer
+import Testing
+
+/// Stands in every URL of these tests where a real one holds a credential.
+let markedToken = "MARKEDTOKEN"
+
+extension HTTPRequest {
+    /// A request to the loopback with short deadlines, past any proxy of the
+    /// environment.
+    static func post(
+        _ body: String = "{}", to port: UInt16, scheme: String = "http", host: String = "127.0.0.1"
+    ) -> HTTPRequest {
+        var request = HTTPRequest(
+            method: .post, url: "\(scheme)://\(host):\(port)/?token=\(markedToken)&type=t",
+            headers: ["Content-Type": "text/plain"], body: Array(body.utf8))
+        request.connectTimeout = .seconds(1)
+        request.totalTimeout = .seconds(1)
+        request.proxy = ""
+        return request
+    }
+
+    /// More than the buffers of two sockets hold.
+    static func largePost(to port: UInt16) -> HTTPRequest {
+        var request = post(to: port)
+        request.body = [UInt8](repeating: UInt8(ascii: "x"), count: 32 << 20)
+        return request
+    }
+}
+
+/// The fault a request ends with, which must not tell the token however it is
+/// printed.
+func fault(
+    of request: HTTPRequest, client: inout HTTPClient, cancellation: HTTPCancellation? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+) -> HTTPTransferError? {
+    do {
+        let response = try client.perform(request, cancellation: cancellation)
+        Issue.record("An answer came: \(response.status)", sourceLocation: sourceLocation)
+        return nil
+    } catch {
+        var dumped = ""
+        dump(error, to: &dumped)
+        for text in ["\(error)", String(reflecting: error), dumped] {
+            #expect(!text.contains(markedToken), sourceLocation: sourceLocation)
+            #expect(!text.contains("token"), sourceLocation: sourceLocation)
+        }
+        #expect(error.sentence.contains(" "), sourceLocation: sourceLocation)
+        return error
+    }
+}
+
+func fault(
+    of request: HTTPRequest, cancellation: HTTPCancellation? = nil, sourceLocation: SourceLocation = #_sourceLocation
+) -> HTTPTransferError? {
+    var client = HTTPClient()
+    return fault(of: request, client: &client, cancellation: cancellation, sourceLocation: sourceLocation)
+}

@@ -1,0 +1,133 @@
+import SQLiteKit
+import Testing
+
+@Suite("Tables over a batch in memory")
+struct BatchTableTests {
+    private static func open(_ database: TemporaryDatabase) throws -> (Connection, BatchTable) {
+        let connection = try database.writer()
+        try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, number, real, text, blob)")
+        let table = try BatchTable(
+            "batch", columns: ["id", "number", "real", "text", "blob"], on: connection)
+        return (connection, table)
+    }
+
+    @discardableResult
+    private static func insert(_ batch: SampleBatch, _ connection: Connection, _ table: BatchTable) throws -> Int {
+        try table.withRows(of: batch) { () throws(SQLiteError) in
+            try connection.execute("INSERT INTO t SELECT * FROM batch")
+            return connection.changes
+        }
+    }
+
+    @Test("Rows go in as they are", arguments: [0, 1, 2, 10_000])
+    func rows(count: Int) throws {
+        try TemporaryDatabase.with { database in
+            let (connection, table) = try Self.open(database)
+            let batch = SampleBatch(count: count)
+
+            #expect(try Self.insert(batch, connection, table) == count)
+
+            var index = 0
+            try Statement("SELECT id, number, real, text, blob FROM t ORDER BY id", on: connection).forEach { row in
+                let expected = batch.rows[index]
+                let isEqual =
+                    row.int64(0) == 100 + Int64(index) && row.optionalInt64(1) == expected.number
+                    && row.optionalDouble(2) == expected.real && row.optionalBytes(3) == expected.text
+                    && row.optionalBytes(4) == expected.blob && row.type(3) == (expected.text == nil ? .null : .text)
+                    && row.type(4) == (expected.blob == nil ? .null : .blob)
+                #expect(isEqual, "Row \(index)")
+                index += 1
+            }
+            #expect(index == count)
+        }
+    }
+
+    @Test("The same statement takes one batch after the other")
+    func batches() throws {
+        try TemporaryDatabase.with { database in
+            let (connection, table) = try Self.open(database)
+            let insert = try Statement("INSERT INTO t SELECT NULL, number, real, text, blob FROM batch", on: connection)
+            for count in [3, 0, 5] {
+                try table.withRows(of: SampleBatch(count: count)) { () throws(SQLiteError) in try insert.run() }
+            }
+            #expect(try connection.number("SELECT count(*) FROM t") == 8)
+            #expect(try connection.number("SELECT max(id) FROM t") == 8)
+        }
+    }
+
+    @Test("A row that fails takes the rows before it away, and the transaction can go on")
+    func failure() throws {
+        try TemporaryDatabase.with { database in
+            let (connection, table) = try Self.open(database)
+            try connection.transaction {
+                try connection.execute("INSERT INTO t(id) VALUES (1)")
+                let error = thrown(SQLiteError.self) {
+                    try Self.insert(SampleBatch(count: 100, failingRow: 60), connection, table)
+                }
+                #expect(error?.message == "row 60 cannot be written")
+                #expect(try connection.number("SELECT count(*) FROM t") == 1)
+                try Self.insert(SampleBatch(count: 10), connection, table)
+            }
+            #expect(try connection.number("SELECT count(*) FROM t") == 11)
+        }
+    }
+
+    @Test("A row that violates a constraint takes the rows before it away")
+    func constraint() throws {
+        try TemporaryDatabase.with { database in
+            let (connection, table) = try Self.open(database)
+            try connection.execute("INSERT INTO t(id) VALUES (150)")
+            let error = thrown(SQLiteError.self) {
+                try Self.insert(SampleBatch(count: 100), connection, table)
+            }
+            #expect(error?.code == .primaryKeyConstraint)
+            #expect(try connection.number("SELECT count(*) FROM t") == 1)
+            #expect(!connection.isInTransaction)
+        }
+    }
+
+    @Test("A table to which no rows are lent is an error, not an empty table")
+    func nothingLent() throws {
+        try TemporaryDatabase.with { database in
+            let (connection, table) = try Self.open(database)
+            try Self.insert(SampleBatch(count: 1), connection, table)
+            let error = thrown(SQLiteError.self) { try connection.number("SELECT count(*) FROM batch") }
+            #expect(error?.message == "no rows are lent to the table")
+        }
+    }
+
+    @Test("A statement that reads on after its rows are taken back is stopped")
+    func takenBack() throws {
+        try TemporaryDatabase.with { database in
+            let (connection, table) = try Self.open(database)
+            let query = try Statement("SELECT text FROM batch", on: connection)
+            try table.withRows(of: SampleBatch(count: 3)) { () throws(SQLiteError) in
+                _ = try query.step { $0.text(0) }
+            }
+            thrown(SQLiteError.self) { try query.step { $0.text(0) } }
+        }
+    }
+
+    @Test("The rows can be filtered, sorted and read twice")
+    func query() throws {
+        try TemporaryDatabase.with { database in
+            let (connection, table) = try Self.open(database)
+            try table.withRows(of: SampleBatch(count: 30)) {
+                let sql = "SELECT a.rowid FROM batch a JOIN batch b ON a.id = b.id WHERE a.id >= 125 ORDER BY a.id DESC"
+                let rows = try Statement(composedSQL: sql, on: connection).all { $0.int(0) }
+                #expect(rows == [29, 28, 27, 26, 25])
+            }
+        }
+    }
+
+    @Test("A view in the file cannot read the rows in memory")
+    func views() throws {
+        try TemporaryDatabase.with { database in
+            let (connection, table) = try Self.open(database)
+            try connection.execute("CREATE VIEW v AS SELECT * FROM batch")
+            table.withRows(of: SampleBatch(count: 1)) {
+                thrown(SQLiteError.self) { try connection.number("SELECT count(*) FROM v") }
+            }
+        }
+    }
+}

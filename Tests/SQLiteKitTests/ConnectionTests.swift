@@ -1,0 +1,231 @@
+import Foundation
+import SQLiteKit
+import Synchronization
+import Testing
+
+@Suite("Connections")
+struct ConnectionTests {
+    /// A query that would run for hours.
+    private static let endless: StaticString = """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000000) SELECT count(*) FROM n
+        """
+
+    @Test("A read-only connection cannot write")
+    func readOnly() throws {
+        try TemporaryDatabase.with { database in
+            let writer = try database.writer()
+            try writer.execute("CREATE TABLE t(a)")
+            let error = thrown(SQLiteError.self) {
+                try database.reader().execute("INSERT INTO t VALUES (1)")
+            }
+            #expect(error?.code == .readOnly)
+        }
+    }
+
+    @Test("A file that is not there can't be opened for reading, and says why")
+    func missing() throws {
+        try TemporaryDatabase.with { database in
+            let error = thrown(SQLiteError.self) { _ = try database.reader() }
+            #expect(error.map { ResultCode.cannotOpen ~= $0.code } == true)
+            #expect(error?.systemErrno == ENOENT)
+        }
+    }
+
+    @Test("A VFS that is not there is an error")
+    func unknownVFS() throws {
+        try TemporaryDatabase.with { database in
+            let error = thrown(SQLiteError.self) { try Connection(path: database.path, vfs: "none such") }
+            #expect(error?.code == .error)
+            _ = try Connection(path: database.path, vfs: "unix")
+        }
+    }
+
+    @Test("Another thread ends a long query")
+    func interrupt() async throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            let handle = connection.interruptHandle
+            let isOver = Flag()
+            // An interruption before the query has begun does nothing, so it is repeated.
+            let thread = Thread {
+                while !isOver.isSet {
+                    handle.interrupt()
+                    sched_yield()
+                }
+            }
+            thread.start()
+            defer { isOver.set() }
+
+            let error = thrown(SQLiteError.self) {
+                try Statement(Self.endless, on: connection).run()
+            }
+            #expect(error?.isInterrupted == true)
+        }
+    }
+
+    @Test("Interrupting a connection that has been closed does nothing")
+    func interruptAfterClose() throws {
+        try TemporaryDatabase.with { database in
+            let handle = try database.writer().interruptHandle
+            handle.interrupt()
+        }
+    }
+
+    @Test("A query past its deadline is interrupted, and the next one without a deadline is not")
+    func deadline() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            connection.setDeadline(.after(.milliseconds(20)))
+            let error = thrown(SQLiteError.self) { try Statement(Self.endless, on: connection).run() }
+            #expect(error?.isInterrupted == true)
+
+            connection.setDeadline(nil)
+            let sum = try connection.number(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT count(*) FROM n")
+            #expect(sum == 100_000)
+        }
+    }
+
+    @Test("A query before its deadline is left to finish")
+    func distantDeadline() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            connection.setDeadline(.after(.seconds(Int64.max)))
+            let sum = try connection.number(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT count(*) FROM n")
+            #expect(sum == 100_000)
+        }
+    }
+
+    @Test("Commits say how long the log is, and only a checkpoint that is asked for empties it")
+    func checkpoint() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(a)")
+            let before = connection.walFrames
+            // More than the thousand frames after which SQLite would checkpoint by itself.
+            try connection.execute("INSERT INTO t VALUES (zeroblob(8000000))")
+            #expect(before > 0)
+            #expect(connection.walFrames > before + 1_500)
+            try connection.execute("INSERT INTO t VALUES (1)")
+            #expect(connection.walFrames > 1_500)
+
+            let passive = try connection.checkpoint(.passive)
+            #expect(passive.isComplete)
+            #expect(passive.framesInLog > 1_500)
+            try connection.syncDatabaseFile()
+
+            #expect(try connection.checkpoint(.truncate) == CheckpointResult(framesInLog: 0, framesCheckpointed: 0))
+            #expect(connection.walFrames == 0)
+            let log = try FileManager.default.attributesOfItem(atPath: database.path + "-wal")
+            #expect(log[.size] as? Int == 0)
+        }
+    }
+
+    @Test("A checkpoint stops at what a reader still needs")
+    func checkpointBesideReader() throws {
+        try TemporaryDatabase.with { database in
+            let writer = try database.writer()
+            try writer.execute("CREATE TABLE t(a); INSERT INTO t VALUES (1)")
+            let reader = try database.reader()
+            try reader.readTransaction {
+                _ = try reader.number("SELECT count(*) FROM t")
+                try writer.execute("INSERT INTO t VALUES (2)")
+                #expect(try !writer.checkpoint(.passive).isComplete)
+                let error = thrown(SQLiteError.self) { try writer.checkpoint(.truncate) }
+                #expect(error?.isBusy == true)
+            }
+            #expect(try writer.checkpoint(.passive).isComplete)
+        }
+    }
+
+    @Test("Closing keeps the log, or brings it into the database when that was asked for", arguments: [false, true])
+    func close(checkpointsOnClose: Bool) throws {
+        try TemporaryDatabase.with { database in
+            do {
+                let connection = try database.writer(checkpointsOnClose: checkpointsOnClose)
+                try connection.execute("CREATE TABLE t(a)")
+            }
+            let isLogThere = FileManager.default.fileExists(atPath: database.path + "-wal")
+            #expect(isLogThere == !checkpointsOnClose)
+        }
+    }
+
+    @Test("Pragmas are set and read, and one that is not known is an error")
+    func pragmas() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try Connection(path: database.path)
+            try connection.setPragma("page_size", to: 8192)
+            #expect(try connection.setPragma("journal_mode", to: "WAL") == "wal")
+            #expect(try connection.pragmaText("journal_mode") == "wal")
+            #expect(try connection.pragma("page_size") == 8192)
+            thrown(SQLiteError.self) { try connection.pragma("no_such_pragma") }
+        }
+    }
+
+    @Test("The schema of a file runs no code and a misspelt column is an error")
+    func defences() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(a)")
+            thrown(SQLiteError.self) { try connection.execute("SELECT \"misspelt\" FROM t") }
+            let overwrite: StaticString = "PRAGMA writable_schema=1; DELETE FROM sqlite_schema"
+            thrown(SQLiteError.self) { try connection.execute(overwrite) }
+        }
+    }
+
+    @Test("SQLite says how much memory it uses")
+    func memory() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            #expect(SQLiteLibrary.memoryUsed > 0)
+            #expect(SQLiteLibrary.versionNumber > 3_037_000)
+            connection.releaseMemory()
+        }
+    }
+
+    @Test("A connection can be opened here and given to the task that will own it")
+    func handOver() async throws {
+        let connection = try Connection(path: ":memory:")
+        let number = try await Task.detached { try connection.number("SELECT 5") }.value
+        #expect(number == 5)
+    }
+
+    @Test("However often a writer is interrupted, it commits all of a transaction or nothing")
+    func interruptedTransactions() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(a)")
+            let handle = connection.interruptHandle
+            let isOver = Flag()
+            let thread = Thread {
+                while !isOver.isSet { handle.interrupt() }
+            }
+            thread.start()
+            var committed: Int64 = 0
+            for _ in 0..<200 {
+                do throws(SQLiteError) {
+                    try connection.transaction { () throws(SQLiteError) in
+                        try connection.execute("INSERT INTO t VALUES (1)")
+                        try connection.execute("INSERT INTO t VALUES (2)")
+                    }
+                    committed += 2
+                } catch {
+                    #expect(error.isInterrupted)
+                }
+                #expect(!connection.isInTransaction)
+            }
+            isOver.set()
+            #expect(try database.reader().number("SELECT count(*) FROM t") == committed)
+        }
+    }
+}
+
+/// A flag between two threads.
+private final class Flag: Sendable {
+    private let value = Mutex(false)
+
+    var isSet: Bool { value.withLock { $0 } }
+
+    func set() { value.withLock { $0 = true } }
+}

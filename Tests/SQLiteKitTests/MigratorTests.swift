@@ -1,0 +1,110 @@
+import Foundation
+import SQLiteKit
+import Testing
+
+@Suite("Migrations")
+struct MigratorTests {
+    private static let applicationID: Int32 = 0x1551_0ED0
+
+    private static let steps: [Migration] = [
+        Migration("CREATE TABLE a(x); INSERT INTO a VALUES (1)"),
+        Migration("ALTER TABLE a ADD COLUMN y") { connection throws(SQLiteError) in
+            try connection.withStatement("UPDATE a SET y = ?") { statement throws(SQLiteError) in
+                statement.bind("by code", at: 1)
+                try statement.run()
+            }
+        },
+        Migration("CREATE TABLE b AS SELECT x, y FROM a"),
+    ]
+
+    private static func migrator(_ count: Int) -> Migrator {
+        Migrator(applicationID: applicationID, migrations: Array(steps.prefix(count)))
+    }
+
+    @Test("A file of every version comes to the newest, and keeps its rows", arguments: 0...3)
+    func everyVersion(version: Int) throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try Self.migrator(version).migrate(connection)
+            #expect(try connection.pragma("user_version") == Int64(version))
+
+            let before = try Self.migrator(3).migrate(connection)
+
+            #expect(before == version)
+            #expect(try connection.pragma("user_version") == 3)
+            #expect(try connection.pragma("application_id") == Int64(Self.applicationID))
+            let row = try Statement("SELECT x, y FROM b", on: connection).all { "\($0.int(0)) \($0.text(1))" }
+            #expect(row == ["1 by code"])
+        }
+    }
+
+    @Test("A file of a newer version is refused and left alone")
+    func newer() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try Self.migrator(3).migrate(connection)
+            let error = thrown(MigrationError.self) { try Self.migrator(2).migrate(connection) }
+            #expect(error == .newerVersion(found: 3, known: 2))
+            #expect(try connection.pragma("user_version") == 3)
+        }
+    }
+
+    @Test("A file of another program is refused and left alone")
+    func foreign() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.setPragma("application_id", to: 7)
+            let error = thrown(MigrationError.self) { try Self.migrator(3).migrate(connection) }
+            #expect(error == .foreignApplication(id: 7))
+        }
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE precious(a)")
+            let error = thrown(MigrationError.self) { try Self.migrator(3).migrate(connection) }
+            #expect(error == .foreignApplication(id: 0))
+            #expect(try connection.number("SELECT count(*) FROM sqlite_schema") == 1)
+        }
+    }
+
+    @Test("A file that is no database is refused as unreadable and corrupt")
+    func notADatabase() throws {
+        try TemporaryDatabase.with { database in
+            try Array(repeating: "This is no database. ", count: 100).joined()
+                .write(toFile: database.path, atomically: false, encoding: .utf8)
+            let connection = try Connection(path: database.path)
+            let error = thrown(MigrationError.self) { try Self.migrator(3).migrate(connection) }
+            guard case .unreadable(let cause) = error else {
+                Issue.record("It failed otherwise: \(String(describing: error))")
+                return
+            }
+            #expect(cause.code == .notADatabase)
+            #expect(cause.isCorruption)
+        }
+    }
+
+    @Test("A step that fails leaves version and schema as they were")
+    func atomicStep() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            let failing: [Migration] = [
+                Self.steps[0],
+                Migration("CREATE TABLE half(a); INSERT INTO a VALUES (2)") { connection throws(SQLiteError) in
+                    try connection.execute("INSERT INTO nowhere VALUES (1)")
+                },
+            ]
+            let migrator = Migrator(applicationID: Self.applicationID, migrations: failing)
+
+            let error = thrown(MigrationError.self) { try migrator.migrate(connection) }
+
+            guard case .stepFailed(version: 2, _) = error else {
+                Issue.record("It failed otherwise: \(String(describing: error))")
+                return
+            }
+            #expect(try connection.pragma("user_version") == 1)
+            #expect(try connection.number("SELECT count(*) FROM a") == 1)
+            #expect(try connection.number("SELECT count(*) FROM sqlite_schema WHERE name = 'half'") == 0)
+            #expect(!connection.isInTransaction)
+            try Self.migrator(3).migrate(connection)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import SQLiteKit
+import Testing
+
+@Suite("Errors")
+struct SQLiteErrorTests {
+    @Test("A primary code matches its extended ones, and an extended code only itself")
+    func matching() {
+        #expect(ResultCode.constraint ~= .uniqueConstraint)
+        #expect(ResultCode.busy ~= .busySnapshot)
+        #expect(ResultCode.uniqueConstraint ~= .uniqueConstraint)
+        #expect(!(ResultCode.uniqueConstraint ~= .checkConstraint))
+        #expect(!(ResultCode.uniqueConstraint ~= .constraint))
+        #expect(!(ResultCode.busy ~= .uniqueConstraint))
+        #expect(ResultCode.rowIDConstraint.primary == .constraint)
+    }
+
+    @Test("Errors are told apart by what can be done about them")
+    func classes() {
+        func error(_ code: ResultCode, errno: Int32 = 0) -> SQLiteError {
+            SQLiteError(code: code, message: "", systemErrno: errno)
+        }
+        #expect(error(.corrupt).isCorruption)
+        #expect(error(ResultCode(rawValue: 11 | (2 << 8))).isCorruption)
+        #expect(error(.notADatabase).isCorruption)
+        #expect(!error(.inputOutput).isCorruption)
+        #expect(error(.full).isFull)
+        #expect(error(.writeFailed, errno: ENOSPC).isFull)
+        #expect(error(.writeFailed, errno: EDQUOT).isFull)
+        #expect(!error(.writeFailed, errno: EIO).isFull)
+        #expect(!error(.corrupt, errno: ENOSPC).isFull)
+        #expect(error(.busySnapshot).isBusy)
+        #expect(!error(.locked).isBusy)
+        #expect(error(.interrupted).isInterrupted)
+    }
+
+    @Test("A violated constraint names its kind, the column and the SQL, but no value")
+    func constraint() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(a UNIQUE)")
+            let insert = try Statement("INSERT INTO t VALUES (?)", on: connection)
+            insert.bind("secret", at: 1)
+            try insert.run()
+
+            let error = thrown(SQLiteError.self) { try insert.run() }
+
+            #expect(error?.code == .uniqueConstraint)
+            #expect(error?.message == "UNIQUE constraint failed: t.a")
+            #expect(error?.sql == "INSERT INTO t VALUES (?)")
+            #expect(error.map { "\($0)".contains("secret") } == false)
+        }
+    }
+
+    @Test("SQL that is wrong is an error with SQLite's words")
+    func syntax() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            let error = thrown(SQLiteError.self) { _ = try Statement("SELEKT 1", on: connection) }
+            #expect(error?.code == .error)
+            #expect(error?.message.contains("SELEKT") == true)
+        }
+    }
+
+    @Test("A damaged page is told as corruption")
+    func damage() throws {
+        try TemporaryDatabase.with { database in
+            do {
+                let connection = try database.writer(checkpointsOnClose: true)
+                try connection.execute("CREATE TABLE t(a); INSERT INTO t VALUES (zeroblob(100000))")
+            }
+            var file = try Data(contentsOf: URL(filePath: database.path))
+            file.replaceSubrange(4096..<8192, with: repeatElement(0x5A, count: 4096))
+            try file.write(to: URL(filePath: database.path))
+
+            let error = thrown(SQLiteError.self) {
+                _ = try database.writer().number("SELECT count(*) FROM t")
+            }
+            #expect(error?.isCorruption == true)
+        }
+    }
+}

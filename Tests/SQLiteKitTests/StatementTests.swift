@@ -1,0 +1,209 @@
+import SQLiteKit
+import Testing
+
+@Suite("Statements")
+struct StatementTests {
+    @Test("Values of every type come back as they went in")
+    func roundTrip() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(a, b, c, d, e, f, g)")
+            let insert = try Statement("INSERT INTO t VALUES (?,?,?,?,?,?,?)", on: connection)
+
+            insert.bind(Int64.min, at: 1)
+            insert.bind(42, at: 2)
+            insert.bind(-0.125, at: 3)
+            insert.bind("Grüße, 世界 🌍", at: 4)
+            insert.bind(text: Array("plain".utf8), at: 5)
+            insert.bind(blob: [0, 255, 0, 7], at: 6)
+            insert.bindNull(at: 7)
+            try insert.run()
+
+            let types = try Statement("SELECT * FROM t", on: connection).first { row in
+                #expect(row.int64(0) == .min)
+                #expect(row.int(1) == 42)
+                #expect(row.double(2) == -0.125)
+                #expect(row.text(3) == "Grüße, 世界 🌍")
+                #expect(row.text(4) == "plain")
+                #expect(row.bytes(5) == [0, 255, 0, 7])
+                return (0..<7).map { row.type($0) }
+            }
+            #expect(types == [.integer, .integer, .real, .text, .text, .blob, .null])
+        }
+    }
+
+    @Test("The largest and smallest integers survive", arguments: [Int64.max, .min, 0, -1, 1 << 53 + 1])
+    func integers(value: Int64) throws {
+        try TemporaryDatabase.with { database in
+            let query = try Statement("SELECT ?", on: try database.writer())
+            query.bind(value, at: 1)
+            #expect(try query.first { $0.int64(0) } == value)
+        }
+    }
+
+    @Test("Empty text and empty blobs are not NULL")
+    func emptyIsNotNull() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            let query = try Statement("SELECT ?, ?, ?, ?, ?", on: connection)
+            query.bind("", at: 1)
+            query.bind(text: [], at: 2)
+            query.bind(blob: [], at: 3)
+            query.bind(nil as String?, at: 4)
+            query.bind(nil as Int64?, at: 5)
+
+            let types = try query.first { row in
+                #expect(row.optionalText(0) == "")
+                #expect(row.optionalText(1) == "")
+                #expect(row.optionalBytes(2) == [])
+                #expect(row.withBytes(2) { $0.count } == 0)
+                #expect(row.optionalText(3) == nil)
+                #expect(row.optionalInt64(4) == nil)
+                #expect(row.optionalDouble(4) == nil)
+                #expect(row.optionalBytes(4) == nil)
+                return (0..<5).map { row.type($0) }
+            }
+            #expect(types == [.text, .text, .blob, .null, .null])
+        }
+    }
+
+    @Test("Text keeps the NUL characters in it")
+    func embeddedNUL() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(a)")
+            let insert = try Statement("INSERT INTO t VALUES (?)", on: connection)
+            insert.bind("before\0after", at: 1)
+            try insert.run()
+
+            let query = try Statement("SELECT a FROM t", on: connection)
+            #expect(try query.first { $0.text(0) } == "before\0after")
+            #expect(try query.first { $0.bytes(0) } == Array("before\0after".utf8))
+        }
+    }
+
+    @Test("Text that is not UTF-8 is repaired when read as text, and kept as bytes")
+    func invalidUTF8() throws {
+        try TemporaryDatabase.with { database in
+            let query = try Statement("SELECT ?", on: try database.writer())
+            query.bind(text: [0x61, 0xFF, 0x62], at: 1)
+            #expect(try query.first { $0.text(0) } == "a\u{FFFD}b")
+            #expect(try query.first { $0.bytes(0) } == [0x61, 0xFF, 0x62])
+        }
+    }
+
+    @Test("Bytes of a row can be read where they are")
+    func lentBytes() throws {
+        try TemporaryDatabase.with { database in
+            let query = try Statement("SELECT x'010203'", on: try database.writer())
+            let sum = try query.first { row in
+                row.withBytes(0) { bytes in
+                    var sum = 0
+                    for index in bytes.indices { sum += Int(bytes[index]) }
+                    return sum
+                }
+            }
+            #expect(sum == 6)
+        }
+    }
+
+    @Test("Bytes that are lent to a statement are bound for the scope and NULL after it")
+    func lentBinding() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            let query = try Statement("SELECT ?1, ?2", on: connection)
+            let arena = Array("--text----".utf8)
+
+            let read = try query.binding(text: arena.span.extracting(2..<6), at: 1) { () throws(SQLiteError) in
+                try query.binding(blob: arena.span.extracting(0..<0), at: 2) { () throws(SQLiteError) in
+                    try query.step { ($0.text(0), $0.optionalBytes(1)) }
+                }
+            }
+            let after = try query.first { ($0.isNull(0), $0.isNull(1)) }
+
+            #expect(read?.0 == "text")
+            #expect(read?.1 == [])
+            #expect(after?.0 == true)
+            #expect(after?.1 == true)
+        }
+    }
+
+    @Test("A statement can be used again, and keeps its values until they are cleared")
+    func reuse() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a)")
+            let insert = try Statement("INSERT INTO t(a) VALUES (?)", on: connection, persistent: true)
+            for value in 1...3 {
+                insert.bind(value, at: 1)
+                try insert.run()
+                #expect(connection.changes == 1)
+                #expect(connection.lastInsertedRowID == Int64(value))
+            }
+            try insert.run()
+            insert.clearBindings()
+            try insert.run()
+
+            let values = try Statement("SELECT a FROM t ORDER BY id", on: connection).all { $0.optionalInt64(0) }
+            #expect(values == [1, 2, 3, 3, nil])
+        }
+    }
+
+    @Test("A statement that is left in the middle begins anew after a reset")
+    func reset() throws {
+        try TemporaryDatabase.with { database in
+            let query = try Statement("VALUES (1), (2), (3)", on: try database.writer())
+            #expect(try query.step { $0.int(0) } == 1)
+            #expect(try query.step { $0.int(0) } == 2)
+            query.reset()
+            #expect(try query.all { $0.int(0) } == [1, 2, 3])
+            #expect(try query.step { $0.int(0) } == 1)
+        }
+    }
+
+    @Test("A kept statement is ready for its next user even when the last one failed")
+    func cachedStatements() throws {
+        try TemporaryDatabase.with { database in
+            struct Stopped: Error {}
+            let connection = try database.writer()
+            func first(stopping: Bool) throws -> Int? {
+                try connection.withStatement("SELECT coalesce(?, 7) UNION ALL SELECT 8") { query in
+                    if stopping { query.bind(5, at: 1) }
+                    let value = try query.step { $0.int(0) }
+                    if stopping { throw Stopped() }
+                    return value
+                }
+            }
+
+            thrown(Stopped.self) { try first(stopping: true) }
+            #expect(try first(stopping: false) == 7)
+        }
+    }
+
+    @Test("A kept statement can be used inside its own scope")
+    func nestedCachedStatements() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            func digitsInside(_ depth: Int) throws -> [Int] {
+                guard depth > 0 else { return [] }
+                return try connection.withStatement("VALUES (3), (4)") { outer in
+                    let first = try outer.step { $0.int(0) } ?? 0
+                    let inner = try digitsInside(depth - 1)
+                    let second = try outer.step { $0.int(0) } ?? 0
+                    return [first] + inner + [second]
+                }
+            }
+
+            let inner = try digitsInside(3)
+            #expect(inner == [3, 3, 3, 4, 4, 4])
+        }
+    }
+
+    @Test("A statement that outlives its connection still works")
+    func outlivesConnection() throws {
+        try TemporaryDatabase.with { database in
+            let query = try Statement("SELECT 5", on: try database.writer())
+            #expect(try query.first { $0.int(0) } == 5)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import Testing
+import UnixIO
+
+@Suite("What /proc tells about a process")
+struct ProcessFactsTests {
+    private func stat(command: String, startTime: String = "4242") -> [UInt8] {
+        let between = (4...21).map { "\($0)" }.joined(separator: " ")
+        return Array("17 (\(command)) S \(between) \(startTime) 23 24 25\n".utf8)
+    }
+
+    @Test(
+        "The start time is found whatever the process calls itself",
+        arguments: [
+            "a", "", "two words", "a) S 1 2 3", "((((", "))))", ") R 1 (", "a\nb", "1 2 3 4 5 6 7 8 9 10 11 12 13",
+        ])
+    func hostileNames(name: String) {
+        #expect(ProcessFacts.startTime(inStat: stat(command: name)) == 4242)
+    }
+
+    @Test("A line without a start time gives none", arguments: ["-1", "x", "18446744073709551616", "4 2"])
+    func hostileNumbers(number: String) {
+        let found = ProcessFacts.startTime(inStat: stat(command: "a", startTime: number))
+        #expect(found == nil || found == 4)
+    }
+
+    @Test("Every truncation of a line is survived")
+    func truncations() {
+        let line = stat(command: "a) (b", startTime: "77")
+        for count in 0..<line.count {
+            let found = ProcessFacts.startTime(inStat: Array(line.prefix(count)))
+            #expect(found == nil || found == 7 || found == 77)
+        }
+        #expect(ProcessFacts.startTime(inStat: []) == nil)
+        #expect(ProcessFacts.startTime(inStat: [UInt8](repeating: UInt8(ascii: ")"), count: 5000)) == nil)
+    }
+
+    @Test("A command loses its line end, and nothing else")
+    func command() {
+        #expect(ProcessFacts.command(inComm: Array("nginx\n".utf8)) == "nginx")
+        #expect(ProcessFacts.command(inComm: Array("a\n\n".utf8)) == "a\n")
+        #expect(ProcessFacts.command(inComm: []) == "")
+        #expect(ProcessFacts.command(inComm: [0xFF, 0x0A]) == "\u{FFFD}")
+    }
+
+    @Test("An executable that was replaced keeps its name")
+    func executable() {
+        #expect(ProcessFacts.executable(inLink: Array("/usr/bin/app (deleted)".utf8)) == "/usr/bin/app")
+        #expect(ProcessFacts.executable(inLink: Array("/usr/bin/app".utf8)) == "/usr/bin/app")
+        #expect(ProcessFacts.executable(inLink: []) == "")
+    }
+
+    @Test(
+        "The unit is the last part of the path that names one",
+        arguments: [
+            ("0::/system.slice/nginx.service\n", "nginx.service"),
+            ("0::/system.slice/docker.service/payload/inner\n", "docker.service"),
+            ("0::/user.slice/user-0.slice/session-3.scope", "session-3.scope"),
+            ("0::/user.slice/user-0.slice/user@0.service/app.slice/shop.service\n", "shop.service"),
+            ("12:cpu,cpuacct:/other.service\n1:name=systemd:/system.slice/cron.service\n0::/\n", "cron.service"),
+            ("1:name=systemd:/system.slice/old.service\n0::/system.slice/new.service\n", "new.service"),
+            ("0::/system.slice/_cgroup.service\n", "cgroup.service"),
+            ("0::/system.slice/a:b@c:1.service\n", "a:b@c:1.service"),
+        ])
+    func unit(cgroup: String, unit: String) {
+        #expect(ProcessFacts.unit(inCgroup: Array(cgroup.utf8)) == unit)
+    }
+
+    @Test(
+        "A path without a unit gives none",
+        arguments: ["", "\n", "0", "0:", "0::", "0::/", "0::/.service\n", "4:memory:/a.service\n", "x::/a.service\n"])
+    func noUnit(cgroup: String) {
+        #expect(ProcessFacts.unit(inCgroup: Array(cgroup.utf8)) == nil)
+    }
+
+    @Test("Our own facts are right")
+    func ourselves() throws {
+        let facts = try #require(ProcessFacts.read(pid: getpid()))
+        #expect(facts.pid == getpid())
+        #expect(facts.executable?.hasPrefix("/") == true)
+        #expect(facts.executable == CurrentProcess.executable)
+        #expect(!facts.command.isEmpty)
+        #expect(facts.startTime > 0)
+        #expect(ProcessFacts.read(pid: getpid()) == facts)
+    }
+
+    @Test("A process that does not exist has no facts")
+    func nobody() {
+        #expect(ProcessFacts.read(pid: .max) == nil)
+        #expect(ProcessFacts.read(pid: -1) == nil)
+    }
+}
