@@ -4,7 +4,7 @@ extension Outbox {
     /// The daemon answered the oldest call that it owed an answer for, with so many receipts.
     ///
     /// Answers the issues of that call, or nil when the answer fits no call.
-    package mutating func answered(receipts: Int, at now: MonotonicInstant) -> [Entry]? {
+    package mutating func answered(receipts: Int, at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall, calls[index].entries.count == receipts else { return nil }
         failuresInARow = 0
         answerArrived(at: now)
@@ -15,7 +15,7 @@ extension Outbox {
     ///
     /// Answers false when no answer was owed.
     package mutating func refusedForNow(
-        retryAfter: Duration?, at now: MonotonicInstant, unit: Double
+        retryAfter: Duration?, at now: KernelInstant, unit: Double
     ) -> Bool {
         guard owedCall != nil else { return false }
         answerArrived(at: now)
@@ -28,7 +28,7 @@ extension Outbox {
     }
 
     /// The daemon will never take the oldest owed call; answers its issues, or nil when none was owed.
-    package mutating func refusedForGood(at now: MonotonicInstant) -> [Entry]? {
+    package mutating func refusedForGood(at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall else { return nil }
         answerArrived(at: now)
         needsNewConnection = true
@@ -42,9 +42,10 @@ extension Outbox {
     ///
     /// Answers the issues that are given up: none, as long as the call can be
     /// halved; nil when no answer was owed.
-    package mutating func refusedAsTooLarge(limit: Int?, at now: MonotonicInstant) -> [Entry]? {
+    package mutating func refusedAsTooLarge(limit: Int?, at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall else { return nil }
-        if let limit, limit > 0 { limits.callBytes = min(limits.callBytes, limit) }
+        // A small number counts something else than bytes, and halving will do.
+        if let limit, limit >= 4096 { limits.callBytes = min(limits.callBytes, limit) }
         guard calls[index].entries.count > 1 else { return refusedForGood(at: now) }
         answerArrived(at: now)
         halveCall(at: index)
@@ -68,7 +69,7 @@ extension Outbox {
         return calls.firstIndex { $0.sequence == sequence }
     }
 
-    private mutating func answerArrived(at now: MonotonicInstant) {
+    private mutating func answerArrived(at now: KernelInstant) {
         owed.removeFirst()
         answerDue = owed.isEmpty ? nil : now.advanced(by: limits.answerTimeout)
     }

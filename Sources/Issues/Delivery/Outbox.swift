@@ -1,3 +1,4 @@
+internal import IssueProtocol
 package import UnixIO
 
 /// Decides what is sent to the daemon, what is sent again, and what is dropped.
@@ -31,10 +32,10 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var owed: [Int64] = []
 
     var link: Link = .down
-    var retryAt: MonotonicInstant?
-    var answerDue: MonotonicInstant?
+    var retryAt: KernelInstant?
+    var answerDue: KernelInstant?
     // Not before this moment, and not before all owed answers are in, is anything sent.
-    var heldUntil: MonotonicInstant?
+    var heldUntil: KernelInstant?
     // A refused call left a hole; only a new connection lets the daemon step over it.
     var needsNewConnection = false
 
@@ -95,7 +96,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     }
 
     /// The connection ended, or could not be made; `unit` is a random number from 0 to 1.
-    package mutating func disconnected(at now: MonotonicInstant, unit: Double) {
+    package mutating func disconnected(at now: KernelInstant, unit: Double) {
         let isWanted = link == .up && needsNewConnection
         link = .down
         owed = []
@@ -121,7 +122,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     // MARK: What to do
 
     /// The next thing to do. A text that it gives out counts as sent.
-    package mutating func next(at now: MonotonicInstant) -> OutboxStep<Payload> {
+    package mutating func next(at now: KernelInstant) -> OutboxStep<Payload> {
         switch link {
         case .down:
             guard !calls.isEmpty || waiting.contains(where: { $0.count > 0 }) else { return .idle }

@@ -5,7 +5,7 @@ package enum OutboxStep<Payload: Sendable>: Sendable {
     /// Nothing, until something is submitted or answered.
     case idle
     /// Nothing before this moment, unless something happens.
-    case wait(until: MonotonicInstant)
+    case wait(until: KernelInstant)
     case connect
     /// Encode these issues, and come back with the text.
     case encode(OutboxCall<Payload>)
