@@ -133,7 +133,9 @@ package struct JSONScanner: ~Escapable {
         if index < bytes.count, bytes[index] | 0x20 == UInt8(ascii: "e") {
             value = nil
             index += 1
-            if index < bytes.count, bytes[index] == UInt8(ascii: "+") || bytes[index] == UInt8(ascii: "-") { index += 1 }
+            if index < bytes.count, bytes[index] == UInt8(ascii: "+") || bytes[index] == UInt8(ascii: "-") {
+                index += 1
+            }
             index = try digitsEnd(from: index)
         }
         position = index

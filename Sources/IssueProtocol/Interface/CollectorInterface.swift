@@ -1,0 +1,174 @@
+/// The interface of the daemon.
+package enum CollectorInterface {
+    package static let name = "org.issued.Collector"
+
+    // The lines are those of the file and are not broken here.
+    // swift-format-ignore
+    /// The interface in Varlink's own language: the contents of `Documentation/org.issued.Collector.varlink`.
+    package static let description = """
+        # The issue daemon of one host: report to it, ask it, and learn what became of every record.
+        # Times are RFC 3339 in UTC with milliseconds. Ids are opaque strings. Durations are milliseconds.
+        interface org.issued.Collector
+
+        type Severity (debug, info, warning, error, critical)
+
+        # open, resolved, or muted (until a time, or until a newer version shows it again)
+        type State (open, resolved, muted)
+
+        # What became of a record for one destination.
+        type Fate (pending, delivered, summarised, dead_lettered, withheld, expired, unconfirmed)
+
+        type Source (file_id: ?string, line: ?int, column: ?int, function: ?string, module: ?string)
+
+        type Application (
+          name: ?string, version: ?string, build: ?int, environment: ?string,
+          platform: ?string, network: ?string, development: ?bool
+        )
+
+        type Frame (image: ?string, build_id: ?string, offset: ?int, symbol: ?string, file: ?string, line: ?int)
+
+        type Cause (domain: ?string, code: ?int, message: ?string)
+
+        # What a client sends. Only the message must be there.
+        type Record (
+          message: string,
+          severity: ?Severity,
+          domain: ?string,
+          code: ?int,
+          occurred_at: ?string,
+          first_occurred_at: ?string,
+          count: ?int,
+          source: ?Source,
+          app: ?Application,
+          fingerprint: ?string,
+          backtrace: ?[]Frame,
+          causes: ?[]Cause,
+          metadata: ?object,
+          reportable: ?bool
+        )
+
+        type Rejection (field: ?string, reason: string)
+
+        # id: the record is on disk. duplicate: it was there already. rejected: it was not taken, and why.
+        type Receipt (id: ?string, duplicate: ?bool, rejected: ?Rejection)
+
+        # What the kernel says about who sent it.
+        type Sender (uid: int, gid: int, pid: int, command: ?string, executable: ?string, unit: ?string)
+
+        # A record with all that the daemon knows of it.
+        type StoredRecord (
+          id: string, group: string, received_at: string, sender: Sender, repairs: []string,
+          message: string, severity: Severity, domain: ?string, code: ?int,
+          occurred_at: string, first_occurred_at: ?string, count: int,
+          source: ?Source, app: ?Application, fingerprint: ?string,
+          backtrace: ?[]Frame, causes: ?[]Cause, metadata: ?object, reportable: bool
+        )
+
+        type Group (
+          id: string, title: string, severity: Severity, state: State, muted_until: ?string, regressed: bool,
+          app: ?string, uid: int, fingerprint: string, domain: ?string, code: ?int, source: ?Source,
+          records: int, occurrences: int, first_seen: string, last_seen: string,
+          first_version: ?string, last_version: ?string,
+          newest: ?string, sparkline: ?[]int
+        )
+
+        # Every part that is given must hold; a list holds when one of its members does. severity: this or worse.
+        type Filter (
+          apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?Severity,
+          domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string,
+          groups: ?[]string, users: ?[]int, units: ?[]string,
+          states: ?[]State, fates: ?[]Fate, destination: ?string, since: ?string, until: ?string
+        )
+
+        type Order (newest, oldest, most, worst)
+
+        type DestinationFate (
+          destination: string, fate: Fate, attempts: int, at: ?string, answer: ?string, maybe_duplicate: bool
+        )
+
+        # In records, since the destination exists. At every instant
+        # received = pending + delivered + summarised + dead_lettered + withheld + expired + unconfirmed.
+        type Ledger (
+          received: int, pending: int, delivered: int, summarised: int,
+          dead_lettered: int, withheld: int, expired: int, unconfirmed: int
+        )
+
+        type DestinationState (idle, sending, waiting, paused)
+
+        type Destination (
+          name: string, kind: string, state: DestinationState, reason: ?string, advice: ?string,
+          ledger: Ledger, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string,
+          requests: int, resent: int, maybe_duplicate: int, bytes_today: int
+        )
+
+        # reason: group_rate, application_rate, global_rate, daily_bytes or cardinality
+        type Suppression (destination: string, app: ?string, group: ?string, reason: string, count: int, since: string)
+
+        type StoreStatus (
+          id: string, records: int, groups: int, bytes: ?int, oldest: ?string, free_bytes: ?int, faults: []string
+        )
+
+        type Dimension (total, severity, app, group)
+
+        type Series (key: string, counts: []int)
+
+        type DeadLetter (record: string, destination: string, reason: string, answer: ?string, attempts: int, at: string)
+
+        # Makes 1 to 1,000 records durable, then answers: one receipt for each, in order. A bad record does not harm its
+        # neighbours. With a producer the records are numbered from sequence on, and what this producer has sent before is
+        # not stored twice.
+        method Report(records: []Record, producer: ?string, sequence: ?int) -> (receipts: []Receipt)
+
+        # Groups; sparkline asks for that many buckets between since and until (or the last 24 hours).
+        method List(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, sparkline: ?int) -> (groups: []Group, next: ?string)
+
+        # Single records, newest first. With more, pages stream; with more and follow, new records keep coming.
+        method Records(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, follow: ?bool) -> (records: []StoredRecord, next: ?string)
+
+        # A record by its id, or the newest record of a group by the group's id.
+        method Show(id: string) -> (record: ?StoredRecord, group: Group, fates: []DestinationFate)
+
+        # Counts in buckets of so many milliseconds.
+        method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series)
+
+        method SetState(group: string, state: State, until: ?string, until_newer_version: ?bool) -> (group: Group)
+
+        method Status() -> (
+          version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, connections: ?int,
+          store: StoreStatus, destinations: []Destination, suppressions: []Suppression
+        )
+
+        # Forwards now; answers when all that was pending at this instant has a fate, or after the timeout.
+        method Flush(destination: ?string, timeout: ?int) -> (destinations: []Destination)
+
+        method DeadLetters(destination: ?string, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
+
+        # Dead letters become pending again.
+        method Requeue(destination: ?string, records: ?[]string) -> (count: int)
+
+        # Waits until the record has a fate other than pending, or the timeout is over.
+        method Await(id: string, destination: ?string, timeout: ?int) -> (fates: []DestinationFate)
+
+        # Joins groups for good (what comes later too), and undoes it.
+        method MergeGroups(into: string, groups: []string) -> (group: Group)
+        method SplitGroup(group: string) -> (groups: []Group)
+
+        # Erases what the filter matches, for good.
+        method Purge(filter: Filter) -> (count: int)
+
+        # Writes a copy of the whole store into the daemon's own state directory; with more, says how far it is.
+        method Backup() -> (path: ?string, bytes_done: int, bytes_total: int)
+
+        # Brings over what is readable from stores that were set aside; with more, says how far it is.
+        method Repair() -> (recovered: int, unreadable: int, done: bool)
+
+        error InvalidRecord (index: ?int, field: ?string, reason: string)
+        error InvalidFilter (field: string, reason: string)
+        error TooLarge (limit: int)
+        error Busy (retry_after: int)
+        error NoSpace ()
+        error NotFound (id: string)
+        error Denied ()
+
+        """
+}

@@ -1,0 +1,111 @@
+/// Parts a stream of bytes into messages that each end with a NUL byte.
+///
+/// Receive a chunk, ask for messages until there is none, receive again. A
+/// message is a range of the decoder's own buffer, good until the next chunk,
+/// so it is never copied. Kept to that order, the buffer never holds more than
+/// one message of the greatest length and one chunk.
+package struct FrameDecoder: Sendable {
+    /// The greatest length of a message, its NUL not counted.
+    package let limit: Int
+    private var buffer: [UInt8] = []
+    /// Where the first message that was not handed out begins.
+    private var start = 0
+    /// Up to where no NUL was found.
+    private var searched = 0
+    /// Where the received bytes end; what lies behind is room for more.
+    private var end = 0
+
+    package init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Whether a message has begun whose end has not come. True only after all whole messages were asked for.
+    package var hasPartialFrame: Bool { searched == end && start < end }
+
+    /// Whether all whole messages were handed out, so that more bytes may be received.
+    package var wantsBytes: Bool { searched == end }
+
+    /// The number of bytes that were received and not handed out.
+    package var pendingCount: Int { end - start }
+
+    /// Takes over a chunk.
+    package mutating func receive(_ chunk: Span<UInt8>) {
+        receive(atMost: chunk.count) { buffer, room in
+            var bytes = buffer.mutableSpan
+            for index in chunk.indices { bytes[room.lowerBound + index] = chunk[index] }
+            return chunk.count
+        }
+    }
+
+    /// Lets a reader write a chunk into the buffer itself, into the room that it is given and nowhere else, and
+    /// answers what it answered: how many bytes it wrote.
+    @discardableResult
+    package mutating func receive<Failure: Error>(
+        atMost count: Int, _ read: (_ buffer: inout [UInt8], _ room: Range<Int>) throws(Failure) -> Int
+    ) throws(Failure) -> Int {
+        precondition(wantsBytes, "Messages that wait must be asked for before more bytes are received")
+        makeRoom(for: count)
+        let received = try read(&buffer, end..<(end + count))
+        precondition((0...count).contains(received), "A reader can't have written more than there was room for")
+        end += received
+        return received
+    }
+
+    /// Where the next whole message lies, without its NUL, or nothing when its end has not come.
+    package mutating func next() throws(FrameError) -> Range<Int>? {
+        guard let terminator = terminator() else {
+            searched = end
+            guard end - start <= limit else { throw .tooLarge(limit: limit) }
+            return nil
+        }
+        let message = start..<terminator
+        guard message.count <= limit else { throw .tooLarge(limit: limit) }
+        start = terminator + 1
+        searched = start
+        return message
+    }
+
+    /// The bytes of a message.
+    package subscript(message: Range<Int>) -> Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get { buffer.span.extracting(message) }
+    }
+
+    /// Gives back the memory while nothing is held, as for a connection that is idle.
+    package mutating func releaseMemory() {
+        guard start == end else { return }
+        self = FrameDecoder(limit: limit)
+    }
+
+    private func terminator() -> Int? {
+        let bytes = buffer.span
+        var index = searched
+        while index + 8 <= end {
+            let zeros = ByteMask.zeros(in: bytes.word(at: index))
+            guard zeros == 0 else { return index + zeros.trailingZeroBitCount >> 3 }
+            index += 8
+        }
+        while index < end {
+            if bytes[index] == 0 { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    /// Makes room behind the end: by moving what is held to the front, and by growing where that is not enough.
+    private mutating func makeRoom(for count: Int) {
+        if start == end {
+            start = 0
+            end = 0
+        } else if start > 0, end + count > buffer.count {
+            buffer.replaceSubrange(0..<(end - start), with: buffer[start..<end])
+            end -= start
+            start = 0
+        }
+        searched = end
+        if end + count > buffer.count {
+            let grown = max(end + count, min(2 * buffer.count, limit + 1 + count))
+            buffer.append(contentsOf: repeatElement(0, count: grown - buffer.count))
+        }
+    }
+}
