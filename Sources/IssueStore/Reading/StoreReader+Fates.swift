@@ -54,7 +54,7 @@ extension StoreReader {
         try connection.withStatement(
             """
             SELECT first_id, state, at, attempts, answer, maybe_duplicate, sent, withheld, dead
-            FROM batches WHERE destination = ?1 AND last_id >= ?2 ORDER BY last_id LIMIT 1
+            FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
             """
         ) { statement in
             statement.bind(destination, at: 1)

@@ -8,6 +8,9 @@ extension Schema {
             since INTEGER NOT NULL,
             first_id INTEGER NOT NULL,
             cursor INTEGER NOT NULL,
+            -- Whether it is configured; if not, the last row that it was given before it was taken out.
+            active INTEGER NOT NULL DEFAULT 1,
+            given_id INTEGER NOT NULL DEFAULT 0,
             state TEXT NOT NULL DEFAULT '{}'
         ) STRICT;
 
@@ -21,7 +24,8 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
 
         -- A span of the log that was walked, and what was sent of it; written before the request, answered after it.
-        -- `sent`, `withheld` and `dead` are lists of ids in the form of posting lists, against first_id.
+        -- `sent`, `withheld` and `dead` are lists of ids in the form of posting lists, against first_id. Kind 0 walks
+        -- the log; kind 1 carries summaries alone and spans nothing.
         CREATE TABLE batches (
             id INTEGER PRIMARY KEY,
             destination INTEGER NOT NULL,
@@ -38,7 +42,7 @@ extension Schema {
             dead BLOB NOT NULL,
             notes TEXT NOT NULL
         ) STRICT;
-        CREATE INDEX batches_by_span ON batches (destination, last_id);
+        CREATE INDEX batches_by_span ON batches (destination, last_id) WHERE kind = 0;
         CREATE INDEX batches_unanswered ON batches (destination, id) WHERE state = 0;
 
         -- Records that must not wait for a batch to fill: critical ones, and the first of a group.
@@ -51,17 +55,15 @@ extension Schema {
         CREATE TABLE summaries (
             id INTEGER PRIMARY KEY,
             destination INTEGER NOT NULL,
-            "group" INTEGER NOT NULL,
+            "group" INTEGER,
+            account INTEGER NOT NULL,
             reason TEXT NOT NULL,
             sequence INTEGER NOT NULL,
             state INTEGER NOT NULL,
             at INTEGER NOT NULL,
             records INTEGER NOT NULL,
-            attempts INTEGER NOT NULL DEFAULT 0,
-            answer TEXT,
-            maybe_duplicate INTEGER NOT NULL DEFAULT 0,
-            line TEXT NOT NULL,
-            counted TEXT NOT NULL
+            occurrences INTEGER NOT NULL,
+            line TEXT NOT NULL
         ) STRICT;
         CREATE INDEX summaries_unsent ON summaries (destination, id) WHERE state = 0;
 

@@ -1,0 +1,27 @@
+package import IssueCore
+package import IssueProtocol
+
+/// How a batch ended.
+package struct BatchSettlement: Sendable {
+    package var batch: StoredBatch
+    package var outcome: BatchOutcome
+    package var attempts: Int64
+    package var answer: String?
+    /// The lines of the dead, by their place in the batch.
+    package var deadLines: [Int: [UInt8]]
+    package var at: Timestamp
+    package var state: DestinationRow.State
+
+    package init(
+        batch: StoredBatch, outcome: BatchOutcome, attempts: Int64, answer: String?, deadLines: [Int: [UInt8]],
+        at: Timestamp, state: DestinationRow.State
+    ) {
+        self.batch = batch
+        self.outcome = outcome
+        self.attempts = attempts
+        self.answer = answer
+        self.deadLines = deadLines
+        self.at = at
+        self.state = state
+    }
+}

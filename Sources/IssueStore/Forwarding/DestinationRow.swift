@@ -1,0 +1,57 @@
+package import IssueCore
+package import IssueProtocol
+
+/// What is stored of a destination beside its batches.
+package struct DestinationRow: Equatable, Sendable {
+    /// What has to be known again after a restart.
+    package struct State: Equatable, Sendable {
+        package var progress = RetryProgress()
+        package var lastAnswer: String?
+        package var lastSuccess: Timestamp?
+        package var requests: Int64 = 0
+        package var resent: Int64 = 0
+        package var maybeDuplicate: Int64 = 0
+        /// The UTC day that the bytes were counted on, in days since 1970.
+        package var day: Int64 = 0
+        package var dayBytes: Int64 = 0
+
+        package init() {}
+    }
+
+    package var id: Int64
+    package var name: String
+    package var cursor: Int64
+    package var state: State
+}
+
+extension DestinationRow.State {
+    init(json: String) {
+        self.init()
+        guard let value = try? JSONValue(json: json) else { return }
+        progress.attempts = Int(value["attempts"]?.asInteger ?? 0)
+        progress.spent = .milliseconds(value["spent"]?.asInteger ?? 0)
+        lastAnswer = value["last_answer"]?.asString
+        lastSuccess = value["last_success"]?.asInteger.map { Timestamp(milliseconds: $0) }
+        requests = value["requests"]?.asInteger ?? 0
+        resent = value["resent"]?.asInteger ?? 0
+        maybeDuplicate = value["maybe_duplicate"]?.asInteger ?? 0
+        day = value["day"]?.asInteger ?? 0
+        dayBytes = value["day_bytes"]?.asInteger ?? 0
+    }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.member("attempts", Int64(progress.attempts))
+            object.member("spent", progress.spent.wholeMilliseconds)
+            object.member("last_answer", ifPresent: lastAnswer)
+            object.member("last_success", ifPresent: lastSuccess?.milliseconds)
+            object.member("requests", requests)
+            object.member("resent", resent)
+            object.member("maybe_duplicate", maybeDuplicate)
+            object.member("day", day)
+            object.member("day_bytes", dayBytes)
+        }
+        return writer.text
+    }
+}

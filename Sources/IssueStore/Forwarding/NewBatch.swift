@@ -1,0 +1,38 @@
+package import IssueCore
+package import IssueProtocol
+
+/// A batch to be stored before its request: what the walk of a span has decided.
+package struct NewBatch: Sendable {
+    /// Records of one account that met the same fate in the walk.
+    package struct Tally: Equatable, Sendable {
+        package var account: Int64
+        package var records: Int64
+        package var occurrences: Int64
+
+        package init(account: Int64, records: Int64, occurrences: Int64) {
+            self.account = account
+            self.records = records
+            self.occurrences = occurrences
+        }
+    }
+
+    package var destination: Int64
+    /// The rows that were walked, the last one being where the cursor stands then; empty for summaries alone.
+    package var span: ClosedRange<Int64>?
+    package var sent: [SentRecord] = []
+    package var withheld: [Int64] = []
+    package var withheldTally: [Tally] = []
+    package var summarised: [Tally] = []
+    /// Summaries that travel in it, before the records.
+    package var summaries: [Int64] = []
+    package var changes = AdmissionChanges()
+    package var fieldTypes: [String: FieldTypes.Kind] = [:]
+    package var at: Timestamp
+
+    package init(destination: Int64, at: Timestamp) {
+        self.destination = destination
+        self.at = at
+    }
+
+    package var lineCount: Int { summaries.count + sent.count }
+}

@@ -1,0 +1,220 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreWriter {
+    /// Stores what a walk has decided, before anything of it is sent: batch, cursor, limiter and ledger in one.
+    package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
+        try transaction {
+            let id = try insert(batch)
+            var ledger = LedgerChanges()
+            for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
+            for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
+            try ledger.write(on: connection)
+            try write(batch.changes, of: batch.destination)
+            try write(batch.fieldTypes, of: batch.destination)
+            if let span = batch.span { try moveCursor(of: batch.destination, to: span.upperBound) }
+            return StoredBatch(id: id, summaries: batch.summaries, sent: batch.sent)
+        }
+    }
+
+    /// Stores how a batch ended.
+    package func settle(_ settlement: BatchSettlement, destination: Int64) throws(StoreFailure) {
+        try transaction {
+            let batch = settlement.batch
+            let dead = Dictionary(settlement.outcome.dead.map { ($0.line, $0.reason) }) { first, _ in first }
+            var ledger = LedgerChanges()
+            var deadRows: [Int64] = []
+            for (index, record) in batch.sent.enumerated() {
+                let sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
+                let line = batch.summaries.count + index
+                let fate: Fate = dead[line] == nil ? .delivered : .deadLettered
+                ledger.moved(sum, account: record.account, destination: destination, from: .pending, to: fate)
+                guard let reason = dead[line] else { continue }
+                deadRows.append(record.row)
+                try bury(record.row, reason, settlement, line: line, destination: destination)
+            }
+            for (line, summary) in batch.summaries.enumerated() {
+                try settle(summary: summary, isDead: dead[line] != nil, destination, &ledger)
+            }
+            try ledger.write(on: connection)
+            try answer(settlement, dead: deadRows)
+            try write(settlement.state, of: destination)
+        }
+    }
+
+    /// Stores how far the trying has come, so that a restart goes on from there.
+    package func save(_ state: DestinationRow.State, destination: Int64) throws(StoreFailure) {
+        try transaction { try write(state, of: destination) }
+    }
+
+    /// Stores summaries that are to be sent, and what closing their windows changes in the limiter.
+    package func store(
+        _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: Timestamp
+    ) throws(StoreFailure) {
+        try transaction {
+            for summary in summaries {
+                try connection.withStatement(
+                    """
+                    INSERT INTO summaries (destination, "group", account, reason, sequence, state, at, records,
+                                           occurrences, line)
+                    VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)
+                    """
+                ) { statement in
+                    statement.bind(destination, at: 1)
+                    statement.bind(summary.draft.group, at: 2)
+                    statement.bind(summary.draft.account, at: 3)
+                    statement.bind(summary.draft.reason.rawValue, at: 4)
+                    statement.bind(summary.draft.summarySequence, at: 5)
+                    statement.bind(now.milliseconds, at: 6)
+                    statement.bind(summary.draft.suppressedCount, at: 7)
+                    statement.bind(summary.draft.suppressedOccurrences, at: 8)
+                    statement.bind(text: summary.line, at: 9)
+                    try statement.run()
+                }
+            }
+            try write(changes, of: destination)
+        }
+    }
+
+    /// A summary and the line that is sent for it, byte for byte.
+    package struct NewSummary: Sendable {
+        package var draft: SummaryDraft
+        package var line: [UInt8]
+
+        package init(draft: SummaryDraft, line: [UInt8]) {
+            self.draft = draft
+            self.line = line
+        }
+    }
+
+    private func insert(_ batch: NewBatch) throws -> Int64 {
+        let first = batch.span?.lowerBound ?? open.nextID
+        try connection.withStatement(
+            """
+            INSERT INTO batches (destination, kind, first_id, last_id, state, at, sent, withheld, dead, notes)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, x'', ?9)
+            """
+        ) { statement in
+            statement.bind(batch.destination, at: 1)
+            statement.bind(batch.span == nil ? 1 : 0, at: 2)
+            statement.bind(first, at: 3)
+            statement.bind(batch.span?.upperBound ?? first, at: 4)
+            statement.bind(batch.lineCount == 0 ? 1 : 0, at: 5)
+            statement.bind(batch.at.milliseconds, at: 6)
+            statement.bind(blob: PostingList.encode(batch.sent.map(\.row), base: first), at: 7)
+            statement.bind(blob: PostingList.encode(batch.withheld, base: first), at: 8)
+            statement.bind(BatchNotes(batch).json, at: 9)
+            try statement.run()
+        }
+        return connection.lastInsertedRowID
+    }
+
+    private func moveCursor(of destination: Int64, to row: Int64) throws {
+        try connection.withStatement("UPDATE destinations SET cursor = ?2 WHERE id = ?1") { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(row, at: 2)
+            try statement.run()
+        }
+        // A record is express only until every destination has met it.
+        try connection.withStatement(
+            "DELETE FROM express WHERE record <= (SELECT min(cursor) FROM destinations WHERE active = 1)"
+        ) { try $0.run() }
+    }
+
+    private func bury(
+        _ row: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
+    ) throws {
+        try connection.withStatement(
+            """
+            INSERT INTO dead_letters (destination, record, batch, reason, answer, attempts, at, line)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(row, at: 2)
+            statement.bind(settlement.batch.id, at: 3)
+            statement.bind(reason.rawValue, at: 4)
+            statement.bind(settlement.answer, at: 5)
+            statement.bind(settlement.attempts, at: 6)
+            statement.bind(settlement.at.milliseconds, at: 7)
+            statement.bind(text: settlement.deadLines[line] ?? [], at: 8)
+            try statement.run()
+        }
+    }
+
+    /// A summary that could not be delivered takes the records that it counted with it.
+    private func settle(
+        summary: Int64, isDead: Bool, _ destination: Int64, _ ledger: inout LedgerChanges
+    ) throws {
+        let counted = try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1") {
+            statement in
+            statement.bind(summary, at: 1)
+            return try statement.first {
+                NewBatch.Tally(account: $0.int64(0), records: $0.int64(1), occurrences: $0.int64(2))
+            }
+        }
+        if isDead, let counted {
+            let sum = LedgerChanges.Sum(records: counted.records, occurrences: counted.occurrences)
+            ledger.moved(sum, account: counted.account, destination: destination, from: .summarised, to: .deadLettered)
+        }
+        try connection.withStatement("UPDATE summaries SET state = ?2 WHERE id = ?1") { statement in
+            statement.bind(summary, at: 1)
+            statement.bind(isDead ? 2 : 1, at: 2)
+            try statement.run()
+        }
+    }
+
+    private func answer(_ settlement: BatchSettlement, dead: [Int64]) throws {
+        try connection.withStatement(
+            """
+            UPDATE batches SET state = 1, at = ?2, attempts = ?3, answer = ?4, maybe_duplicate = ?5, dead = ?6
+            WHERE id = ?1
+            """
+        ) { statement in
+            let first = try firstID(ofBatch: settlement.batch.id)
+            statement.bind(settlement.batch.id, at: 1)
+            statement.bind(settlement.at.milliseconds, at: 2)
+            statement.bind(settlement.attempts, at: 3)
+            statement.bind(settlement.answer, at: 4)
+            statement.bind(settlement.outcome.maybeDuplicate ? 1 : 0, at: 5)
+            statement.bind(blob: PostingList.encode(dead, base: first), at: 6)
+            try statement.run()
+        }
+    }
+
+    private func firstID(ofBatch id: Int64) throws -> Int64 {
+        try connection.withStatement("SELECT first_id FROM batches WHERE id = ?1") { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+    }
+
+    private func write(_ state: DestinationRow.State, of destination: Int64) throws {
+        try connection.withStatement("UPDATE destinations SET state = ?2 WHERE id = ?1") { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(state.json, at: 2)
+            try statement.run()
+        }
+    }
+
+    private func write(_ types: [String: FieldTypes.Kind], of destination: Int64) throws {
+        for (path, kind) in types {
+            try connection.withStatement(
+                "INSERT OR IGNORE INTO field_types (destination, path, type) VALUES (?1, ?2, ?3)"
+            ) { statement in
+                statement.bind(destination, at: 1)
+                statement.bind(path, at: 2)
+                statement.bind(kind.rawValue, at: 3)
+                try statement.run()
+            }
+        }
+    }
+}
+
+extension LedgerChanges {
+    fileprivate mutating func move(_ tally: NewBatch.Tally, in destination: Int64, to fate: Fate) {
+        let sum = Sum(records: tally.records, occurrences: tally.occurrences)
+        moved(sum, account: tally.account, destination: destination, from: .pending, to: fate)
+    }
+}
