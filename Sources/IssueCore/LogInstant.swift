@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// A moment on the log's clock, which only moves forward and which no setting of the wall clock moves.
 ///
 /// It is stored with each commit, so a decision that depends on time comes

@@ -22,6 +22,11 @@ package struct ProducerMark: Equatable, Sendable {
 
         var end: Int64 { sequence.clampedSum(count) }
 
+        fileprivate func isContinued(by next: Call) -> Bool {
+            rejected.isEmpty && next.rejected.isEmpty && next.sequence == end && next.firstRow == firstRow &+ count
+                && count + next.count <= ProducerMark.mostRecords
+        }
+
         fileprivate func answer(to number: Int64) -> PastAnswer {
             let place = number - sequence
             let before = rejected.count { $0 < place }
@@ -78,6 +83,11 @@ package struct ProducerMark: Equatable, Sendable {
     package mutating func stored(_ call: Call) {
         guard call.count > 0 else { return }
         highest = max(highest, call.end.clampedDifference(1))
+        if let last = calls.last, last.isContinued(by: call) {
+            // Small calls that follow each other are kept as one, so that a client may have many under way.
+            calls[calls.count - 1].count += call.count
+            return
+        }
         calls.append(call)
         if calls.count > Self.mostCalls { calls.removeFirst(calls.count - Self.mostCalls) }
     }

@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// Bounds, at ingest, how many new groups and series an application and how many application names a user can make.
 ///
 /// An application that puts a number into each message makes a group of each;

@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// A bucket of tokens that fills with log time; each record let through takes one.
 ///
 /// It counts in whole parts of a token, so that a hundred small refills add

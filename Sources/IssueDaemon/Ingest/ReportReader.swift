@@ -82,7 +82,7 @@ struct ReportReader {
         try scanner.openArray()
         while try scanner.nextElement() {
             guard index < decoder.limits.recordsPerCall else {
-                throw CollectorError.tooLarge(limit: Int64(decoder.limits.recordsPerCall))
+                throw CollectorError.tooLarge(limit: decoder.limits.recordsPerCall)
             }
             if let rejection = try decoder.decode(&scanner, into: &batch) {
                 rejected.append(ReportCall.Rejected(index: index, rejection: rejection))

@@ -28,9 +28,9 @@ extension ListParameters: JSONCodable {
             switch key {
             case "filter": try scanner.read(&filter, key)
             case "order": try scanner.read(&order, key)
-            case "limit": try scanner.read(&limit, key)
+            case "limit": try scanner.readCount(&limit, key)
             case "after": try scanner.read(&after, key)
-            case "sparkline": try scanner.read(&sparkline, key)
+            case "sparkline": try scanner.readCount(&sparkline, key)
             default: try scanner.skipField(key)
             }
         }

@@ -28,7 +28,7 @@ extension RecordsParameters: JSONCodable {
             switch key {
             case "filter": try scanner.read(&filter, key)
             case "order": try scanner.read(&order, key)
-            case "limit": try scanner.read(&limit, key)
+            case "limit": try scanner.readCount(&limit, key)
             case "after": try scanner.read(&after, key)
             case "follow": try scanner.read(&follow, key)
             default: try scanner.skipField(key)

@@ -50,15 +50,6 @@ extension Duration: JSONCodable {
     }
 
     package func write(to writer: inout JSONWriter) { writer.integer(wholeMilliseconds) }
-
-    /// As many milliseconds as fit into 64 bits.
-    private var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        let (sum, sumOverflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        guard overflow || sumOverflow else { return sum }
-        return seconds < 0 ? .min : .max
-    }
 }
 
 extension JSONScanner {

@@ -27,6 +27,16 @@ extension JSONCodable {
         try self.init(json: json.span)
     }
 
+    /// Reads the value that a text is.
+    package init(json: String) throws(FieldError) {
+        try self.init(json: Array(json.utf8).span)
+    }
+
+    /// Reads what was read as any JSON before.
+    package init(json: JSONValue) throws(FieldError) {
+        try self.init(json: json.json.span)
+    }
+
     /// The value in JSON.
     package var json: [UInt8] {
         var writer = JSONWriter()

@@ -27,6 +27,12 @@ extension JSONScanner {
         }
     }
 
+    /// Reads a member that says how many of something are wanted.
+    mutating func readCount(_ count: inout Int?, _ key: String) throws(FieldError) {
+        try read(&count, key)
+        if let count, count < 1 { throw FieldError(field: key, reason: "must be at least 1") }
+    }
+
     /// Reads a member's list; `null` is an empty one.
     mutating func read<Element: JSONCodable>(_ list: inout [Element], _ key: String) throws(FieldError) {
         do {

@@ -50,6 +50,7 @@ extension JSONScanner {
     /// Passes a key and the colon behind it.
     @inline(__always) @discardableResult
     mutating func passKey() throws(JSONError) -> JSONText {
+        guard try peek() == UInt8(ascii: "\"") else { throw .unexpectedByte(at: position) }
         let key = try text()
         guard try peek() == UInt8(ascii: ":") else { throw .unexpectedByte(at: position) }
         position += 1

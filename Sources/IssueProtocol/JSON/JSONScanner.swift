@@ -103,17 +103,17 @@ package struct JSONScanner: ~Escapable {
 
     /// A 64-bit integer.
     package mutating func integer() throws(JSONError) -> Int64 {
-        let first = try peek()
-        guard first == UInt8(ascii: "-") || Self.isDigit(first) else { throw mismatch() }
-        let start = position
-        guard let value = try number().integer else { throw .notAnInteger(at: start) }
+        let number = try number()
+        guard let value = number.integer else { throw .notAnInteger(at: number.start) }
         return value
     }
 
     /// A number: where it stands, and its value when it is a 64-bit integer without fraction or exponent.
     package mutating func number() throws(JSONError) -> (start: Int, end: Int, integer: Int64?) {
+        let first = try peek()
+        let isNegative = first == UInt8(ascii: "-")
+        guard isNegative || Self.isDigit(first) else { throw mismatch() }
         let start = position
-        let isNegative = bytes[start] == UInt8(ascii: "-")
         var index = isNegative ? start + 1 : start
         guard index < bytes.count else { throw .truncated }
         guard Self.isDigit(bytes[index]) else { throw .unexpectedByte(at: index) }

@@ -4,6 +4,18 @@ extension JSONValue {
         asObject?.last { $0.key == key }?.value
     }
 
+    /// The object with one member set, in the place of all that have its key or behind the others; any other value
+    /// becomes an object of that one member.
+    package func with(_ key: String, _ value: JSONValue) -> JSONValue {
+        var members = asObject ?? []
+        guard let index = members.firstIndex(where: { $0.key == key }) else {
+            return .object(members + [Member(key, value)])
+        }
+        members.removeAll { $0.key == key }
+        members.insert(Member(key, value), at: index)
+        return .object(members)
+    }
+
     package var isNull: Bool { self == .null }
 
     package var asBool: Bool? {

@@ -10,20 +10,20 @@ extension JSONValue: JSONCodable {
     package func write(to writer: inout JSONWriter) { writer.value(self) }
 
     /// Parses a text that is one value and nothing else.
-    package init(parsing json: Span<UInt8>, maximumDepth: Int = 32) throws(JSONError) {
+    package init(json: Span<UInt8>, maximumDepth: Int = 32) throws(JSONError) {
         var scanner = JSONScanner(json, maximumDepth: maximumDepth)
         self = try Self.next(in: &scanner)
         try scanner.end()
     }
 
     /// Parses a text that is one value and nothing else.
-    package init(parsing json: [UInt8], maximumDepth: Int = 32) throws(JSONError) {
-        try self.init(parsing: json.span, maximumDepth: maximumDepth)
+    package init(json: [UInt8], maximumDepth: Int = 32) throws(JSONError) {
+        try self.init(json: json.span, maximumDepth: maximumDepth)
     }
 
     /// Parses a text that is one value and nothing else.
-    package init(parsing json: String, maximumDepth: Int = 32) throws(JSONError) {
-        try self.init(parsing: Array(json.utf8), maximumDepth: maximumDepth)
+    package init(json: String, maximumDepth: Int = 32) throws(JSONError) {
+        try self.init(json: Array(json.utf8), maximumDepth: maximumDepth)
     }
 
     /// The value that comes next; its nesting is bounded by the scanner, and so is this recursion.

@@ -14,9 +14,10 @@ extension RecordReceipt: JSONCodable {
         }
         if let rejection {
             self = .rejected(field: rejection.field, reason: rejection.reason)
+        } else if duplicate == true {
+            self = .duplicate(id: id)
         } else {
-            let id = try id.required("id")
-            self = duplicate == true ? .duplicate(id: id) : .stored(id: id)
+            self = .stored(id: try id.required("id"))
         }
     }
 
@@ -25,7 +26,7 @@ extension RecordReceipt: JSONCodable {
         switch self {
         case .stored(let id): writer.member("id", id)
         case .duplicate(let id):
-            writer.member("id", id)
+            writer.member("id", ifPresent: id)
             writer.member("duplicate", true)
         case .rejected(let field, let reason):
             writer.member("rejected", Rejection(field: field, reason: reason))

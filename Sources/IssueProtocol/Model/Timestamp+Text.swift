@@ -1,6 +1,11 @@
 extension Timestamp {
-    /// RFC 3339 in UTC with milliseconds: `2026-11-21T10:00:00.123Z`.
+    /// The moments that RFC 3339 can name in UTC, its years having four digits.
+    private static let nameable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+    /// RFC 3339 in UTC with milliseconds: `2026-11-21T10:00:00.123Z`. A moment outside the years 0 to 9999 is written as
+    /// the nearest within.
     package var text: String {
+        let milliseconds = min(max(milliseconds, Self.nameable.lowerBound), Self.nameable.upperBound)
         let day = Self.floorDivide(milliseconds, 86_400_000)
         let rest = milliseconds - day * 86_400_000
         let (year, month, dayOfMonth) = Self.civil(day: day)
@@ -70,7 +75,10 @@ extension Timestamp {
         }
         guard index == end else { return nil }
         let seconds = ((Self.day(year: year, month: month, day: day) * 24 + hour) * 60 + minute - offset) * 60 + second
-        self.init(milliseconds: seconds * 1000 + fraction)
+        let moment = seconds * 1000 + fraction
+        // An offset may lead out of the years that can be written again.
+        guard Self.nameable.contains(moment) else { return nil }
+        self.init(milliseconds: moment)
     }
 
     // Days since 1970-01-01 in the proleptic Gregorian calendar, counted in eras of 400 years that begin in March, so

@@ -10,9 +10,11 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The moment that lies a duration later, or earlier when it is negative.
+    /// The moment that lies a duration later, or earlier when it is negative; the last or first there is when a duration
+    /// from outside is longer than time.
     package func advanced(by duration: Duration) -> Timestamp {
-        let (seconds, attoseconds) = duration.components
-        return Timestamp(milliseconds: milliseconds + seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+        let (moment, overflow) = milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
+        guard overflow else { return Timestamp(milliseconds: moment) }
+        return Timestamp(milliseconds: milliseconds < 0 ? .min : .max)
     }
 }

@@ -51,7 +51,8 @@ package struct FrameDecoder: Sendable {
         return received
     }
 
-    /// Where the next whole message lies, without its NUL, or nothing when its end has not come.
+    /// Where the next whole message lies, without its NUL, or nothing when its end has not come. After an error there is
+    /// no message any more.
     package mutating func next() throws(FrameError) -> Range<Int>? {
         guard let terminator = terminator() else {
             searched = end
@@ -59,7 +60,11 @@ package struct FrameDecoder: Sendable {
             return nil
         }
         let message = start..<terminator
-        guard message.count <= limit else { throw .tooLarge(limit: limit) }
+        guard message.count <= limit else {
+            // From now on it is as if the message had no end, so the same error comes again.
+            searched = end
+            throw .tooLarge(limit: limit)
+        }
         start = terminator + 1
         searched = start
         return message
@@ -98,9 +103,11 @@ package struct FrameDecoder: Sendable {
             start = 0
             end = 0
         } else if start > 0, end + count > buffer.count {
-            buffer.replaceSubrange(0..<(end - start), with: buffer[start..<end])
-            end -= start
+            let held = start..<end
+            var bytes = buffer.mutableSpan
+            for index in held { bytes[index - held.lowerBound] = bytes[index] }
             start = 0
+            end = held.count
         }
         searched = end
         if end + count > buffer.count {

@@ -1,4 +1,4 @@
-package import IssueCore
+import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
@@ -40,7 +40,7 @@ package struct RecordRow: Sendable {
         let message: String
         switch row.type(5) {
         case .text: message = row.text(5)
-        case .null, .blob, .integer, .double:
+        case .null, .blob, .integer, .real:
             message = MessageTemplate.message(template: series.template, parts: row.bytes(5))
         }
         var record = IssueRecord(
@@ -72,9 +72,9 @@ package struct RecordRow: Sendable {
 extension IssueRecord {
     /// Adds what few records have, from the JSON in which it is stored.
     fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
-        if case .object? = details["original"], let original = details["original"] {
+        if let original = details["original"] {
             repairs.append("kept under an overflow series, since there were too many different ones")
-            if let said = try? IssueRecord(json: original.with("message", .string(message))) {
+            if let said = IssueRecord(message: message, details: original) {
                 severity = said.severity
                 domain = said.domain
                 code = said.code
@@ -84,10 +84,17 @@ extension IssueRecord {
                 reportable = said.reportable ?? true
             }
         }
-        let more = details["more"] ?? details
-        if let said = try? IssueRecord(json: more.with("message", .string(message))) {
+        if let said = IssueRecord(message: message, details: details["more"] ?? details) {
             causes = said.causes
             backtrace = said.backtrace
         }
+    }
+
+    /// A record of which only some members were kept.
+    private init?(message: String, details: JSONValue) {
+        guard case .object(let members) = details else { return nil }
+        let whole = JSONValue.object(members + [JSONValue.Member("message", .string(message))])
+        guard let record = try? IssueRecord(json: whole.json) else { return nil }
+        self = record
     }
 }

@@ -1,4 +1,4 @@
-package import IssueCore
+import IssueCore
 package import IssueProtocol
 import SQLiteKit
 

@@ -49,14 +49,8 @@ extension Schema {
             UNIQUE (account, fingerprint)
         ) STRICT;
         CREATE INDEX groups_by_key ON groups (key);
+        -- Kept by the writer, since a schema that is not trusted can't reach a virtual table from a trigger.
         CREATE VIRTUAL TABLE group_text USING fts5 (title, domain, content='groups', content_rowid='id');
-        CREATE TRIGGER group_text_added AFTER INSERT ON groups BEGIN
-            INSERT INTO group_text (rowid, title, domain) VALUES (new.id, new.title, new.domain);
-        END;
-        CREATE TRIGGER group_text_removed AFTER DELETE ON groups BEGIN
-            INSERT INTO group_text (group_text, rowid, title, domain)
-            VALUES ('delete', old.id, old.title, old.domain);
-        END;
 
         -- What the kernel says of a sender that seldom varies.
         CREATE TABLE senders (

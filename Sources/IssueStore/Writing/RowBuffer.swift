@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import SQLiteKit
 
 /// The rows of one commit, as the database reads them from memory.

@@ -10,7 +10,7 @@ extension StoreWriter {
     package func commit(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> [CallOutcome] {
-        let before = (clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs, producers: producers)
+        let before = (clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs)
         do {
             let outcomes = try transaction {
                 try fill(submissions, wall: wall, monotonic: monotonic)
@@ -21,7 +21,7 @@ extension StoreWriter {
             clock = before.clock
             open.truncate(to: before.open, byteCount: before.bytes)
             storeIDs = before.stores
-            producers = before.producers
+            producers.removeAll()
             forgetCaches()
             throw error
         }
@@ -49,7 +49,7 @@ extension StoreWriter {
             }
         }
         try insertRows()
-        try producers.write(on: connection, at: time.wall)
+        try producers.writeChanges(on: connection, at: time.wall)
         var ledger = LedgerChanges()
         for (account, sum) in commit.sums { ledger.received(sum, account: account, destinations: destinations) }
         try ledger.write(on: connection)

@@ -124,7 +124,14 @@ extension StoreWriter {
             statement.bind(open.nextID, at: 15)
             try statement.run()
         }
-        return connection.lastInsertedRowID
+        let id = connection.lastInsertedRowID
+        try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") { statement in
+            statement.bind(id, at: 1)
+            statement.bind(Self.title(of: series), at: 2)
+            statement.bind(series.domain, at: 3)
+            try statement.run()
+        }
+        return id
     }
 
     /// A group is as grave as the gravest of its series, and its version is the one seen last.

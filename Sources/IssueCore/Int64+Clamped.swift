@@ -1,13 +1,3 @@
-extension Duration {
-    /// The duration in whole milliseconds, towards zero; what is too long for that is as long as can be said.
-    package var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        return product.clampedSum(attoseconds / 1_000_000_000_000_000)
-    }
-}
-
 extension Int64 {
     /// The sum, or the nearest number there is.
     func clampedSum(_ other: Int64) -> Int64 {

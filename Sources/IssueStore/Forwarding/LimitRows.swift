@@ -1,0 +1,118 @@
+import IssueCore
+import IssueProtocol
+
+/// The limiter's rows in the form in which they are stored.
+enum LimitRows {
+    /// Which table of the limiter a row belongs to.
+    enum Kind: Int64 {
+        case bucket
+        case group
+        case window
+        case sequence
+    }
+
+    static func key(_ key: BucketRow.Key) -> Int64 { (key.account ?? 0) << 3 | Int64(key.role.rawValue) }
+
+    static func key(_ key: WindowRow.Key) -> Int64 {
+        key.group << 3 | Int64(SuppressionReason.allCases.firstIndex(of: key.reason) ?? 0)
+    }
+
+    static func json(_ row: BucketRow) -> String {
+        object { object in
+            object.key("level")
+            object.raw("\(row.level)")
+            object.member("at", row.at.milliseconds)
+        }
+    }
+
+    static func bucket(_ key: Int64, _ value: JSONValue) -> BucketRow? {
+        guard let role = BucketRole(rawValue: UInt8(key & 7)), let level = value["level"]?.asDouble,
+            let at = instant(value["at"])
+        else { return nil }
+        let account = key >> 3
+        return BucketRow(key: BucketRow.Key(account: account == 0 ? nil : account, role: role), level: level, at: at)
+    }
+
+    static func json(_ row: GroupRow) -> String {
+        object { object in
+            object.member("account", row.account)
+            object.member("last", row.lastRecord)
+            object.member("occurrences", row.occurrences)
+            object.member("before", row.suppressedBefore)
+            object.key("sequences")
+            object.object { sequences in
+                for (reason, number) in row.sequences { sequences.member(reason.rawValue, number) }
+            }
+            if let level = row.level {
+                object.key("level")
+                object.raw("\(level)")
+            }
+            object.member("at", row.at.milliseconds)
+        }
+    }
+
+    static func group(_ key: Int64, _ value: JSONValue) -> GroupRow? {
+        guard let account = value["account"]?.asInteger, let last = value["last"]?.asInteger,
+            let at = instant(value["at"])
+        else { return nil }
+        var sequences: [SuppressionReason: Int64] = [:]
+        for reason in SuppressionReason.allCases {
+            sequences[reason] = value["sequences"]?[reason.rawValue]?.asInteger
+        }
+        return GroupRow(
+            group: key, account: account, lastRecord: last, occurrences: value["occurrences"]?.asInteger ?? 0,
+            suppressedBefore: value["before"]?.asInteger ?? 0, sequences: sequences, level: value["level"]?.asDouble,
+            at: at)
+    }
+
+    static func json(_ row: WindowRow) -> String {
+        object { object in
+            object.member("account", row.account)
+            object.member("start", row.start.milliseconds)
+            object.member("due", row.due.milliseconds)
+            object.member("interval", row.interval.wholeMilliseconds)
+            object.member("count", row.suppressedCount)
+            object.member("suppressed_occurrences", row.suppressedOccurrences)
+            object.member("forwarded", row.forwardedCount)
+            object.member("occurrences", row.occurrences)
+            object.member("first", row.firstSeen.milliseconds)
+            object.member("last", row.lastSeen.milliseconds)
+            object.key("samples")
+            object.array { for sample in row.samples { $0.integer(sample) } }
+            object.member("severity", Int64(row.maxSeverity.rawValue))
+            object.member("sequence", row.sequence)
+            object.member("orphan", row.isOrphan)
+        }
+    }
+
+    static func window(_ key: Int64, _ value: JSONValue) -> WindowRow? {
+        let index = Int(key & 7)
+        guard SuppressionReason.allCases.indices.contains(index), let account = value["account"]?.asInteger,
+            let start = instant(value["start"]), let due = instant(value["due"])
+        else { return nil }
+        var row = WindowRow(
+            key: WindowRow.Key(group: key >> 3, reason: SuppressionReason.allCases[index]), account: account,
+            start: start, due: due, interval: .milliseconds(value["interval"]?.asInteger ?? 60_000),
+            sequence: value["sequence"]?.asInteger ?? 1)
+        row.suppressedCount = value["count"]?.asInteger ?? 0
+        row.suppressedOccurrences = value["suppressed_occurrences"]?.asInteger ?? 0
+        row.forwardedCount = value["forwarded"]?.asInteger ?? 0
+        row.occurrences = value["occurrences"]?.asInteger ?? 0
+        row.firstSeen = instant(value["first"]) ?? start
+        row.lastSeen = instant(value["last"]) ?? start
+        row.samples = value["samples"]?.asArray?.compactMap(\.asInteger) ?? []
+        row.maxSeverity = value["severity"]?.asInteger.flatMap { Severity(rawValue: UInt8(clamping: $0)) } ?? .debug
+        row.isOrphan = value["orphan"]?.asBool ?? false
+        return row
+    }
+
+    private static func instant(_ value: JSONValue?) -> LogInstant? {
+        value?.asInteger.map { LogInstant(milliseconds: $0) }
+    }
+
+    private static func object(_ members: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        writer.object(members)
+        return writer.text
+    }
+}

@@ -1,0 +1,204 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreReader {
+    /// What waits behind a destination's cursor.
+    package struct Backlog: Equatable, Sendable {
+        package var records: Int64 = 0
+        package var oldest: Timestamp?
+        package var oldestExpress: Timestamp?
+        package var unsentSummaries: Int64 = 0
+    }
+
+    package func backlog(of destination: Int64, after cursor: Int64) throws -> Backlog {
+        try snapshot {
+            var backlog = Backlog()
+            backlog.records = max(0, try newestRow() - cursor)
+            backlog.oldest = try time(
+                of: "SELECT received_at FROM records WHERE id > ?1 ORDER BY id LIMIT 1", after: cursor)
+            backlog.oldestExpress = try time(
+                of: """
+                    SELECT received_at FROM records
+                    WHERE id = (SELECT min(record) FROM express WHERE record > ?1)
+                    """, after: cursor)
+            backlog.unsentSummaries = try connection.withStatement(
+                "SELECT count(*) FROM summaries WHERE destination = ?1 AND state = 0"
+            ) { statement in
+                statement.bind(destination, at: 1)
+                return try statement.first { $0.int64(0) } ?? 0
+            }
+            return backlog
+        }
+    }
+
+    private func time(of sql: StaticString, after cursor: Int64) throws -> Timestamp? {
+        try connection.withStatement(sql) { statement in
+            statement.bind(cursor, at: 1)
+            return try statement.first { Timestamp(milliseconds: $0.int64(0)) }
+        }
+    }
+
+    /// The records that lie behind the cursor, up to where their range or the log's clock changes.
+    package func walk(after cursor: Int64, limit: Int) throws -> [WalkedRecord] {
+        try snapshot {
+            let clock = try offset(after: cursor)
+            let end = min(try rangeEnd(after: cursor), clock.end)
+            return try connection.withStatement(
+                """
+                SELECT records.id, records.received_at, records.count, series."group", series.account,
+                       series.severity, series.reportable, groups.first_record, groups.state, groups.muted_until
+                FROM records JOIN series ON series.id = records.series JOIN groups ON groups.id = series."group"
+                WHERE records.id > ?1 AND records.id <= ?2 ORDER BY records.id LIMIT ?3
+                """
+            ) { statement in
+                statement.bind(cursor, at: 1)
+                statement.bind(end, at: 2)
+                statement.bind(limit, at: 3)
+                return try statement.all { row in
+                    let at = Timestamp(milliseconds: row.int64(1))
+                    let mutedUntil = row.optionalInt64(9) ?? .max
+                    return WalkedRecord(
+                        candidate: Candidate(
+                            record: row.int64(0), group: row.int64(3), account: row.int64(4),
+                            severity: Severity(rawValue: UInt8(clamping: row.int64(5))) ?? .error,
+                            isFirstOfGroup: row.int64(7) == row.int64(0), count: row.int64(2),
+                            isReportable: row.int64(6) != 0,
+                            isMuted: row.int64(8) == Int64(GroupState.muted.rawValue) && at.milliseconds < mutedUntil),
+                        at: LogInstant(milliseconds: at.milliseconds + clock.offset), receivedAt: at)
+                }
+            }
+        }
+    }
+
+    /// What wall time lacks to be log time behind the cursor, and up to which row that holds.
+    private func offset(after cursor: Int64) throws -> (offset: Int64, end: Int64) {
+        let offset = try connection.withStatement(
+            "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
+        ) { statement in
+            statement.bind(cursor + 1, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        let next = try connection.withStatement("SELECT min(first_id) FROM clock WHERE first_id > ?1") { statement in
+            statement.bind(cursor + 1, at: 1)
+            return try statement.first { $0.optionalInt64(0) } ?? nil
+        }
+        return (offset, next.map { $0 - 1 } ?? .max)
+    }
+
+    private func rangeEnd(after cursor: Int64) throws -> Int64 {
+        try connection.withStatement(
+            "SELECT coalesce((SELECT last_id FROM ranges WHERE last_id > ?1 ORDER BY id LIMIT 1), ?2)"
+        ) { statement in
+            statement.bind(cursor, at: 1)
+            statement.bind(Int64.max, at: 2)
+            return try statement.first { $0.int64(0) } ?? .max
+        }
+    }
+
+    /// The whole record at a row.
+    package func outbound(row: Int64) throws -> RecordRow? {
+        try snapshot { try record(row: row) }
+    }
+
+    /// The batch of a destination whose answer is not known, if there is one.
+    package func unansweredBatch(of destination: Int64) throws -> StoredBatch? {
+        try snapshot {
+            let found = try connection.withStatement(
+                "SELECT id, first_id, sent, notes FROM batches WHERE destination = ?1 AND state = 0 ORDER BY id LIMIT 1"
+            ) { statement in
+                statement.bind(destination, at: 1)
+                return try statement.first { ($0.int64(0), $0.int64(1), $0.bytes(2), $0.text(3)) }
+            }
+            guard let (id, first, sent, notes) = found else { return nil }
+            let told = BatchNotes(json: notes)
+            let rows = PostingList.decode(sent, base: first) ?? []
+            var records: [SentRecord] = []
+            for (row, note) in zip(rows, told.sent) {
+                let facts = try connection.withStatement(
+                    """
+                    SELECT series.account, records.count FROM records JOIN series ON series.id = records.series
+                    WHERE records.id = ?1
+                    """
+                ) { statement in
+                    statement.bind(row, at: 1)
+                    return try statement.first { ($0.int64(0), $0.int64(1)) }
+                }
+                guard let (account, count) = facts else { continue }
+                records.append(
+                    SentRecord(
+                        row: row, account: account, count: count, suppressedBefore: note.suppressedBefore,
+                        occurrences: note.occurrences))
+            }
+            return StoredBatch(id: id, summaries: told.summaries, sent: records)
+        }
+    }
+
+    /// Summaries that wait to be sent, the oldest first.
+    package func unsentSummaries(of destination: Int64, limit: Int) throws -> [Int64] {
+        try snapshot {
+            try connection.withStatement(
+                "SELECT id FROM summaries WHERE destination = ?1 AND state = 0 ORDER BY id LIMIT ?2"
+            ) { statement in
+                statement.bind(destination, at: 1)
+                statement.bind(limit, at: 2)
+                return try statement.all { $0.int64(0) }
+            }
+        }
+    }
+
+    package func line(ofSummary id: Int64) throws -> [UInt8] {
+        try snapshot {
+            try connection.withStatement("SELECT line FROM summaries WHERE id = ?1") { statement in
+                statement.bind(id, at: 1)
+                return try statement.first { $0.bytes(0) } ?? []
+            }
+        }
+    }
+
+    /// What the limiter of a destination goes on from.
+    package func admissionState(of destination: Int64) throws -> AdmissionState {
+        try snapshot {
+            var state = AdmissionState()
+            try connection.withStatement("SELECT kind, key, value FROM limits WHERE destination = ?1") { statement in
+                statement.bind(destination, at: 1)
+                try statement.forEach { row in
+                    let key = row.int64(1)
+                    guard let kind = LimitRows.Kind(rawValue: row.int64(0)),
+                        let value = try? JSONValue(json: row.text(2))
+                    else { return }
+                    switch kind {
+                    case .bucket: if let bucket = LimitRows.bucket(key, value) { state.buckets.append(bucket) }
+                    case .group: if let group = LimitRows.group(key, value) { state.groups.append(group) }
+                    case .window: if let window = LimitRows.window(key, value) { state.windows.append(window) }
+                    case .sequence: state.accountSequences[key] = value.asInteger
+                    }
+                }
+            }
+            state.groups.sort { ($0.lastRecord, $0.group) < ($1.lastRecord, $1.group) }
+            state.groups = state.groups.suffix(Admission.Bounds().groups)
+            return state
+        }
+    }
+
+    package func fieldTypes(of destination: Int64) throws -> FieldTypes {
+        try snapshot {
+            var kinds: [String: FieldTypes.Kind] = [:]
+            try connection.withStatement("SELECT path, type FROM field_types WHERE destination = ?1") { statement in
+                statement.bind(destination, at: 1)
+                try statement.forEach { kinds[$0.text(0)] = FieldTypes.Kind(rawValue: $0.int64(1)) }
+            }
+            return FieldTypes(kinds)
+        }
+    }
+
+    /// Whose application an account is.
+    package func account(_ id: Int64) throws -> (uid: UInt32, app: String)? {
+        try snapshot {
+            try connection.withStatement("SELECT uid, app FROM accounts WHERE id = ?1") { statement in
+                statement.bind(id, at: 1)
+                return try statement.first { (UInt32(clamping: $0.int64(0)), $0.text(1)) }
+            }
+        }
+    }
+}

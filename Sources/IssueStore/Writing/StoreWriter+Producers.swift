@@ -1,0 +1,66 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+extension StoreWriter {
+    /// Stores those records of a numbered call that have not been received before, and answers all of them.
+    func takeNumbered(
+        _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission, _ process: ProcessEntry,
+        _ commit: inout Commit
+    ) throws -> ReceiptList {
+        let key = ProducerTable.Key(uid: submission.process.sender.uid, producer: numbering.producer)
+        let mark = try producers.mark(of: key, on: connection)
+        switch mark.received(sequence: numbering.sequence, count: Int64(call.count)) {
+        case .fresh:
+            let first = open.nextID
+            let receipts = try store(call.records, of: call, submission, process, &commit)
+            producers.stored(
+                ProducerMark.Call(
+                    sequence: numbering.sequence, count: Int64(call.count), firstRow: first,
+                    rejected: call.rejected.map { Int64($0.index) }),
+                of: key, after: mark)
+            return receipts
+        case .resend(let answers):
+            return .mixed(answers.enumerated().map { receipt($0.element, at: $0.offset, of: call) })
+        case .straddles(let answers):
+            return try takeRest(of: call, numbering, known: answers, key, mark, submission, process, &commit)
+        case .forgotten:
+            return .mixed([RecordReceipt](repeating: .duplicate(id: nil), count: call.count))
+        }
+    }
+
+    /// Splits a call of which the first records are known: old receipts, then new records.
+    private func takeRest(
+        of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastAnswer],
+        _ key: ProducerTable.Key, _ mark: ProducerMark, _ submission: Submission, _ process: ProcessEntry,
+        _ commit: inout Commit
+    ) throws -> ReceiptList {
+        let rejectedBefore = call.rejected.count { $0.index < known.count }
+        var rest = call
+        rest.records = (call.records.lowerBound + known.count - rejectedBefore)..<call.records.upperBound
+        rest.rejected = call.rejected.dropFirst(rejectedBefore).map {
+            ReportCall.Rejected(index: $0.index - known.count, rejection: $0.rejection)
+        }
+        let first = open.nextID
+        _ = try store(rest.records, of: rest, submission, process, &commit)
+        producers.stored(
+            ProducerMark.Call(
+                sequence: numbering.sequence + Int64(known.count), count: Int64(rest.count), firstRow: first,
+                rejected: rest.rejected.map { Int64($0.index) }),
+            of: key, after: mark)
+        let old = known.enumerated().map { receipt($0.element, at: $0.offset, of: call) }
+        return .mixed(old + receipts(of: rest, first: first))
+    }
+
+    private func receipt(
+        _ answer: ProducerMark.PastAnswer, at index: Int, of call: ReportCall
+    ) -> RecordReceipt {
+        switch answer {
+        case .stored(let row): return .duplicate(id: recordID(row: row).text)
+        case .forgotten: return .duplicate(id: nil)
+        case .rejected:
+            let rejection = call.rejected.first { $0.index == index }?.rejection
+            return .rejected(field: rejection?.field, reason: rejection?.reason ?? "the record was rejected before")
+        }
+    }
+}
