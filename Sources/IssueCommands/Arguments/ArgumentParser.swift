@@ -1,8 +1,8 @@
 /// Takes a command line apart: `--name value`, `--name=value`, `-x value`, `-xvalue`, `-ab`, `--`.
-struct ArgumentParser {
+package struct ArgumentParser {
     private let options: [OptionSpecification]
 
-    init(_ options: [OptionSpecification]) {
+    package init(_ options: [OptionSpecification]) {
         self.options = options
     }
 
@@ -17,7 +17,7 @@ struct ArgumentParser {
     }
 
     /// Takes all of the words apart, into arguments that may hold something already.
-    func parse(_ words: [String], into arguments: inout ParsedArguments) throws(UsageError) {
+    package func parse(_ words: [String], into arguments: inout ParsedArguments) throws(UsageError) {
         var index = 0
         while index < words.count {
             if words[index] == "--" {

@@ -1,12 +1,12 @@
 /// Finds what somebody probably meant.
-enum NearestName {
+package enum NearestName {
     /// ` (did you mean X?)`, or nothing when no name is near.
     static func suggestion(for word: String, among names: [String]) -> String {
         find(word, among: names).map { " (did you mean \($0)?)" } ?? ""
     }
 
     /// The name that the fewest slips of the finger turn into the word.
-    static func find(_ word: String, among names: [String]) -> String? {
+    package static func find(_ word: String, among names: [String]) -> String? {
         // Nobody mistypes a name at this length, and the comparison costs the square of it.
         guard word.count <= 64 else { return nil }
         let word = word.lowercased()
@@ -21,7 +21,7 @@ enum NearestName {
     }
 
     /// How many insertions, deletions, replacements and swaps of neighbours lie between two words.
-    static func distance(_ left: String, _ right: String) -> Int {
+    package static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left)
         let right = Array(right)
         var beforeLast: [Int] = []

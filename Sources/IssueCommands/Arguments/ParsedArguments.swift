@@ -13,17 +13,17 @@ package struct ParsedArguments: Equatable, Sendable {
         values[option.name, default: []].append(value)
     }
 
-    func has(_ option: OptionSpecification) -> Bool {
+    package func has(_ option: OptionSpecification) -> Bool {
         values[option.name] != nil
     }
 
     /// The value of an option; the last one counts, as scripts that append their own expect.
-    subscript(_ option: OptionSpecification) -> String? {
+    package subscript(_ option: OptionSpecification) -> String? {
         values[option.name]?.last
     }
 
     /// All values of an option that may be repeated.
-    func all(_ option: OptionSpecification) -> [String]? {
+    package func all(_ option: OptionSpecification) -> [String]? {
         values[option.name]
     }
 

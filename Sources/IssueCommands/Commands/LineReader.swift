@@ -1,5 +1,5 @@
 /// Cuts what comes from standard input into lines, without ever holding more of one than a record may have.
-struct LineReader {
+package struct LineReader {
     private let input: any CommandInput
     private let limit: Int
     private var rest: [UInt8] = []
@@ -9,13 +9,18 @@ struct LineReader {
     private var number = 0
 
     /// One line of the input, by its number from 1 on.
-    struct Line: Equatable {
-        var number: Int
+    package struct Line: Equatable {
+        package var number: Int
         /// Its bytes without the line feed; nothing when it is too long.
-        var bytes: [UInt8]?
+        package var bytes: [UInt8]?
+
+        package init(number: Int, bytes: [UInt8]?) {
+            self.number = number
+            self.bytes = bytes
+        }
     }
 
-    init(_ input: any CommandInput, limit: Int) {
+    package init(_ input: any CommandInput, limit: Int) {
         self.input = input
         self.limit = limit
     }
@@ -24,7 +29,7 @@ struct LineReader {
     ///
     /// Lines are handed on as soon as they are there, so that a report from a
     /// slow pipe does not wait for the next one.
-    mutating func next() -> [Line]? {
+    package mutating func next() -> [Line]? {
         guard !isAtEnd else { return nil }
         guard let piece = input.read() else {
             isAtEnd = true

@@ -73,7 +73,7 @@ struct ReportSession {
         guard isJSON || bytes.first == UInt8(ascii: "{") else { return try add(plain(bytes), line: line.number) }
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONValue(parsing: bytes)
+            value = try JSONValue(json: bytes)
         } catch {
             guard isJSON else { return try add(plain(bytes), line: line.number) }
             return try reject("\(error)", line: line.number)
@@ -124,12 +124,17 @@ struct ReportSession {
 
     private mutating func show(_ receipt: RecordReceipt, _ json: [UInt8], line: Int?) {
         switch receipt {
-        case .stored(let id), .duplicate(let id):
-            if context.format == .human { output(Array(HarmlessText.line(id).utf8)) }
+        case .stored(let id): show(id: id)
+        // Only a numbered record can be one, and ours have no numbers; still each has its line.
+        case .duplicate(let id): show(id: id ?? "-")
         case .rejected(let field, let reason):
             complain(field.map { "\($0): \(reason)" } ?? reason, line: line)
         }
         keep(json)
+    }
+
+    private mutating func show(id: String) {
+        if context.format == .human { output(Array(HarmlessText.line(id).utf8)) }
     }
 
     /// A line that is not even sent; what was before it goes first, so that receipts come in the order of the lines.

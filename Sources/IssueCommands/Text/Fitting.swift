@@ -1,7 +1,7 @@
 /// Cuts and pads texts to a number of columns.
-enum Fitting {
+package enum Fitting {
     /// The text, or as much of it as fits with `…` at the end.
-    static func cut(_ text: String, to width: Int) -> String {
+    package static func cut(_ text: String, to width: Int) -> String {
         // No character is wider than its bytes are many, but for none: then nothing needs to be counted.
         guard text.utf8.count > width, DisplayWidth.of(text) > width else { return text }
         guard width > 0 else { return "" }

@@ -3,14 +3,14 @@
 /// A record may hold anything: escape sequences that repaint the screen or
 /// answer as if typed, characters that turn the direction of the line, marks
 /// piled up without end. All of these become visible instead of active.
-enum HarmlessText {
+package enum HarmlessText {
     /// The text on one line.
-    static func line(_ text: String) -> String {
+    package static func line(_ text: String) -> String {
         render(text, keepsLines: false)
     }
 
     /// The text with its line feeds kept, for pages that have room for them.
-    static func lines(_ text: String) -> [String] {
+    package static func lines(_ text: String) -> [String] {
         render(text, keepsLines: true).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 

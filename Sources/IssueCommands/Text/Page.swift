@@ -13,11 +13,12 @@ struct Page {
     }
 
     /// Facts with their names aligned; those without a value are left out.
-    mutating func facts(_ facts: [(name: String, value: String?)]) {
+    mutating func facts(_ facts: [(name: String, value: String?)], styles: [String: Style] = [:]) {
         let present = facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
         let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
         for fact in present {
-            lines.append("  " + Fitting.pad(fact.name, to: width) + "  " + HarmlessText.line(fact.value))
+            let value = painter(HarmlessText.line(fact.value), styles[fact.name] ?? .plain)
+            lines.append("  " + Fitting.pad(fact.name, to: width) + "  " + value)
         }
     }
 

@@ -1,7 +1,7 @@
 /// Numbers as people read them.
-enum Quantity {
+package enum Quantity {
     /// `1,234,567`.
-    static func text(_ number: Int64) -> String {
+    package static func text(_ number: Int64) -> String {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""
         for (index, digit) in digits.enumerated() {
@@ -17,7 +17,7 @@ enum Quantity {
     }
 
     /// `512 B`, `1.4 KiB`, `20.0 GiB`.
-    static func bytes(_ number: Int64) -> String {
+    package static func bytes(_ number: Int64) -> String {
         var divisor: UInt64 = 1
         var unit = 0
         while number.magnitude / divisor >= 1024, unit < units.count - 1 {

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// The page that shows one record.
+/// The page that shows one record; nothing on it is cut, since there is no other place to look.
 struct RecordPage {
     private let reply: ShowReply
     private let now: Timestamp
@@ -119,8 +119,8 @@ struct RecordPage {
         if !record.backtrace.isEmpty {
             page.heading("Backtrace")
             var table = Table(
-                [Column("", alignment: .right), Column("", maximum: 24), Column("", minimum: 20)],
-                width: width.map { $0 - 2 }, painter: painter)
+                [Column("", alignment: .right), Column(""), Column("")],
+                width: nil, painter: painter)
             let rows = record.backtrace.enumerated().map { [Cell("\($0)"), Cell($1.image ?? "?"), Cell(frame($1))] }
             page.add(table.lines(rows, hasHead: false))
         }
@@ -141,10 +141,9 @@ struct RecordPage {
         page.heading("Fates")
         var table = Table(
             [
-                Column("DESTINATION", maximum: 24), Column("FATE"),
-                Column("ATTEMPTS", alignment: .right, expendability: 2), Column("AT", expendability: 1),
-                Column("ANSWER", minimum: 12),
-            ], width: width.map { $0 - 2 }, painter: painter)
+                Column("DESTINATION"), Column("FATE"), Column("ATTEMPTS", alignment: .right), Column("AT"),
+                Column("ANSWER"),
+            ], width: nil, painter: painter)
         let rows = reply.fates.map { fate in
             let answer = fate.answer ?? "-"
             return [

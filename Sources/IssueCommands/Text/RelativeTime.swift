@@ -1,9 +1,9 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// Times and spans in the few words that fit into a table.
-enum RelativeTime {
+package enum RelativeTime {
     /// `3 min ago`, `in 20 s`, `now`.
-    static func text(_ moment: Timestamp, now: Timestamp) -> String {
+    package static func text(_ moment: Timestamp, now: Timestamp) -> String {
         let (difference, overflow) = now.milliseconds.subtractingReportingOverflow(moment.milliseconds)
         guard !overflow, difference.magnitude >= 1000 else { return "now" }
         let span = span(seconds: difference.magnitude / 1000)

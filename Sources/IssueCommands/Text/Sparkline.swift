@@ -1,9 +1,9 @@
 /// Counts over time as a row of little bars.
-enum Sparkline {
+package enum Sparkline {
     private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
     /// One character a count, the highest as high as the line; nothing is a dot, so that it differs from little.
-    static func text(_ counts: [Int64]) -> String {
+    package static func text(_ counts: [Int64]) -> String {
         let highest = Double(max(1, counts.max() ?? 1))
         return String(
             counts.map { count in

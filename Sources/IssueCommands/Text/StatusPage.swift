@@ -44,8 +44,8 @@ struct StatusPage {
 
     private var received: String {
         var text = Quantity.text(status.received, "record")
-        if status.duplicates > 0 { text += ", and \(Quantity.text(status.duplicates, "duplicate")) sent again" }
-        if status.rejected > 0 { text += ", and \(Quantity.text(status.rejected)) rejected" }
+        if status.duplicates > 0 { text += ", \(Quantity.text(status.duplicates)) more than once" }
+        if status.rejected > 0 { text += ", \(Quantity.text(status.rejected)) rejected" }
         return text
     }
 
@@ -57,23 +57,21 @@ struct StatusPage {
     private func show(_ destination: DestinationStatus, into page: inout Page) {
         let isNamedAfterKind = destination.kind.lowercased() == destination.name.lowercased()
         page.heading("Destination \(destination.name)\(isNamedAfterKind ? "" : " (\(destination.kind))")")
-        let state = destination.state.rawValue + (destination.reason.map { ": \(HarmlessText.line($0))" } ?? "")
-        page.add(["State   " + painter(state, style(of: destination.state))])
-        if let advice = destination.advice {
-            page.add(["Advice  " + painter(HarmlessText.line(advice), .warning)])
-        }
         var traffic = Quantity.text(destination.requests, "request")
         if destination.resent > 0 { traffic += ", \(Quantity.text(destination.resent)) of them sent again" }
         if destination.maybeDuplicate > 0 {
             traffic += ", \(Quantity.text(destination.maybeDuplicate, "record")) perhaps received twice"
         }
-        page.facts([
+        let facts: [(name: String, value: String?)] = [
+            ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),
+            ("Advice", destination.advice),
             ("Waiting", destination.oldestPending.map { "the oldest since \(PageTime.full($0, now: now))" }),
             ("Next attempt", destination.nextAttempt.map { RelativeTime.text($0, now: now) }),
             ("Last answer", destination.lastAnswer),
             ("Last success", destination.lastSuccess.map { PageTime.full($0, now: now) }),
             ("Traffic", traffic + ", \(Quantity.bytes(destination.bytesToday)) today"),
-        ])
+        ]
+        page.facts(facts, styles: ["State": style(of: destination.state), "Advice": .warning])
     }
 
     private func style(of state: DestinationState) -> Style {

@@ -1,7 +1,7 @@
 /// Escapes in JSON what a terminal would obey, without changing what the JSON means.
-enum TerminalSafeJSON {
+package enum TerminalSafeJSON {
     /// DEL and the C1 control characters, which JSON may carry as they are; they only ever stand inside strings.
-    static func escape(_ json: [UInt8]) -> [UInt8] {
+    package static func escape(_ json: [UInt8]) -> [UInt8] {
         var safe: [UInt8] = []
         safe.reserveCapacity(json.count)
         var index = 0

@@ -1,8 +1,8 @@
 /// A span of time as systemd writes it: `30s`, `2min 30s`, `7d`; a bare number is seconds.
-enum DurationExpression {
+package enum DurationExpression {
     static let forms = "a span of time such as 30s, 5min or 2h"
 
-    static func duration(_ text: String) -> Duration? {
+    package static func duration(_ text: String) -> Duration? {
         var rest = text[...].drop { $0 == " " }
         guard !rest.isEmpty else { return nil }
         var milliseconds: Int64 = 0

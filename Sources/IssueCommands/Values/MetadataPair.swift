@@ -1,10 +1,10 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// `KEY=VALUE`, the value as JSON where it is JSON, else as the text that it is.
-enum MetadataPair {
-    static func member(_ text: String) -> JSONValue.Member? {
+package enum MetadataPair {
+    package static func member(_ text: String) -> JSONValue.Member? {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else { return nil }
         let value = String(text[text.index(after: equals)...])
-        return JSONValue.Member(String(text[..<equals]), (try? JSONValue(parsing: value)) ?? .string(value))
+        return JSONValue.Member(String(text[..<equals]), (try? JSONValue(json: value)) ?? .string(value))
     }
 }

@@ -1,11 +1,11 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// A severity as people and `logger` write it.
-enum SeverityWord {
+package enum SeverityWord {
     static let forms = Severity.allCases.map(\.name)
 
     /// Our five words, or those of syslog with or without a facility, so that a script may put us in place of `logger`.
-    static func severity(_ text: String) -> Severity? {
+    package static func severity(_ text: String) -> Severity? {
         let word = text.lowercased()
         if let severity = Severity(name: word) { return severity }
         switch word.split(separator: ".", maxSplits: 1).last {

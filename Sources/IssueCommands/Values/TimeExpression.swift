@@ -1,11 +1,11 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// A moment as people write it: RFC 3339, a day, so long ago, or a word.
-enum TimeExpression {
+package enum TimeExpression {
     static let forms = "RFC 3339, a date, 2h or 7d (ago), now, today or yesterday"
 
     /// The moment that a text names; days begin at midnight UTC, as all times are shown in UTC.
-    static func moment(_ text: String, now: Timestamp) -> Timestamp? {
+    package static func moment(_ text: String, now: Timestamp) -> Timestamp? {
         let word = text.lowercased()
         switch word {
         case "now": return now

@@ -37,7 +37,8 @@ enum ReportAnswer {
         switch self {
         case .receipts(let receipts):
             switch receipts[index] {
-            case .stored(let id), .duplicate(let id): .success(ReceiptState.Stored(id: id, path: path))
+            case .stored(let id): .success(ReceiptState.Stored(id: id, path: path))
+            case .duplicate(let id): .success(ReceiptState.Stored(id: id ?? "", path: path))
             case .rejected(let field, let reason):
                 .failure(DeliveryError(.rejected, field.map { "\($0): \(reason)" } ?? reason))
             }
