@@ -8,5 +8,7 @@ enum Clock {
     static var monotonic: MonotonicInstant { MonotonicInstant(sinceBoot: MonotonicClock.now.sinceBoot) }
 
     /// The same moment in the words of what waits on it.
-    static func kernel(_ instant: MonotonicInstant) -> KernelInstant { KernelInstant(sinceBoot: instant.sinceBoot) }
+    static func kernel(_ instant: MonotonicInstant) -> KernelInstant {
+        KernelInstant(nanoseconds: instant.sinceBoot.clampedNanoseconds)
+    }
 }

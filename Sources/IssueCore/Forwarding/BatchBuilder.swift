@@ -11,13 +11,9 @@ package struct BatchBuilder: Equatable, Sendable {
     package var isEmpty: Bool { ids.isEmpty }
     package var isFull: Bool { ids.count >= limit.records || bytes >= limit.bytes }
 
-    /// Whether the record found room; if not, it goes into the next batch.
-    ///
-    /// - Note: The first always does, however long its line, or it would never go.
-    package mutating func add(_ id: Int64, bytes size: Int) -> Bool {
-        guard ids.isEmpty || (ids.count < limit.records && bytes + size <= limit.bytes) else { return false }
+    /// A record goes with the batch; one that was admitted always does, so the last may lie above the limit.
+    package mutating func add(_ id: Int64, bytes size: Int) {
         ids.append(id)
         bytes += size
-        return true
     }
 }

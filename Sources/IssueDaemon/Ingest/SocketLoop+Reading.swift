@@ -28,7 +28,7 @@ extension SocketLoop {
         var isGoingOn = true
         while isGoingOn, !connection.hasEnded, !isThrottled(connection) {
             do throws(FrameError) {
-                guard let message = try connection.held ?? connection.frames.next() else { break }
+                guard let message = try nextMessage(of: connection) else { break }
                 connection.held = nil
                 isGoingOn = begin(message, connection)
             } catch {
@@ -41,6 +41,11 @@ extension SocketLoop {
         connection.partialSince = isPartial ? connection.partialSince ?? Clock.monotonic : nil
         if !isPartial, connection.held == nil, connection.session.isIdle { connection.frames.releaseMemory() }
         watch(connection)
+    }
+
+    private func nextMessage(of connection: Connection) throws(FrameError) -> Range<Int>? {
+        if let held = connection.held { return held }
+        return try connection.frames.next()
     }
 
     /// Begins a call, or holds it; answers whether the next may be looked at.
@@ -66,8 +71,13 @@ extension SocketLoop {
             report(message, envelope, connection)
         } else {
             let method = JSONScanner(connection.frames[message]).string(envelope.method)
-            let parameters = envelope.parameters.map { connection.frames[message].json(in: $0) }
-            ask(method, parameters ?? Array("{}".utf8), envelope, connection)
+            var parameters: [UInt8] = []
+            if let range = envelope.parameters {
+                JSONScanner(connection.frames[message]).append(range, to: &parameters)
+            } else {
+                parameters.append(contentsOf: "{}".utf8)
+            }
+            ask(method, parameters, envelope, connection)
         }
         return true
     }

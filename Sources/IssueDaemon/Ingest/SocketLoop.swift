@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import Synchronization
 import UnixIO
 
 /// What the thread of the socket does, one event after the other.
@@ -113,9 +114,9 @@ final class SocketLoop {
             process: ReportingProcess(
                 connection: lastID,
                 sender: Sender(
-                    uid: peer.uid, gid: peer.gid, pid: peer.pid, command: facts.command,
-                    executable: facts.executable, unit: facts.unit),
-                startTime: facts.startTime.map { Int64(clamping: $0) } ?? 0),
+                    uid: peer.uid, gid: peer.gid, pid: peer.pid, command: facts?.command,
+                    executable: facts?.executable, unit: facts?.unit),
+                startTime: Int64(clamping: facts?.startTime ?? 0)),
             viewer: access.viewer(uid: peer.uid, groups: groups + [peer.gid]),
             isOperator: access.isOperator(uid: peer.uid, groups: groups + [peer.gid]),
             messageBytes: service.limits.messageBytes)

@@ -1,3 +1,4 @@
+import IssueCore
 import IssueStore
 
 /// What waits for the writer: reports, and work that must be done between two commits.

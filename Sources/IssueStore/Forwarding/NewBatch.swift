@@ -25,6 +25,8 @@ package struct NewBatch: Sendable {
     package var summarised: [Tally] = []
     /// Summaries that travel in it, before the records.
     package var summaries: [Int64] = []
+    /// Summaries whose windows closed in the walk; they travel in a later batch.
+    package var newSummaries: [StoreWriter.NewSummary] = []
     package var changes = AdmissionChanges()
     package var fieldTypes: [String: FieldTypes.Kind] = [:]
     package var at: Timestamp

@@ -11,6 +11,7 @@ extension StoreWriter {
             for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
             for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
             try ledger.write(on: connection)
+            for summary in batch.newSummaries { try insert(summary, batch.destination, at: batch.at) }
             try write(batch.changes, of: batch.destination)
             try write(batch.fieldTypes, of: batch.destination)
             if let span = batch.span { try moveCursor(of: batch.destination, to: span.upperBound) }
@@ -53,26 +54,7 @@ extension StoreWriter {
         _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: Timestamp
     ) throws(StoreFailure) {
         try transaction {
-            for summary in summaries {
-                try connection.withStatement(
-                    """
-                    INSERT INTO summaries (destination, "group", account, reason, sequence, state, at, records,
-                                           occurrences, line)
-                    VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)
-                    """
-                ) { statement in
-                    statement.bind(destination, at: 1)
-                    statement.bind(summary.draft.group, at: 2)
-                    statement.bind(summary.draft.account, at: 3)
-                    statement.bind(summary.draft.reason.rawValue, at: 4)
-                    statement.bind(summary.draft.summarySequence, at: 5)
-                    statement.bind(now.milliseconds, at: 6)
-                    statement.bind(summary.draft.suppressedCount, at: 7)
-                    statement.bind(summary.draft.suppressedOccurrences, at: 8)
-                    statement.bind(text: summary.line, at: 9)
-                    try statement.run()
-                }
-            }
+            for summary in summaries { try insert(summary, destination, at: now) }
             try write(changes, of: destination)
         }
     }
@@ -85,6 +67,27 @@ extension StoreWriter {
         package init(draft: SummaryDraft, line: [UInt8]) {
             self.draft = draft
             self.line = line
+        }
+    }
+
+    private func insert(_ summary: NewSummary, _ destination: Int64, at now: Timestamp) throws {
+        try connection.withStatement(
+            """
+            INSERT INTO summaries (destination, "group", account, reason, sequence, state, at, records, occurrences,
+                                   line)
+            VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(summary.draft.group, at: 2)
+            statement.bind(summary.draft.account, at: 3)
+            statement.bind(summary.draft.reason.rawValue, at: 4)
+            statement.bind(summary.draft.summarySequence, at: 5)
+            statement.bind(now.milliseconds, at: 6)
+            statement.bind(summary.draft.suppressedCount, at: 7)
+            statement.bind(summary.draft.suppressedOccurrences, at: 8)
+            statement.bind(text: summary.line, at: 9)
+            try statement.run()
         }
     }
 

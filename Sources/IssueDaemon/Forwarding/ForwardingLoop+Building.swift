@@ -1,0 +1,149 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+extension ForwardingLoop {
+    /// How many rows one walk passes at most, so that a flood of what is held back is stored in portions.
+    private static var mostWalked: Int { 20_000 }
+    private static var stretch: Int { 1000 }
+    private static var mostSummaries: Int { 100 }
+
+    /// What waits behind the cursor.
+    func pending() throws -> PendingFacts {
+        let backlog = try reader.backlog(of: service.destination.id, after: cursor)
+        let now = Clock.monotonic
+        let wall = Clock.wall
+        func instant(_ time: Timestamp?) -> MonotonicInstant? {
+            time.map { now.advanced(by: .milliseconds(min(0, $0.milliseconds - wall.milliseconds))) }
+        }
+        let records = Int(backlog.records + backlog.unsentSummaries)
+        return PendingFacts(
+            records: records, bytes: 512 * records,
+            oldest: instant(backlog.oldest) ?? (backlog.unsentSummaries > 0 ? now : nil),
+            expressRecords: backlog.oldestExpress == nil ? 0 : 1, oldestExpress: instant(backlog.oldestExpress))
+    }
+
+    /// Walks the log, judges, and stores a batch before it is sent.
+    func build(_ limit: BatchLimit) throws -> Step {
+        var walk = Walk(NewBatch(destination: service.destination.id, at: Clock.wall), limit)
+        for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.mostSummaries)) {
+            let line = try reader.line(ofSummary: id)
+            walk.batch.summaries.append(id)
+            walk.add(line, id: id)
+        }
+        admission.dailyBytes = budget.state(at: Clock.wall)
+        let first = cursor + 1
+        var position = cursor
+        while !walk.isFull, walk.walked < Self.mostWalked {
+            let records = try reader.walk(after: position, limit: Self.stretch)
+            if records.isEmpty { break }
+            for record in records where !walk.isFull {
+                try judge(record, &walk)
+                position = record.candidate.record
+                walk.walked += 1
+            }
+        }
+        if position >= first { walk.batch.span = first...position }
+        walk.batch.changes = admission.takeChanges()
+        walk.batch.fieldTypes = types.takeAdded()
+        return try store(walk)
+    }
+
+    private func store(_ walk: Walk) throws -> Step {
+        let now = Clock.monotonic
+        let new = walk.finished
+        if new.span == nil, new.lineCount == 0, new.changes.isEmpty {
+            return step(machine.nothingToSend(try pending(), at: now))
+        }
+        let stored = try service.writer.perform { try $0.store(new) }
+        cursor = new.span?.upperBound ?? cursor
+        if new.span != nil { fatesMoved() }
+        guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
+        batch = stored
+        lines = walk.lines
+        return step(machine.batchStored(forwardingBatch(stored), at: now))
+    }
+
+    private func judge(_ record: WalkedRecord, _ walk: inout Walk) throws {
+        if let due = admission.nextSummaryDue, due <= record.at {
+            walk.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
+        }
+        let candidate = record.candidate
+        if !admission.knows(account: candidate.account), let account = try reader.account(candidate.account) {
+            let limits = service.settings.limits.limits(uid: account.uid, application: account.app)
+            admission.adopt(account: candidate.account, limits: limits)
+        }
+        switch admission.judge(candidate, at: record.at) {
+        case .admit(let before, let occurrences):
+            let sent = SentRecord(
+                row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: before,
+                occurrences: occurrences)
+            guard let line = try line(of: sent) else { return walk.withhold(candidate) }
+            walk.batch.sent.append(sent)
+            walk.add(line, id: candidate.record)
+        case .suppress: walk.summarise(candidate)
+        case .withhold: walk.withhold(candidate)
+        }
+    }
+
+    private func line(of sent: SentRecord) throws -> [UInt8]? {
+        guard let row = try reader.outbound(row: sent.row) else { return nil }
+        return shipper.line(
+            of: OutboundRecord(
+                stored: row.stored, app: row.accountName, fingerprint: row.fingerprint, host: service.settings.host,
+                suppressedBefore: sent.suppressedBefore, occurrences: sent.occurrences),
+            types: &types)
+    }
+
+    /// The lines of a stored batch, made again.
+    func makeLines(of batch: StoredBatch) throws -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        for id in batch.summaries { lines.append(try reader.line(ofSummary: id)) }
+        for sent in batch.sent { lines.append(try line(of: sent) ?? []) }
+        return lines
+    }
+
+    // MARK: Summaries
+
+    /// When the next window closes, by the monotonic clock.
+    func summariesDue() throws -> MonotonicInstant? {
+        guard let due = admission.nextSummaryDue else { return nil }
+        let wait = due.milliseconds - (Clock.wall.milliseconds + (try reader.logOffset()))
+        return Clock.monotonic.advanced(by: .milliseconds(max(wait, 0)))
+    }
+
+    /// Closes windows by the clock, once the walk has come to the end of the log.
+    func closeWindows() throws {
+        guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return }
+        let now = LogInstant(milliseconds: Clock.wall.milliseconds + (try reader.logOffset()))
+        guard due <= now else { return }
+        let drafts = admission.dueSummaries(at: now)
+        try storeSummaries(try summaries(of: drafts), admission.takeChanges())
+        try perform(step(machine.recordsArrived(try pending(), at: Clock.monotonic)))
+    }
+
+    func storeSummaries(_ summaries: [StoreWriter.NewSummary], _ changes: AdmissionChanges) throws {
+        let id = service.destination.id
+        let now = Clock.wall
+        try service.writer.perform { try $0.store(summaries, changes: changes, destination: id, at: now) }
+    }
+
+    private func summaries(of drafts: [SummaryDraft]) throws -> [StoreWriter.NewSummary] {
+        let offset = try reader.logOffset()
+        return try drafts.map { draft in
+            let subject = try reader.subject(of: draft)
+            func wall(_ instant: LogInstant) -> Timestamp { Timestamp(milliseconds: instant.milliseconds - offset) }
+            let summary = OutboundSummary(
+                eventID: SummaryID.text(of: draft, destination: service.destination.name, host: service.settings.host),
+                app: subject.app, host: service.settings.host, fingerprint: subject.fingerprint, title: subject.title,
+                domain: subject.domain, code: subject.code, application: subject.application,
+                severity: draft.maxSeverity, reason: draft.reason, windowStart: wall(draft.windowStart),
+                windowEnd: wall(draft.windowEnd), firstSeen: wall(draft.firstSeen), lastSeen: wall(draft.lastSeen),
+                suppressedCount: draft.suppressedCount, forwardedCount: draft.forwardedCount,
+                occurrences: draft.occurrences, sequence: draft.summarySequence,
+                distinctGroups: draft.distinctGroups, sampleIDs: subject.sampleIDs,
+                stillSuppressing: draft.stillSuppressing)
+            return StoreWriter.NewSummary(draft: draft, line: shipper.line(of: summary))
+        }
+    }
+}
