@@ -41,7 +41,9 @@ struct ConfigurationFolder: ~Copyable {
         _ text: String, for purpose: ConfigurationPurpose = .running, _ variables: [String: String] = [:]
     ) throws(InvalidConfiguration) -> Configuration {
         _ = try? write(text, to: "issued.conf")
-        return try Configuration.load(.usual, in: surroundings(userID: 0, variables), for: purpose)
+        // As the service has it, whoever runs the tests.
+        let variables = variables.merging(["STATE_DIRECTORY": "/var/lib/issued"]) { own, _ in own }
+        return try Configuration.load(.usual, in: surroundings(variables), for: purpose)
     }
 
     /// What is said of a text that cannot be, without the folder's path.

@@ -190,7 +190,8 @@ struct ConfigurationReadingTests {
         try folder.write("[Limits shop]\nUser=7\nGroupBurst=9\n", to: "issued.conf.d/a.conf")
 
         let configuration = try folder.load(
-            "[Limits shop]\nUser=7\nGroupBurst=1\nApplicationBurst=2\n[Limits shop]\nGroupBurst=3\n[Limits]\nGroupBurst=4\n"
+            "[Limits shop]\nUser=7\nGroupBurst=1\nApplicationBurst=2\n"
+                + "[Limits shop]\nGroupBurst=3\n[Limits]\nGroupBurst=4\n"
         )
 
         #expect(

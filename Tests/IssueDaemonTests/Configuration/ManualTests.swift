@@ -76,4 +76,19 @@ struct ManualTests {
         #expect(configuration.logzIO.first?.listener.text == "https://listener-eu.logz.io:8071/")
         #expect(configuration.logzIO.first?.name == "logzio")
     }
+
+    @Test("Every beginning of it is a configuration, or is complained of with a line")
+    func truncations() throws {
+        let folder = try ConfigurationFolder()
+        let text = ShippedFile.uncommented(try ShippedFile.text())
+        let whole = text.utf8.count
+        var complained = 0
+        for end in stride(from: 0, through: whole, by: 23) {
+            for problem in folder.problems(of: String(decoding: text.utf8.prefix(end), as: UTF8.self)) {
+                #expect(problem.firstMatch(of: /^issued\.conf:[1-9][0-9]*: .+\.|\?$/) != nil)
+                complained += 1
+            }
+        }
+        #expect(complained > 0)
+    }
 }
