@@ -89,7 +89,8 @@ struct ConfigurationMerger {
                 let nearest = NearestName.to(section.kind, among: names)
                 let question = nearest.map { " Did you mean [\($0)]?" } ?? ""
                 complain(
-                    place, "There is no section [\(section.kind.shownInComplaint)]; "
+                    place,
+                    "There is no section [\(section.kind.shownInComplaint)]; "
                         + "expected one of \(names.joined(separator: ", ")).\(question)")
             }
             return nil
@@ -101,7 +102,8 @@ struct ConfigurationMerger {
         }
         if kind == .logzIO, ValueForm<String>.name("").parse(name) == nil {
             complain(
-                place, "A destination cannot have the name “\(name.shownInComplaint)”; "
+                place,
+                "A destination cannot have the name “\(name.shownInComplaint)”; "
                     + "expected at most 64 letters, digits, “_”, “-” and “.”.")
             return nil
         }

@@ -35,7 +35,8 @@ struct DestinationResolver {
         case (nil, let url?):
             if let connection = settings.connection, connection.scheme != url.scheme {
                 complain(
-                    of: "Connection", "Connection=\(connection.rawValue) is by \(connection.scheme), and URL= is by "
+                    of: "Connection",
+                    "Connection=\(connection.rawValue) is by \(connection.scheme), and URL= is by "
                         + "\(url.scheme); expected the same of both.")
                 return nil
             }
@@ -47,7 +48,8 @@ struct DestinationResolver {
             // One that is there and wrong has been complained of already.
             if section.wrongKeys.isDisjoint(with: ["Region", "URL"]) {
                 complain(
-                    of: nil, "\(section.title) does not say where to; expected Region= (us, wa, au, ca, eu, uk or nl) "
+                    of: nil,
+                    "\(section.title) does not say where to; expected Region= (us, wa, au, ca, eu, uk or nl) "
                         + "or URL=.")
             }
             return nil
@@ -70,7 +72,8 @@ struct DestinationResolver {
                 TokenFile(path: "\(surroundings.credentialStore)/\(credential)", kind: .credential), shown: shown)
         case .running:
             complain(
-                of: "Credential", "\(section.title) has no shipping token: the credential \(shown) is handed over by "
+                of: "Credential",
+                "\(section.title) has no shipping token: the credential \(shown) is handed over by "
                     + "systemd (LoadCredential=), which has not started this daemon. Without systemd, name a file "
                     + "with the token by its absolute path: Credential=/path/to/file.")
             return nil

@@ -10,7 +10,7 @@ enum UnknownKey {
             return "\(beginning), since it holds for all that comes in; expected it in [Limits]."
         }
         if let other = ConfigurationSection.allCases.first(where: { other in
-            other != section.kind && other.keys(named: false).contains { $0.name == key }
+            (other != section.kind || section.name != nil) && other.keys(named: false).contains { $0.name == key }
         }) {
             return "\(beginning); expected it in [\(other.rawValue)]."
         }

@@ -41,9 +41,11 @@ enum ConfigurationTable {
 
     static let forward: [ConfigurationKey<ForwardSettings>] = [
         .init(
-            "BatchRecords", \.batchRecords, .count(1...100_000), default: "500", "A batch leaves with so many records."),
+            "BatchRecords", \.batchRecords, .count(1...100_000), default: "500",
+            "A batch leaves with so many records."),
         .init(
-            "BatchBytes", \.batchBytes, .size(16 << 10...10 << 20), default: "1M", "A batch leaves with so many bytes."),
+            "BatchBytes", \.batchBytes, .size(16 << 10...10 << 20), default: "1M",
+            "A batch leaves with so many bytes."),
         .init(
             "BatchDelay", \.batchDelay, .duration(.zero...(.seconds(3600))), default: "5s",
             "A batch leaves when its oldest record has waited so long."),

@@ -1,0 +1,7 @@
+/// How a line of the log is written.
+package enum LogForm: Hashable, Sendable {
+    /// With the priority before it, as the journal takes it from standard error.
+    case journal
+    /// For people.
+    case plain
+}

@@ -1,0 +1,76 @@
+/// What the command line of `issued` asks for.
+package struct DaemonOptions: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
+        case run, check, printConfiguration, printVersion, printHelp
+    }
+
+    package var action = Action.run
+    package var source = ConfigurationSource.usual
+
+    private static let names = ["--config", "--check", "--print-config", "--version", "--help"]
+
+    /// - Parameter arguments: Without the name of the program.
+    package init(_ arguments: [String]) throws(UsageError) {
+        var rest = arguments[...]
+        var actions: [(action: Action, name: String)] = []
+        while let argument = rest.popFirst() {
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts.first ?? "")
+            let value = parts.count == 2 ? String(parts[1]) : nil
+            switch name {
+            case "--config":
+                guard let file = value ?? rest.popFirst(), !file.isEmpty else {
+                    throw UsageError(sentence: "--config needs a file.")
+                }
+                try setSource(file)
+            case "--check":
+                actions.append((.check, name))
+                if let value {
+                    guard !value.isEmpty else { throw UsageError(sentence: "--check= needs a file.") }
+                    try setSource(value)
+                } else if let next = rest.first, !next.hasPrefix("-") {
+                    rest.removeFirst()
+                    try setSource(next)
+                }
+            case "--print-config" where value == nil: actions.append((.printConfiguration, name))
+            case "--version" where value == nil: actions.append((.printVersion, name))
+            case "--help" where value == nil, "-h" where value == nil: actions.append((.printHelp, name))
+            case "--print-config", "--version", "--help":
+                throw UsageError(sentence: "\(name) takes no value.")
+            case _ where name.hasPrefix("-"):
+                let nearest = NearestName.to(name, among: Self.names).map { " Did you mean \($0)?" } ?? ""
+                throw UsageError(sentence: "There is no option \(name.shownInComplaint).\(nearest)")
+            case _:
+                throw UsageError(
+                    sentence: "There is nothing to do with \(argument.shownInComplaint); a file follows --config.")
+            }
+        }
+        // Who asks for help wants it, whatever else there is.
+        let wantsHelp = actions.contains { $0.action == .printHelp }
+        guard wantsHelp || actions.count <= 1 else {
+            throw UsageError(sentence: "\(actions[0].name) and \(actions[1].name) cannot be together.")
+        }
+        action = wantsHelp ? .printHelp : actions.first?.action ?? .run
+    }
+
+    private mutating func setSource(_ file: String) throws(UsageError) {
+        guard source == .usual else { throw UsageError(sentence: "Only one configuration file can be named.") }
+        source = .file(file)
+    }
+
+    package static let help = """
+        issued [--config FILE] [--check [FILE]] [--print-config] [--version] [--help]
+
+        Collects, groups and forwards the issues that applications report.
+
+          --config FILE    read that file and FILE.d/*.conf, instead of those in /etc/issued
+          --check [FILE]   say what is wrong with the configuration, and nothing when all is well
+          --print-config   print what the daemon goes by, all files read
+          --version        print the version
+          --help           print this
+
+        Exit codes: 0; 64 command line; 69 no socket; 73 state directory; 78 configuration.
+        More: man issued, man issued.conf.
+
+        """
+}

@@ -1,0 +1,60 @@
+import Foundation
+import IssueDaemon
+
+/// A folder of a test's own with configuration files in it, gone when the test ends.
+struct ConfigurationFolder: ~Copyable {
+    let path: String
+
+    init() throws {
+        let name = "cfg-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        path = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Writes a file, and gives its path.
+    @discardableResult
+    func write(_ text: String, to name: String, mode: Int = 0o644) throws -> String {
+        let file = "\(path)/\(name)"
+        try FileManager.default.createDirectory(
+            atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        return file
+    }
+
+    /// Surroundings that see nothing outside this folder.
+    func surroundings(userID: UInt32 = getuid(), _ variables: [String: String] = [:]) -> Surroundings {
+        var surroundings = Surroundings(userID: userID, variables: variables, homeFolder: "\(path)/home")
+        surroundings.systemFile = "\(path)/issued.conf"
+        surroundings.credentialStore = "\(path)/credstore"
+        surroundings.temporaryFolder = "\(path)/tmp"
+        surroundings.runtimeFolder = "\(path)/run"
+        return surroundings
+    }
+
+    /// Writes a text as the system's file and reads it.
+    func load(
+        _ text: String, for purpose: ConfigurationPurpose = .running, _ variables: [String: String] = [:]
+    ) throws(InvalidConfiguration) -> Configuration {
+        _ = try? write(text, to: "issued.conf")
+        // As the service has it, whoever runs the tests.
+        let variables = variables.merging(["STATE_DIRECTORY": "/var/lib/issued"]) { own, _ in own }
+        return try Configuration.load(.usual, in: surroundings(variables), for: purpose)
+    }
+
+    /// What is said of a text that cannot be, without the folder's path.
+    func problems(
+        of text: String, for purpose: ConfigurationPurpose = .running, _ variables: [String: String] = [:]
+    ) -> [String] {
+        do throws(InvalidConfiguration) {
+            _ = try load(text, for: purpose, variables)
+            return []
+        } catch {
+            return error.problems.map { "\($0)".replacingOccurrences(of: path + "/", with: "") }
+        }
+    }
+}

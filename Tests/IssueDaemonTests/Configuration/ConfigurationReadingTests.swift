@@ -1,0 +1,286 @@
+import Foundation
+import IssueCore
+import IssueDaemon
+import Testing
+
+@Suite("Reading the configuration")
+struct ConfigurationReadingTests {
+    @Test("Every section's keys reach their places")
+    func places() throws {
+        let folder = try ConfigurationFolder()
+        let configuration = try folder.load(
+            """
+            [Socket]
+            Path=/tmp/a.sock
+            Mode=0660
+            MaxConnections=10
+            MaxConnectionsPerUser=5
+            [Store]
+            MaxAge=1d
+            [Access]
+            Readers=root
+            Operators=0
+            [Limits]
+            GlobalRefill=1/s
+            ApplicationsPerUser=0
+            [Limits shop]
+            User=root
+            GroupBurst=7
+            [Forward]
+            Compression=no
+            [Log]
+            Level=debug
+            Target=stderr
+            """)
+
+        var expected = Configuration.default
+        expected.socket.path = "/tmp/a.sock"
+        expected.socket.mode = 0o660
+        expected.socket.maxConnections = 10
+        expected.socket.maxConnectionsPerUser = 5
+        expected.store.maxAge = .seconds(86_400)
+        expected.access.readers = [HostGroup(name: "root", groupID: 0)]
+        expected.access.operators = [HostGroup(name: "0", groupID: 0)]
+        expected.limits.globalRefill = Rate(1, per: .seconds(1))
+        expected.limits.applicationsPerUser = 0
+        expected.limits.overrides = [ApplicationLimitOverride(name: "shop", uid: 0, groupBurst: 7)]
+        expected.forward.compression = false
+        expected.log.level = .debug
+        expected.log.target = .stderr
+        #expect(configuration == expected)
+        #expect(configuration.access.operatorIDs == [0])
+    }
+
+    @Test("All that is wrong is told at once, with file and line, what was expected and the nearest key")
+    func allAtOnce() throws {
+        let folder = try ConfigurationFolder()
+        let problems = folder.problems(
+            of: """
+                [Sokcet]
+                Path=/x
+                [Socket]
+                MaxConections=5
+                Mode=rw
+                MaxSize=1G
+                nonsense
+                [Store Big]
+                [Redaction]
+                Keys=a
+                [Limits]
+                GroupRefill=5
+                GroupRefill=6/min
+                GroupRefill=7/min
+                [LogzIO]
+                Region=us
+                Tokenn=secret
+                Token=secret
+                NewGroupsPerApplication=1/min
+                """)
+
+        #expect(
+            problems.map { String($0.prefix { $0 != " " }) } == [
+                "issued.conf:1:", "issued.conf:4:", "issued.conf:5:", "issued.conf:6:", "issued.conf:7:",
+                "issued.conf:8:", "issued.conf:9:", "issued.conf:12:", "issued.conf:14:", "issued.conf:15:",
+                "issued.conf:17:", "issued.conf:18:", "issued.conf:19:",
+            ])
+        #expect(problems[0].contains("There is no section [Sokcet]") && problems[0].hasSuffix("Did you mean [Socket]?"))
+        #expect(problems[1] == "issued.conf:4: [Socket] has no key MaxConections=. Did you mean MaxConnections=?")
+        #expect(problems[2] == "issued.conf:5: Mode=rw cannot be; expected permissions in octal, such as 0666.")
+        #expect(problems[3] == "issued.conf:6: [Socket] has no key MaxSize=; expected it in [Store].")
+        #expect(problems[5].contains("[Store] has no name"))
+        #expect(problems[6].contains("This version does not have [Redaction] yet"))
+        #expect(problems[7].contains("expected a rate such as 60/min"))
+        #expect(problems[8].contains("GroupRefill= is there twice"))
+        #expect(problems[9].contains("has no shipping token"))
+        #expect(problems[11].contains("Credential="))
+        #expect(problems[12].contains("expected it in [Limits]"))
+        #expect(!problems.joined().contains("secret"))
+    }
+
+    @Test(
+        "Values that cannot be together are told where one of them stands",
+        arguments: [
+            ("[Socket]\nMaxRecordSize=2M\n", "issued.conf:2: MaxRecordSize= and MaxMessageSize="),
+            ("[Socket]\nMaxMessageSize=16M\n", "issued.conf:2: MaxMessageSize= and MaxBytesInFlightPerUser="),
+            ("[Socket]\nMaxConnections=10\n", "issued.conf:2: MaxConnectionsPerUser= and MaxConnections="),
+            ("[Limits]\nSummaryReserve=60%\n", "issued.conf:2: The three reserves are 100% together"),
+            ("[Limits]\nSummaryInterval=1h\n", "issued.conf:2: SummaryInterval= and SummaryIntervalMax="),
+            ("[Forward]\n\nRequestTimeout=5s\n", "issued.conf:3: ConnectTimeout= and RequestTimeout="),
+        ])
+    func together(text: String, beginning: String) throws {
+        let folder = try ConfigurationFolder()
+        let problems = folder.problems(of: text)
+        #expect(problems.count == 1)
+        #expect(problems.first?.hasPrefix(beginning) == true)
+    }
+
+    @Test(
+        "What the design has and this version has not is refused with a sentence",
+        arguments: [
+            "ClickHouse", "Elasticsearch", "OTLP", "Redaction", "Crashes",
+        ])
+    func planned(section: String) throws {
+        let folder = try ConfigurationFolder()
+        let problems = folder.problems(of: "[\(section)]\nURL=http://a\n")
+        #expect(problems == ["issued.conf:1: This version does not have [\(section)] yet; remove the section."])
+    }
+
+    @Test("Drop-ins are read after the file in order of name, and the later one wins")
+    func dropIns() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("[Store]\nMaxAge=2d\nMaxSize=2G\n[Access]\nReaders=root\n", to: "issued.conf.d/20-b.conf")
+        try folder.write("[Store]\nMaxAge=1d\nKeepFree=1G\n", to: "issued.conf.d/10-a.conf")
+        try folder.write("[Store]\nMaxAge=9d\n", to: "issued.conf.d/99.conf.bak")
+        try folder.write("[Store]\nMaxAge=9d\n", to: "issued.conf.d/.hidden.conf")
+
+        let configuration = try folder.load("[Store]\nMaxAge=3d\nPath=/a/b\n[Access]\nReaders=0\n")
+
+        #expect(configuration.store.maxAge == .seconds(2 * 86_400))
+        #expect(configuration.store.maxSize == 2 << 30)
+        #expect(configuration.store.keepFree == 1 << 30)
+        #expect(configuration.store.path == "/a/b")
+        #expect(configuration.access.readers.map(\.name) == ["0", "root"])
+    }
+
+    @Test("A key with nothing after it takes the default back, and empties a list")
+    func reset() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("[Store]\nMaxAge=\n[Access]\nReaders=\nReaders=root\n", to: "issued.conf.d/20.conf")
+
+        let configuration = try folder.load(
+            "[Store]\nMaxAge=3d\nMaxSize=5G\nMaxSize=\nMaxSize=6G\n[Access]\nReaders=0\n")
+
+        #expect(configuration.store.maxAge == StoreSettings().maxAge)
+        #expect(configuration.store.maxSize == 6 << 30)
+        #expect(configuration.access.readers.map(\.name) == ["root"])
+    }
+
+    @Test("An error in a drop-in names the drop-in, in the order in which files are read")
+    func dropInErrors() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("[Log]\nLevel=x\n", to: "issued.conf.d/b.conf")
+        try folder.write("\n[Log]\nLevel=y\n", to: "issued.conf.d/a.conf")
+
+        let problems = folder.problems(of: "[Log]\nTarget=z\n")
+
+        #expect(
+            problems.map { String($0.prefix { $0 != " " }) }
+                == ["issued.conf:2:", "issued.conf.d/a.conf:3:", "issued.conf.d/b.conf:2:"])
+    }
+
+    @Test("A file that is named must be there, and is read alone with its own drop-ins")
+    func named() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("[Store]\nMaxAge=9d\n", to: "issued.conf")
+        let file = try folder.write("[Log]\nLevel=info\n", to: "other.conf")
+        try folder.write("[Log]\nTarget=stderr\n", to: "other.conf.d/a.conf")
+
+        let configuration = try Configuration.load(.file(file), in: folder.surroundings(), for: .running)
+
+        #expect(configuration.log.level == .info && configuration.log.target == .stderr)
+        #expect(configuration.store == StoreSettings())
+        #expect(throws: InvalidConfiguration.self) {
+            try Configuration.load(.file("\(file).missing"), in: folder.surroundings(), for: .running)
+        }
+    }
+
+    @Test("Limits of one application are told apart by its user, and a later file changes the same section")
+    func applications() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("[Limits shop]\nUser=7\nGroupBurst=9\n", to: "issued.conf.d/a.conf")
+
+        let configuration = try folder.load(
+            "[Limits shop]\nUser=7\nGroupBurst=1\nApplicationBurst=2\n"
+                + "[Limits shop]\nGroupBurst=3\n[Limits]\nGroupBurst=4\n"
+        )
+
+        #expect(
+            configuration.limits.overrides == [
+                ApplicationLimitOverride(name: "shop", uid: 7, groupBurst: 9, applicationBurst: 2),
+                ApplicationLimitOverride(name: "shop", groupBurst: 3),
+            ])
+        #expect(configuration.limits.groupBurst == 4)
+        let problems = folder.problems(of: "[Limits shop]\nGlobalBurst=1\n")
+        #expect(problems == ["issued.conf:2: [Limits shop] has no key GlobalBurst=; expected it in [Limits]."])
+    }
+
+    @Test("An ordinary user without any file has everything in his own folders")
+    func ownFolders() throws {
+        let folder = try ConfigurationFolder()
+        func paths(_ variables: [String: String], userID: UInt32 = 1234) throws -> [String] {
+            let configuration = try Configuration.load(
+                .usual, in: folder.surroundings(userID: userID, variables), for: .running)
+            return [configuration.socket.path, configuration.store.path]
+        }
+        let system = ["/run/issued/issued.sock", "/var/lib/issued/issues.db"]
+
+        #expect(
+            try paths(["XDG_RUNTIME_DIR": "/r", "XDG_STATE_HOME": "/s"])
+                == ["/r/issued/issued.sock", "/s/issued/issues.db"])
+        #expect(
+            try paths(["XDG_RUNTIME_DIR": "relative", "HOME": "/h"])
+                == ["\(folder.path)/tmp-1234/issued.sock", "/h/.local/state/issued/issues.db"])
+        #expect(try paths([:])[1] == "\(folder.path)/home/.local/state/issued/issues.db")
+        #expect(try paths(["XDG_RUNTIME_DIR": "/r"], userID: 0) == system)
+        #expect(try paths(["STATE_DIRECTORY": "/var/lib/issued"]) == system)
+
+        try FileManager.default.createDirectory(
+            atPath: "\(folder.path)/run/\(getuid())", withIntermediateDirectories: true)
+        if getuid() != 0 {
+            #expect(try paths([:], userID: getuid())[0] == "\(folder.path)/run/\(getuid())/issued/issued.sock")
+        }
+        // A folder of that number which belongs to another is not trusted.
+        try FileManager.default.createDirectory(atPath: "\(folder.path)/run/4321", withIntermediateDirectories: true)
+        #expect(try paths([:], userID: 4321)[0] == "\(folder.path)/tmp-4321/issued.sock")
+
+        try folder.write("", to: "issued.conf")
+        #expect(try paths(["XDG_RUNTIME_DIR": "/r"]) == system)
+    }
+
+    @Test("A private folder is made for us alone, and one that others may enter is not trusted")
+    func privateFolder() throws {
+        let folder = try ConfigurationFolder()
+        let path = "\(folder.path)/a/b"
+        try PrivateFolder.prepare(path)
+        try PrivateFolder.prepare(path)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o700)
+
+        #expect(throws: (any Error).self) { try PrivateFolder.prepare(path, userID: 4321) }
+        try FileManager.default.createSymbolicLink(atPath: "\(folder.path)/link", withDestinationPath: path)
+        #expect(throws: (any Error).self) { try PrivateFolder.prepare("\(folder.path)/link") }
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        #expect(throws: (any Error).self) { try PrivateFolder.prepare(path) }
+    }
+
+    @Test("What is printed reads as the same configuration")
+    func printing() throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write("t\n", to: "token", mode: 0o600)
+        let configuration = try folder.load(
+            """
+            [Access]
+            Readers=root 0
+            [Limits]
+            SummaryInterval=90s
+            [Limits shop]
+            User=5
+            GroupRefill=0
+            [LogzIO]
+            Region=eu
+            Credential=\(token)
+            GroupBurst=9
+            [LogzIO second]
+            URL=http://127.0.0.1:80
+            Credential=\(token)
+            SendRate=1/s
+            MetadataKey=meta
+            """)
+
+        let text = configuration.text
+        #expect(try folder.load(text) == configuration)
+        #expect(text.contains("SummaryIntervalMax=15min\n") && text.contains("SummaryInterval=1min 30s\n"))
+        #expect(text.contains("[LogzIO second]\n"))
+        #expect(try folder.load("").text.contains("GlobalRefill=300/min\n"))
+    }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import IssueCore
+import IssueDaemon
+import Testing
+import UnixIO
+
+@Suite("Destinations")
+struct DestinationTests {
+    private let secret = "NeverToBeSeenAnywhere0123456789"
+
+    @Test(
+        "A region has its host, and the connection its port",
+        arguments: [
+            ("us", "listener.logz.io"), ("wa", "listener-wa.logz.io"), ("au", "listener-au.logz.io"),
+            ("ca", "listener-ca.logz.io"), ("eu", "listener-eu.logz.io"), ("uk", "listener-uk.logz.io"),
+            ("nl", "listener-nl.logz.io"),
+        ])
+    func regions(region: String, host: String) throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write(secret, to: "token", mode: 0o600)
+        let text = "[LogzIO]\nRegion=\(region)\nCredential=\(token)\n"
+
+        #expect(try folder.load(text).logzIO.first?.listener.text == "https://\(host):8071/")
+        #expect(try folder.load(text + "Connection=insecure\n").logzIO.first?.listener.text == "http://\(host):8070/")
+    }
+
+    @Test("Several destinations each have a name, limits and a pace of their own over those of all")
+    func several() throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write(secret, to: "token", mode: 0o600)
+        let configuration = try folder.load(
+            """
+            [LogzIO]
+            Region=us
+            Credential=\(token)
+            GroupBurst=9
+            SendRate=1/min
+            [LogzIO second]
+            URL=http://127.0.0.1:9000
+            Connection=insecure
+            Credential=\(token)
+            GroupBurst=
+            Type=other
+            MetadataKey=meta
+            Backlog=all
+            [Forward]
+            BatchRecords=7
+            [Limits]
+            GroupBurst=3
+            [Limits shop]
+            GroupBurst=1
+            """)
+
+        let (first, second) = (configuration.logzIO[0], configuration.logzIO[1])
+        #expect([first.name, second.name] == ["logzio", "second"])
+        #expect([first.settings.limits.groupBurst, second.settings.limits.groupBurst] == [9, 3])
+        #expect(configuration.logzIO.allSatisfy { $0.settings.forward.batchRecords == 7 })
+        #expect(first.settings.forward.sendRate == Rate(1, per: .seconds(60)))
+        #expect(first.settings.limits.overrides.count == 1)
+        #expect(second.listener.text == "http://127.0.0.1:9000/")
+        #expect([first.settings.connection, second.settings.connection] == [.secure, .insecure])
+        #expect(second.settings.type == "other" && second.settings.metadataKey == "meta")
+        #expect([first.settings.backlog, second.settings.backlog] == [.new, .all])
+        #expect(try first.token.read().reveal() == secret)
+    }
+
+    @Test(
+        "A destination that cannot work is told with its line",
+        arguments: [
+            ("[LogzIO]\nCredential=/T\n", "issued.conf:1: [LogzIO] does not say where to"),
+            ("[LogzIO]\nRegion=us\nURL=http://a\nCredential=/T\n", "issued.conf:3: [LogzIO] has both"),
+            (
+                "[LogzIO]\nURL=https://a\nConnection=insecure\nCredential=/T\n",
+                "issued.conf:3: Connection=insecure is by http"
+            ),
+            ("[LogzIO]\nURL=ftp://a\nCredential=/T\n", "issued.conf:2: URL=… cannot be"),
+            (
+                "[LogzIO]\nRegion=us\nConnection=streaming\nCredential=/T\n",
+                "issued.conf:3: Connection=streaming cannot be"
+            ),
+            ("\n[LogzIO x]\nRegion=us\n", "issued.conf:2: [LogzIO x] has no shipping token"),
+            ("[LogzIO]\nRegion=us\nCredential=/none\n", "issued.conf:3: [LogzIO] has no shipping token"),
+            ("[LogzIO]\nRegion=us\nCredential=/T\nCAFile=/none\n", "issued.conf:4: CAFile=/none cannot be read"),
+            (
+                "[LogzIO]\nRegion=us\nCredential=/T\n[LogzIO]\nType=a\n",
+                "issued.conf:4: The destination [LogzIO] is there twice"
+            ),
+            (
+                "[LogzIO]\nRegion=us\nCredential=/T\n[LogzIO logzio]\nRegion=us\nCredential=/T\n",
+                "issued.conf:4: There are two destinations “logzio”"
+            ),
+            ("[LogzIO a/b]\nRegion=us\n", "issued.conf:1: A destination cannot have the name"),
+        ])
+    func broken(text: String, beginning: String) throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write(secret, to: "token", mode: 0o600)
+        let problems = folder.problems(of: text.replacingOccurrences(of: "/T\n", with: "\(token)\n"))
+        #expect(problems.count == 1, "\(problems)")
+        #expect(problems.first?.hasPrefix(beginning) == true, "\(problems)")
+    }
+
+    @Test("A credential comes from the service manager's folder; by hand, from where that takes it")
+    func credentials() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write(secret, to: "credentials/logzio-token", mode: 0o440)
+        let text = "[LogzIO]\nRegion=us\n"
+        let variables = ["CREDENTIALS_DIRECTORY": "\(folder.path)/credentials"]
+
+        let configuration = try folder.load(text, variables)
+        #expect(try configuration.logzIO.first?.token.read().reveal() == secret)
+        #expect(folder.problems(of: text).count == 1)
+        #expect(folder.problems(of: text, for: .looking).count == 1)
+        try folder.write(secret, to: "credstore/logzio-token", mode: 0o600)
+        #expect(folder.problems(of: text, for: .looking).isEmpty)
+        #expect(folder.problems(of: text).count == 1)
+    }
+
+    @Test("A token is read again, trimmed", arguments: ["abc", "abc\n", "  abc \r\n\n"])
+    func trimmed(content: String) throws {
+        let folder = try ConfigurationFolder()
+        let file = TokenFile(path: try folder.write(content, to: "token", mode: 0o600), kind: .ownFile)
+        #expect(try file.read().reveal() == "abc")
+        try folder.write("new", to: "token", mode: 0o600)
+        #expect(try file.read().reveal() == "new")
+    }
+
+    @Test(
+        "What holds no token is refused",
+        arguments: [
+            ("", TokenFileError.empty), (" \n\n", .empty), ("a b", .noToken), ("a\nb", .noToken), ("a\u{1}", .noToken),
+            ("tökén", .noToken), (String(repeating: "a", count: 5000), .noToken),
+            (String(repeating: "a", count: 9000), .tooLarge),
+        ])
+    func noToken(content: String, error: TokenFileError) throws {
+        let folder = try ConfigurationFolder()
+        let path = try folder.write(content, to: "token", mode: 0o600)
+        #expect(throws: error) { try TokenFile(path: path, kind: .ownFile).read() }
+    }
+
+    @Test(
+        "A file that others may use is refused, and so is one of another user",
+        arguments: [
+            0o640, 0o604, 0o660, 0o644, 0o601,
+        ])
+    func permissions(mode: Int) throws {
+        let folder = try ConfigurationFolder()
+        let path = try folder.write(secret, to: "token", mode: mode)
+
+        #expect(throws: TokenFileError.othersMayRead(mode: UInt32(mode))) {
+            try TokenFile(path: path, kind: .ownFile).read()
+        }
+        #expect(try TokenFile(path: path, kind: .credential).read().reveal() == secret)
+        let problems = folder.problems(of: "[LogzIO]\nRegion=us\nCredential=\(path)\n")
+        #expect(problems.count == 1 && problems[0].contains("expected 0600 or 0400"))
+        #expect(!problems[0].contains(secret))
+    }
+
+    @Test("A file of another user, a folder and a pipe are no token files")
+    func noFiles() throws {
+        let folder = try ConfigurationFolder()
+        let path = try folder.write(secret, to: "token", mode: 0o600)
+        if getuid() == 0 {
+            try FileManager.default.setAttributes([.ownerAccountID: 4321], ofItemAtPath: path)
+            #expect(throws: TokenFileError.ownedByAnother(uid: 4321)) {
+                try TokenFile(path: path, kind: .ownFile).read(asUser: 0)
+            }
+        } else {
+            #expect(throws: TokenFileError.ownedByAnother(uid: getuid())) {
+                try TokenFile(path: path, kind: .ownFile).read(asUser: getuid() + 1)
+            }
+        }
+        try Process.run(URL(fileURLWithPath: "/usr/bin/mkfifo"), arguments: ["\(folder.path)/pipe"]).waitUntilExit()
+        for name in ["", "/pipe"] {
+            #expect(throws: TokenFileError.notAFile) {
+                try TokenFile(path: "\(folder.path)\(name)", kind: .ownFile).read()
+            }
+        }
+        #expect(throws: TokenFileError.unreadable(.noSuchFile)) {
+            try TokenFile(path: "\(folder.path)/none", kind: .ownFile).read()
+        }
+    }
+
+    @Test("However a token is printed, it does not show itself")
+    func neverPrinted() throws {
+        struct Holder { var token: ShippingToken }
+        let token = try #require(ShippingToken(secret))
+        var dumped = ""
+        dump(token, to: &dumped)
+        dump(Holder(token: token), to: &dumped)
+        dump([token: [token]], to: &dumped)
+        let texts = [
+            "\(token)", String(describing: token), String(reflecting: token), "\(Holder(token: token))",
+            String(reflecting: Holder(token: token)), "\([token])", "\(["a": token])", "\(Optional(token) as Any)",
+            "\(Mirror(reflecting: token).children.map { $0.value })", "\(Mirror(reflecting: token))", dumped,
+        ]
+        #expect(texts.allSatisfy { !$0.contains("NeverToBeSeen") })
+        #expect("\(token)" == "<token>" && token.reveal() == secret)
+    }
+
+    @Test(
+        "A token in the wrong place is never repeated",
+        arguments: [
+            "Token=%", "token=%", "ShippingToken=%", "Credential=%", "URL=https://listener.logz.io:8071/?token=%",
+            "Proxy=http://user:%@proxy:1", "%",
+        ])
+    func wrongPlace(template: String) throws {
+        let folder = try ConfigurationFolder()
+        let line = template.replacing("%", with: secret)
+        for purpose in [ConfigurationPurpose.running, .looking] {
+            let problems = folder.problems(of: "[LogzIO]\nRegion=us\n\(line)\n", for: purpose)
+            #expect(!problems.isEmpty)
+            #expect(!problems.joined().contains("NeverToBeSeen"), "\(problems)")
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import IssueDaemon
+import Testing
+
+@Suite("The shipped file is the manual")
+struct ManualTests {
+    @Test("Read as it is, it changes nothing")
+    func asItIs() throws {
+        let folder = try ConfigurationFolder()
+        #expect(try folder.load(ShippedFile.text()) == .default)
+    }
+
+    @Test("With every default uncommented, it changes nothing")
+    func uncommented() throws {
+        let folder = try ConfigurationFolder()
+        let text = ShippedFile.uncommented(try ShippedFile.text())
+
+        #expect(try folder.load(text) == .default)
+        let keys = ConfigurationFile(path: "a", content: Array(text.utf8)).sections.flatMap(\.assignments)
+        #expect(keys.count > 40)
+    }
+
+    @Test(
+        "Every key stands in its section with its default, and in the manual page",
+        arguments: ConfigurationSection.allCases.filter { $0 != .logzIO })
+    func complete(section: ConfigurationSection) throws {
+        let text = ShippedFile.uncommented(try ShippedFile.text())
+        let file = ConfigurationFile(path: "a", content: Array(text.utf8))
+        let said = file.sections.filter { $0.kind == section.rawValue && $0.name == nil }.flatMap(\.assignments)
+        let page = try ShippedFile.manualPage()
+
+        #expect(
+            said.map { "\($0.key)=\($0.value)" } == section.keys(named: false).map { "\($0.name)=\($0.defaultText)" })
+        for key in section.keys(named: false) { #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n")) }
+    }
+
+    @Test("A destination's keys stand there with their defaults, and in the manual page")
+    func destination() throws {
+        let text = try ShippedFile.text()
+        let page = try ShippedFile.manualPage()
+        let shared = Set(
+            (ConfigurationSection.limits.keys(named: false) + ConfigurationSection.forward.keys(named: false)).map(
+                \.name))
+
+        for key in ConfigurationSection.logzIO.keys(named: false) where !shared.contains(key.name) {
+            #expect(text.contains("\n# \(key.name)=\(key.defaultText)\n"))
+            #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n"))
+        }
+        for key in ConfigurationSection.limits.keys(named: true) { #expect(text.contains("\(key.name)=")) }
+    }
+
+    @Test(
+        "Each default is a value of its key, and each key has a line of help", arguments: ConfigurationSection.allCases)
+    func defaults(section: ConfigurationSection) {
+        for key in section.keys(named: false) + section.keys(named: true) {
+            #expect(key.defaultText.isEmpty || key.accepts(key.defaultText), "\(key.name)")
+            #expect(key.help.hasSuffix(".") && !key.expected.isEmpty)
+        }
+    }
+
+    @Test("The destination that the manual shows works once a region is given")
+    func example() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("token\n", to: "credentials/logzio-token")
+        let text = try ShippedFile.text()
+        let start = try #require(text.range(of: "# [LogzIO]\n"))
+        let end = try #require(text.range(of: "# [LogzIO second]"))
+        let section = text[start.lowerBound..<end.lowerBound].split(separator: "\n")
+            .filter { $0.wholeMatch(of: /# (\[LogzIO\]|[A-Z][A-Za-z]*=.*)/) != nil }
+            .map { String($0.dropFirst(2)) }.joined(separator: "\n")
+            .replacingOccurrences(of: "Region=", with: "Region=eu")
+
+        let configuration = try folder.load(section, ["CREDENTIALS_DIRECTORY": "\(folder.path)/credentials"])
+
+        #expect(configuration.logzIO.count == 1)
+        #expect(configuration.logzIO.first?.listener.text == "https://listener-eu.logz.io:8071/")
+        #expect(configuration.logzIO.first?.name == "logzio")
+    }
+
+    @Test("Every beginning of it is a configuration, or is complained of with a line")
+    func truncations() throws {
+        let folder = try ConfigurationFolder()
+        let text = ShippedFile.uncommented(try ShippedFile.text())
+        let whole = text.utf8.count
+        var complained = 0
+        for end in stride(from: 0, through: whole, by: 23) {
+            for problem in folder.problems(of: String(decoding: text.utf8.prefix(end), as: UTF8.self)) {
+                #expect(problem.firstMatch(of: /^issued\.conf:[1-9][0-9]*: .+\.|\?$/) != nil)
+                complained += 1
+            }
+        }
+        #expect(complained > 0)
+    }
+}

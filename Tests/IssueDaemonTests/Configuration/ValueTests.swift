@@ -1,0 +1,130 @@
+import IssueCore
+import IssueDaemon
+import Testing
+
+@Suite("How values are written")
+struct ValueTests {
+    @Test(
+        "Times are as systemd writes them",
+        arguments: [
+            ("5", Duration.seconds(5)), ("5s", .seconds(5)), ("2min 30s", .seconds(150)), ("2min30s", .seconds(150)),
+            ("7d", .seconds(604_800)), ("1h", .seconds(3600)), ("500ms", .milliseconds(500)), ("1.5h", .seconds(5400)),
+            ("1w", .seconds(604_800)), ("250us", .microseconds(250)), ("0", .zero), ("2 h", .seconds(7200)),
+            ("55s500ms", .milliseconds(55_500)), ("1 hour 2 minutes", .seconds(3720)),
+        ])
+    func durations(text: String, duration: Duration) {
+        #expect(DurationText.parse(text) == duration)
+    }
+
+    @Test(
+        "What is no time is refused",
+        arguments: [
+            "", " ", "s", "-5s", "5x", "5 s s", "1..5s", "1.s", ".5s", "5S", "+5", "٣s", "0x10", "1e3",
+            "99999999999999999999s", "300000000d", "9223372036854775807s", "1,5s", "infinity",
+        ])
+    func noDurations(text: String) {
+        #expect(DurationText.parse(text) == nil)
+    }
+
+    @Test(
+        "Sizes are as systemd writes them",
+        arguments: [
+            ("64K", 65_536), ("1G", 1 << 30), ("1.5M", 1_572_864), ("512", 512), ("512B", 512), ("2 T", 2 << 40),
+            ("0", 0),
+        ])
+    func sizes(text: String, bytes: Int) {
+        #expect(SizeText.parse(text) == Int64(bytes))
+    }
+
+    @Test(
+        "What is no size is refused",
+        arguments: ["", "K", "-1K", "1KB", "1k", "1KiB", "1 2", "9999999999T", "99999999999999999999", "1.K", "٣K"])
+    func noSizes(text: String) {
+        #expect(SizeText.parse(text) == nil)
+    }
+
+    @Test(
+        "Rates are so many in such a time",
+        arguments: [
+            ("1/5min", Rate(1, per: .seconds(300))), ("60/min", Rate(60, per: .seconds(60))),
+            ("100/15min", Rate(100, per: .seconds(900))), ("5 / s", Rate(5, per: .seconds(1))),
+            ("1/1h 30min", Rate(1, per: .seconds(5400))), ("0", .unlimited), ("0/min", .unlimited),
+        ])
+    func rates(text: String, rate: Rate) {
+        #expect(RateText.parse(text) == rate)
+    }
+
+    @Test(
+        "What is no rate is refused",
+        arguments: [
+            "", "/", "5", "5/", "/min", "-1/min", "5/5", "5/0s", "5/min/s", "1.5/s", "5/x", "99999999999/s", "1/1us",
+        ])
+    func noRates(text: String) {
+        #expect(RateText.parse(text) == nil)
+    }
+
+    @Test("What is written can be read again", arguments: [0, 1, 999, 1_000, 60_000_000, 90_000_000, 86_400_000_123])
+    func roundTrip(microseconds: Int) {
+        let duration = Duration.microseconds(microseconds)
+        #expect(DurationText.parse(DurationText.text(duration)) == duration)
+        #expect(SizeText.parse(SizeText.text(Int64(microseconds))) == Int64(microseconds))
+        guard microseconds >= 1000 else { return }
+        let rate = Rate(7, per: duration)
+        #expect(RateText.parse(RateText.text(rate)) == rate)
+    }
+
+    @Test(
+        "An address of a listener has no place for a secret",
+        arguments: [
+            ("https://listener.logz.io:8071", "https://listener.logz.io:8071/"),
+            ("HTTP://A.example/x/", "http://a.example/x/"),
+            ("http://127.0.0.1:80/", "http://127.0.0.1:80/"), ("https://[::1]:9", "https://[::1]:9/"),
+        ])
+    func urls(text: String, written: String) {
+        #expect(PlainURL(text, schemes: ["http", "https"])?.text == written)
+    }
+
+    @Test(
+        "What is no such address is refused",
+        arguments: [
+            "", "listener.logz.io", "ftp://a", "https://", "https:///x", "https://a:0", "https://a:70000", "https://a:",
+            "https://u:p@a", "https://a/?token=x", "https://a/#x", "https://a b", "https://[::1", "https://[x]",
+            "file:///etc",
+            "https://ä.example", "https:a", "https://a:8071:1", "https://[]",
+        ])
+    func noURLs(text: String) {
+        #expect(PlainURL(text, schemes: ["http", "https"]) == nil)
+    }
+
+    @Test(
+        "Each key takes what it is for, within its bounds",
+        arguments: [
+            ("Socket", "Mode", ["0666", "660", "0000"], ["0888", "66", "01777", "-1", "0o66"]),
+            ("Socket", "Path", ["/run/x.sock"], ["run/x", "@x", "/run/", "/" + String(repeating: "a", count: 107)]),
+            ("Socket", "MaxConnections", ["1", "4096"], ["0", "-1", "1.5", "1K", "99999999", "٣"]),
+            ("Socket", "MaxMessageSize", ["4K", "64M"], ["4095", "65M", "x"]),
+            ("Socket", "ReadTimeout", ["30", "100ms", "1h"], ["0", "99ms", "2h"]),
+            ("Store", "Path", ["/a"], ["a", "/", ""]),
+            ("Store", "KeepFree", ["0", "1G"], ["-1", "2P"]),
+            ("Access", "Readers", ["root", "root root", "0"], ["no-such-group-here", "root no-such-group-here"]),
+            ("Limits", "GroupBurst", ["0", "5"], ["-1", "5/min"]),
+            ("Limits", "CriticalReserve", ["0%", "99%", "5 %"], ["100%", "20", "-1%", "%", "1.5%"]),
+            ("Forward", "Compression", ["yes", "no", "true", "false", "on", "off", "1", "0", "YES"], ["maybe", "2"]),
+            ("Forward", "BacklogShare", ["1%", "100%"], ["0%", "101%"]),
+            ("Forward", "DailyBytes", ["0", "1M"], ["1", "1023K"]),
+            ("Log", "Level", ["debug", "info", "notice", "warning", "error"], ["Notice", "fatal"]),
+            ("Log", "Target", ["auto", "journal", "stderr"], ["syslog"]),
+            ("LogzIO", "Region", ["us", "wa", "au", "ca", "eu", "uk", "nl"], ["de", "EU"]),
+            ("LogzIO", "Connection", ["secure", "insecure"], ["streaming", "tls"]),
+            ("LogzIO", "Credential", ["logzio-token", "/etc/t"], ["a/b", "..", "a b", "/x/"]),
+            ("LogzIO", "Type", ["issued", "a_b-1.2"], ["a b", "ä", String(repeating: "a", count: 65)]),
+            ("LogzIO", "Proxy", ["http://p:3128", "socks5h://p:1"], ["p:3128", "http://u:p@p:1", "ftp://p"]),
+            ("LogzIO", "Backlog", ["new", "all"], ["old"]),
+        ])
+    func keys(section: String, key: String, accepted: [String], refused: [String]) throws {
+        let facts = try #require(
+            ConfigurationSection(rawValue: section)?.keys(named: false).first { $0.name == key })
+        for text in accepted { #expect(facts.accepts(text), "\(text)") }
+        for text in refused { #expect(!facts.accepts(text), "\(text)") }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import IssueDaemon
+import Testing
+
+@Suite("The command line of issued")
+struct DaemonOptionsTests {
+    @Test(
+        "Options are what the manual says",
+        arguments: [
+            ([], DaemonOptions.Action.run, ConfigurationSource.usual),
+            (["--config", "a"], .run, .file("a")),
+            (["--config=a=b"], .run, .file("a=b")),
+            (["--check"], .check, .usual),
+            (["--check", "a"], .check, .file("a")),
+            (["--check=a"], .check, .file("a")),
+            (["--check", "--config", "a"], .check, .file("a")),
+            (["--config", "a", "--check"], .check, .file("a")),
+            (["--print-config"], .printConfiguration, .usual),
+            (["--print-config", "--config", "a"], .printConfiguration, .file("a")),
+            (["--version"], .printVersion, .usual),
+            (["-h"], .printHelp, .usual),
+            (["--version", "--help"], .printHelp, .usual),
+        ])
+    func accepted(arguments: [String], action: DaemonOptions.Action, source: ConfigurationSource) throws {
+        let options = try DaemonOptions(arguments)
+        #expect(options.action == action)
+        #expect(options.source == source)
+    }
+
+    @Test(
+        "A command line that cannot be is refused",
+        arguments: [
+            ["--config"], ["--config="], ["a"], ["--what"], ["--check", "a", "b"], ["--check", "a", "--config", "b"],
+            ["--check", "--version"], ["--version=1"], ["--help=x"], ["--check="], ["-x"], ["--", "a"], [""],
+            ["--config", "a", "--config", "b"],
+        ])
+    func refused(arguments: [String]) {
+        #expect(throws: UsageError.self) { try DaemonOptions(arguments) }
+    }
+
+    private struct Decision: Equatable {
+        /// Nil: the daemon runs.
+        var code: Int32?
+        var output: String
+        var complaints: String
+
+        init(_ code: Int32?, _ output: String, _ complaints: String) {
+            (self.code, self.output, self.complaints) = (code, output, complaints)
+        }
+    }
+
+    private func decide(_ arguments: [String], in surroundings: Surroundings) -> Decision {
+        var (output, complaints) = ("", "")
+        let start = DaemonStart.decide(
+            arguments: arguments, surroundings: surroundings, output: { output += $0 }, complain: { complaints += $0 })
+        switch start {
+        case .run: return Decision(nil, output, complaints)
+        case .exit(let code): return Decision(code.rawValue, output, complaints)
+        }
+    }
+
+    @Test("A check says nothing when all is well, and otherwise all that is wrong, with exit code 78")
+    func check() throws {
+        let folder = try ConfigurationFolder()
+        let surroundings = folder.surroundings(userID: 0)
+        let good = try folder.write("[Log]\nLevel=info\n", to: "good.conf")
+        let bad = try folder.write("[Log]\nLevle=info\nTarget=x\n", to: "bad.conf")
+
+        #expect(decide(["--check", good], in: surroundings) == Decision(0, "", ""))
+        #expect(decide(["--check", ShippedFile.path], in: surroundings) == Decision(0, "", ""))
+        let found = decide(["--check", bad], in: surroundings)
+        #expect(found.code == 78 && found.output.isEmpty)
+        #expect(found.complaints.split(separator: "\n").count == 2)
+        #expect(found.complaints.hasPrefix("\(bad):2: [Log] has no key Levle=. Did you mean Level=?\n\(bad):3: "))
+        #expect(decide(["--config", bad], in: surroundings).code == 78)
+        #expect(decide(["--print-config", "--config", bad], in: surroundings).code == 78)
+        #expect(decide(["--config", good], in: surroundings) == Decision(nil, "", ""))
+    }
+
+    @Test("What is asked for goes to the output, and a wrong command line ends with 64")
+    func answers() throws {
+        let folder = try ConfigurationFolder()
+        let surroundings = folder.surroundings(userID: 0)
+
+        #expect(decide(["--version"], in: surroundings) == Decision(0, "issued \(DaemonStart.version)\n", ""))
+        #expect(decide(["--help"], in: surroundings).output.contains("--print-config"))
+        #expect(decide(["--print-config"], in: surroundings).output == Configuration.default.text)
+        let wrong = decide(["--chekc"], in: surroundings)
+        #expect(wrong.code == 64 && wrong.output.isEmpty)
+        #expect(wrong.complaints == "issued: There is no option --chekc. Did you mean --check? See “issued --help”.\n")
+    }
+}

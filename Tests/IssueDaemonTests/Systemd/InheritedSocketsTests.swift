@@ -1,0 +1,118 @@
+import Foundation
+import IssueDaemon
+import Testing
+import UnixIO
+
+@Suite("Sockets that the service manager has opened")
+struct InheritedSocketsTests {
+    /// A listener as it is inherited: a bare number that is not closed on exec.
+    private func inherited(_ path: String) throws -> CInt {
+        let listener = try Socket.listenUnix(at: .unix(path), mode: 0o600)
+        try listener.setCloseOnExec(false)
+        try listener.setNonBlocking(false)
+        return listener.release()
+    }
+
+    @Test("A listener is taken over, closed on exec, and serves")
+    func taken() throws {
+        let folder = try ConfigurationFolder()
+        let number = try inherited("\(folder.path)/s")
+
+        var sockets = try InheritedSockets(pid: "7", count: "1", names: "issued", ownPID: 7, firstDescriptor: number)
+        #expect(sockets.count == 1 && sockets.names == ["issued"])
+        guard let listener = try sockets.takeListener(named: "issued") else {
+            Issue.record("The listener is not found")
+            return
+        }
+
+        #expect(fcntl(number, F_GETFD) == FD_CLOEXEC)
+        #expect(fcntl(number, F_GETFL) & O_NONBLOCK != 0)
+        let client = try Socket.connect(to: .unix("\(folder.path)/s"), timeout: .seconds(5))
+        let isAccepted = try listener.accept() != nil
+        #expect(isAccepted)
+        let isFound = try sockets.takeListener(named: "issued") != nil
+        #expect(!isFound)
+        _ = consume client
+    }
+
+    @Test("What nobody takes is closed")
+    func closed() throws {
+        let folder = try ConfigurationFolder()
+        let number = try inherited("\(folder.path)/s")
+        do {
+            _ = try InheritedSockets(pid: "7", count: "1", names: nil, ownPID: 7, firstDescriptor: number)
+        }
+        #expect(throws: Errno.connectionRefused) {
+            _ = try Socket.connect(to: .unix("\(folder.path)/s"), timeout: .zero)
+        }
+    }
+
+    @Test(
+        "A listener is found by its name, or else the first one is",
+        arguments: [
+            ("a:issued", "second"), ("a:b", "first"), ("issued:issued", "first"), ("", "first"),
+        ])
+    func named(names: String, which: String) throws {
+        let folder = try ConfigurationFolder()
+        // Two numbers in a row, out of the way of all others.
+        let first: CInt = 700 + CInt.random(in: 0..<100) * 2
+        for (offset, name) in ["first", "second"].enumerated() {
+            let number = try inherited("\(folder.path)/\(name)")
+            #expect(dup2(number, first + CInt(offset)) == first + CInt(offset))
+            close(number)
+        }
+
+        var sockets = try InheritedSockets(pid: "7", count: "2", names: names, ownPID: 7, firstDescriptor: first)
+        guard let listener = try sockets.takeListener(named: "issued") else {
+            Issue.record("The listener is not found")
+            return
+        }
+
+        let client = try Socket.connect(to: .unix("\(folder.path)/\(which)"), timeout: .seconds(5))
+        let isAccepted = try listener.accept() != nil
+        #expect(isAccepted)
+        _ = consume client
+    }
+
+    @Test("What is no listener is not taken for one")
+    func noListener() throws {
+        let folder = try ConfigurationFolder()
+        let file = try FileDescriptor.open(folder.write("x", to: "f")).release()
+        var sockets = try InheritedSockets(pid: "7", count: "1", names: "issued", ownPID: 7, firstDescriptor: file)
+        let isFound = try sockets.takeListener(named: "issued") != nil
+        #expect(!isFound)
+        #expect(sockets.count == 1)
+    }
+
+    @Test(
+        "What is meant for another process, or is nonsense, is left alone",
+        arguments: [
+            (nil, "1"), ("8", "1"), ("", "1"), ("x", "1"), ("7", nil), ("7", "0"), ("7", "-1"), ("7", "x"),
+            ("7", "99999"), ("7", "99999999999999"),
+        ] as [(String?, String?)])
+    func leftAlone(pid: String?, count: String?) throws {
+        let sockets = try InheritedSockets(pid: pid, count: count, names: nil, ownPID: 7, firstDescriptor: 1)
+        #expect(sockets.count == 0)
+    }
+
+    @Test("A number that is no descriptor is an error, and closes nothing")
+    func noDescriptor() {
+        #expect(throws: Errno.badDescriptor) {
+            _ = try InheritedSockets(pid: "7", count: "1", names: nil, ownPID: 7, firstDescriptor: 1_000_000)
+        }
+    }
+
+    @Test("Children do not see the variables")
+    func unset() throws {
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"] {
+            try Environment.set(name, to: "1")
+        }
+        let sockets = try InheritedSockets.takeFromEnvironment()
+        #expect(sockets.count == 0)
+        #expect(Watchdog.takeIntervalFromEnvironment() == nil)
+        #expect(!ServiceNotification.takeFromEnvironment().isHeard)
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"] {
+            #expect(Environment[name] == nil)
+        }
+    }
+}
