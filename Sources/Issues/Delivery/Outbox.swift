@@ -40,6 +40,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var heldUntil: KernelInstant?
     // A refused call left a hole; only a new connection lets the daemon step over it.
     var needsNewConnection = false
+    // The last step was to do nothing, so nobody looks at the clock.
+    var isIdle = true
 
     var nextOrder: UInt64 = 0
     var nextSequence: Int64 = 1
@@ -61,6 +63,14 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     /// How many issues are in the buffer.
     package var count: Int { waitingCount + callsCount }
+
+    /// Whether a submission would change what is to be done next.
+    package var wantsMore: Bool {
+        switch link {
+        case .down: retryAt == nil || isIdle
+        case .up: heldUntil == nil && calls.count < limits.calls
+        }
+    }
 
     /// The place that the next submission gets.
     package var mark: UInt64 { nextOrder }
@@ -129,7 +139,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     package mutating func next(at now: KernelInstant) -> OutboxStep<Payload> {
         switch link {
         case .down:
-            guard count > 0 else { return .idle }
+            isIdle = count == 0
+            guard !isIdle else { return .idle }
             if let retryAt, retryAt > now { return .wait(until: retryAt) }
             return .connect
         case .up:
