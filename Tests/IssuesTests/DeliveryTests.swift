@@ -54,6 +54,8 @@ struct DeliveryTests {
             let before = desk.reporter.submit(IssueReport("before"))
             _ = try await before.stored()
             first.stop()
+            // By now the loss of the connection has been seen.
+            #expect(desk.awaitsFailure())
             let during = desk.reporter.submit(IssueReport("during"))
 
             let second = try FakeCollector(path: desk.path)

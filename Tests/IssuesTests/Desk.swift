@@ -37,6 +37,11 @@ struct Desk: Sendable {
         return limits
     }
 
+    /// Waits until the connection has failed at least once.
+    func awaitsFailure() -> Bool {
+        delivery.awaitsFailure(timeout: .seconds(10))
+    }
+
     private func clear(_ folder: String) {
         delivery.stop()
         collector?.stop()

@@ -157,6 +157,31 @@ struct OutboxTests {
         #expect(outbox.count == 2)
     }
 
+    @Test("More is wanted only while it could be sent")
+    func wanting() {
+        var outbox = Outbox<Int>(limits: OutboxLimits())
+        #expect(outbox.wantsMore)
+        outbox.disconnected(at: start, unit: 0)
+        #expect(outbox.next(at: start).name == "idle")
+        _ = outbox.submitted(1, level: .error, bytes: 10)
+        #expect(outbox.wantsMore)
+        #expect(outbox.next(at: start).name == "wait")
+        #expect(!outbox.wantsMore)
+
+        outbox.connected()
+        #expect(outbox.wantsMore)
+        _ = outbox.sendAll(at: start)
+        _ = outbox.refusedForNow(retryAfter: .seconds(1), at: start, unit: 0)
+        #expect(!outbox.wantsMore)
+
+        var narrow = connectedOutbox(callEntries: 1, calls: 1)
+        _ = narrow.submitted(1, level: .error, bytes: 10)
+        _ = narrow.sendAll(at: start)
+        #expect(!narrow.wantsMore)
+        _ = narrow.answered(receipts: 1, at: start)
+        #expect(narrow.wantsMore)
+    }
+
     @Test("Each failure doubles the wait up to its bound, and an answer ends that")
     func backOff() {
         var outbox = Outbox<Int>()

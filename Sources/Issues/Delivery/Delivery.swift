@@ -73,7 +73,8 @@ package final class Delivery: Sendable {
             let dropped = state.outbox.submitted(submission, level: report.level, bytes: bytes)
             let starts = !state.isStarted && !state.isStopped
             state.isStarted = true
-            return (dropped, state.takeSleeper(), starts)
+            // While nothing can be sent anyway, a wake-up would be for nothing.
+            return (dropped, state.outbox.wantsMore ? state.takeSleeper() : nil, starts)
         }
         waker?.wake()
         for entry in dropped {
@@ -110,6 +111,13 @@ package final class Delivery: Sendable {
             if state.outbox.isSettled(before: start.mark) { return true }
             if state.isStopped || (givesUpWhenAway && state.outbox.failedAttempts > start.failures) { return false }
             return nil
+        } ?? false
+    }
+
+    /// Waits until a connection has failed at any time; for tests.
+    package func awaitsFailure(timeout: Duration) -> Bool {
+        state.wait(deadline: MonotonicClock.now.advanced(by: timeout)) { state -> Bool? in
+            state.outbox.failedAttempts > 0 ? true : nil
         } ?? false
     }
 

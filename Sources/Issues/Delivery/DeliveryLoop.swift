@@ -139,10 +139,11 @@ struct DeliveryLoop: ~Copyable {
             }
         }
         guard let settled else { return false }
-        delivery.state.broadcast()
         for (index, entry) in settled.enumerated() {
             entry.payload.receipt?.complete(answer.outcome(at: index, path: path))
         }
+        // After the receipts, so that who returns from a flush finds them complete.
+        delivery.state.broadcast()
         return true
     }
 }

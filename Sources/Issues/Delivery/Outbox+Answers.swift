@@ -76,6 +76,7 @@ extension Outbox {
 
     private mutating func removeCall(at index: Int) -> Call {
         let call = calls.remove(at: index)
+        callsCount -= call.entries.count
         callsBytes -= call.bytes
         return call
     }

@@ -24,9 +24,11 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     // What waits for a call of its own, by level, so that the mildest can go first.
     var waiting: [Queue<Entry>]
+    var waitingCount = 0
     var waitingBytes = 0
     // What has its number: sent, to be sent or to be encoded.
     var calls: [Call] = []
+    var callsCount = 0
     var callsBytes = 0
     // The numbers of the calls sent on this connection whose answers are due, in order.
     var owed: [Int64] = []
@@ -38,6 +40,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var heldUntil: KernelInstant?
     // A refused call left a hole; only a new connection lets the daemon step over it.
     var needsNewConnection = false
+    // The last step was to do nothing, so nobody looks at the clock.
+    var isIdle = true
 
     var nextOrder: UInt64 = 0
     var nextSequence: Int64 = 1
@@ -58,8 +62,14 @@ package struct Outbox<Payload: Sendable>: Sendable {
     package var unanswered: [Call] { calls }
 
     /// How many issues are in the buffer.
-    package var count: Int {
-        waiting.reduce(0) { $0 + $1.count } + calls.reduce(0) { $0 + $1.entries.count }
+    package var count: Int { waitingCount + callsCount }
+
+    /// Whether a submission would change what is to be done next.
+    package var wantsMore: Bool {
+        switch link {
+        case .down: retryAt == nil || isIdle
+        case .up: heldUntil == nil && calls.count < limits.calls
+        }
     }
 
     /// The place that the next submission gets.
@@ -79,6 +89,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         let entry = Entry(order: nextOrder, level: level, bytes: bytes, payload: payload)
         nextOrder += 1
         waiting[Self.index(of: level)].append(entry)
+        waitingCount += 1
         waitingBytes += bytes
 
         var leaving: [Entry] = []
@@ -128,7 +139,8 @@ package struct Outbox<Payload: Sendable>: Sendable {
     package mutating func next(at now: KernelInstant) -> OutboxStep<Payload> {
         switch link {
         case .down:
-            guard !calls.isEmpty || waiting.contains(where: { $0.count > 0 }) else { return .idle }
+            isIdle = count == 0
+            guard !isIdle else { return .idle }
             if let retryAt, retryAt > now { return .wait(until: retryAt) }
             return .connect
         case .up:
@@ -175,7 +187,9 @@ package struct Outbox<Payload: Sendable>: Sendable {
             bytes += entry.bytes
         }
         guard !entries.isEmpty else { return }
+        waitingCount -= entries.count
         waitingBytes -= bytes
+        callsCount += entries.count
         callsBytes += bytes
         calls.append(Call(sequence: nextSequence, entries: entries, droppedBefore: droppedUnsaid, text: nil))
         nextSequence += Int64(entries.count)
@@ -190,6 +204,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     private mutating func takeMildest() -> Entry? {
         guard let queue = waiting.indices.first(where: { waiting[$0].count > 0 }) else { return nil }
         guard let entry = waiting[queue].popFirst() else { return nil }
+        waitingCount -= 1
         waitingBytes -= entry.bytes
         return entry
     }

@@ -2,7 +2,7 @@
 ///
 /// It takes an issue at once and never waits. A buffer of bounded size keeps
 /// what the daemon has not answered yet, through its absence too.
-public struct DaemonReporter: CollectorSink {
+public struct DaemonReporter: IssueSink {
     private let ownDelivery: Delivery?
 
     init() {
@@ -29,11 +29,14 @@ public struct DaemonReporter: CollectorSink {
         return Receipt(state: state)
     }
 
-    func receive(_ report: IssueReport, reached: inout [ObjectIdentifier]) {
+    /// Takes an issue without a receipt.
+    public func receive(_ report: IssueReport) {
+        delivery.submit(report)
+    }
+
+    func receive(_ report: IssueReport, reached: inout ReachedDeliveries) {
         let delivery = delivery
-        let identity = ObjectIdentifier(delivery)
-        guard !reached.contains(identity) else { return }
-        reached.append(identity)
+        guard reached.insert(delivery) else { return }
         delivery.submit(report)
     }
 }

@@ -1,13 +1,18 @@
 /// Says issues on standard error and, outside tests, to the daemon if there is one.
-public struct _DefaultReporter: CollectorSink {
+public struct _DefaultReporter: IssueSink {
     init() {}
 
-    func receive(_ report: IssueReport, reached: inout [ObjectIdentifier]) {
+    /// Says the issue on standard error and, outside tests, to the daemon if there is one.
+    public func receive(_ report: IssueReport) {
+        var reached = ReachedDeliveries()
+        receive(report, reached: &reached)
+    }
+
+    func receive(_ report: IssueReport, reached: inout ReachedDeliveries) {
         StandardErrorLine.write(report)
         // A test pages nobody, unless it asks for the daemon by name.
         guard !TestProcess.isCurrent else { return }
-        let delivery = Delivery.current
-        guard delivery.isExpectedToWork else { return }
+        guard Delivery.current.isExpectedToWork else { return }
         DaemonReporter().receive(report, reached: &reached)
     }
 }

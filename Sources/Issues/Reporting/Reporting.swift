@@ -32,10 +32,13 @@ enum Reporting {
             return StandardErrorLine.write(pending.report(message, metadata))
         }
         $isUnderWay.withValue(true) {
-            var reached: [ObjectIdentifier] = []
+            var reached = ReachedDeliveries()
             for reporter in reporters {
-                if let sink = reporter as? any CollectorSink {
-                    sink.receive(pending.report(message, metadata), reached: &reached)
+                // Our own first: to ask for a type is cheaper than to ask for a protocol.
+                if let reporter = reporter as? DaemonReporter {
+                    reporter.receive(pending.report(message, metadata), reached: &reached)
+                } else if let reporter = reporter as? _DefaultReporter {
+                    reporter.receive(pending.report(message, metadata), reached: &reached)
                 } else if let sink = reporter as? any IssueSink {
                     sink.receive(pending.report(message, metadata))
                 } else if let error {
