@@ -1,1 +1,4 @@
-// placeholder
+import IssueDaemon
+import UnixIO
+
+CurrentProcess.exit(Daemon.main(Array(CommandLine.arguments.dropFirst())))

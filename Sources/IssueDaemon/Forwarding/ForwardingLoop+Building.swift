@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-extension ForwardingLoop {
+extension ForwardingLoop where Destination: ~Copyable {
     /// How many rows one walk passes at most, so that a flood of what is held back is stored in portions.
     private static var mostWalked: Int { 20_000 }
     private static var stretch: Int { 1000 }

@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-extension ForwardingLoop {
+extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the answer, and does what follows from it.
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
@@ -70,7 +70,7 @@ extension ForwardingLoop {
     private func count(_ part: [[UInt8]]) {
         let bytes = part.reduce(0) { $0 + $1.count + 1 }
         let wall = Clock.wall
-        budget.sent(Int64(bytes), at: wall)
+        budget.sent(bytes, at: wall)
         state.day = budget.day
         state.dayBytes = budget.bytes
         state.requests += 1
@@ -88,16 +88,19 @@ extension ForwardingLoop {
         let name = service.destination.name
         switch view.state {
         case .paused:
+            wasDown = true
             service.log.warning("A destination is paused, keeping its records until it is set right", [
                 "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                 "advice": view.advice ?? "",
             ])
         case .waiting:
+            wasDown = true
             service.log.warning("A destination can't be reached, keeping its records and trying again", [
                 "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
             ])
         case .idle, .sending:
             guard wasDown else { return }
+            wasDown = false
             service.log.notice("A destination takes records again", ["destination": name])
         }
     }

@@ -25,6 +25,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// When to look whether a destination that was silent is back.
     private var watchAt: MonotonicInstant?
 
+    /// Whether a state was told that is none to be in, so that the end of it is told as well.
+    var wasDown = false
+
     /// What comes next, so that one thing after another costs no stack.
     enum Step {
         case build(BatchLimit)

@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 
 /// The `event_id` of a summary: the same whenever the same is told again.
 enum SummaryID {

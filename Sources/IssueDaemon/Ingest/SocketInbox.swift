@@ -8,6 +8,8 @@ struct SocketInbox: Sendable {
     var answers: [Answer] = []
     /// Connections whose flush has come to its end at one more destination.
     var flushed: [UInt64] = []
+    /// Whoever asks whether this thread lives.
+    var pulses: [Pulse] = []
     var hasNewRecords = false
     var hasNewFates = false
     var isStopping = false

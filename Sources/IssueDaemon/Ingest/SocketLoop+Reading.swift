@@ -100,9 +100,9 @@ extension SocketLoop {
     private func report(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
         let token = connection.replies.open()
         do throws(CollectorError) {
-            let span = connection.frames[message]
             guard let range = envelope.parameters else { throw .invalidParameter("records") }
-            var call = try reader.read(span.extracting(range), token: token, into: &connection.batch)
+            let place = (message.lowerBound + range.lowerBound)..<(message.lowerBound + range.upperBound)
+            var call = try reader.read(connection.frames[place], token: token, into: &connection.batch)
             if let sequence = call.numbering?.sequence, connection.session.numbers.arrived(sequence) == .refuse {
                 throw .busy(retryAfter: .milliseconds(100))
             }

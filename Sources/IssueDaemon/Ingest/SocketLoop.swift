@@ -166,6 +166,7 @@ final class SocketLoop {
     private func readInbox() {
         _ = service.wakeUp.take()
         let inbox = service.inbox.withLock { $0.take() }
+        for pulse in inbox.pulses { pulse.beat(.socket) }
         for outcome in inbox.outcomes { handle(outcome) }
         for refusal in inbox.refusals { handle(refusal) }
         for answer in inbox.answers { handle(answer) }

@@ -51,6 +51,21 @@ final class StatusBoard: Sendable {
         }
     }
 
+    func forgetForwarders() {
+        state.withLock { $0.forwarders = [] }
+    }
+
+    /// One line for the service manager.
+    var summary: String {
+        let state = state.withLock { $0 }
+        var words = "\(state.connections) connections"
+        for forwarder in state.forwarders {
+            words += ", \(forwarder.name) \(forwarder.view.state.rawValue)"
+            if let reason = forwarder.view.reason { words += " (\(reason))" }
+        }
+        return words
+    }
+
     func tell(fault: String) {
         state.withLock { $0.faults.append(fault) }
     }

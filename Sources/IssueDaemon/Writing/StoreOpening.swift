@@ -15,7 +15,7 @@ struct StoreOpening: Sendable {
         do throws(StoreFailure) {
             return try StoreWriter(settings)
         } catch .damaged(let error) {
-            log.error("The database is damaged, setting it aside and going on in a new one", ["error": error.message])
+            log.error("The database is damaged, setting it aside and going on in a new one", ["error": "\(error)"])
         } catch .foreign(let words) {
             log.error("The database is not ours to use, setting it aside and going on in a new one", ["error": words])
         } catch {

@@ -67,6 +67,14 @@ final class WriterService: Sendable {
         return try result.get()
     }
 
+    /// Has something done by the writer between two commits, without waiting for it.
+    func nudge(_ work: @escaping @Sendable () -> Void) {
+        inbox.withLock { inbox in
+            if !inbox.isClosed { inbox.errands.append { _ in work() } }
+        }
+        inbox.signal()
+    }
+
     /// Ends the thread once all that was submitted is stored.
     func stop() {
         inbox.withLock { $0.isStopping = true }
@@ -118,7 +126,7 @@ final class WriterService: Sendable {
         do throws(StoreFailure) {
             listener.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
         } catch .damaged(let error) {
-            log.error("The database is damaged, setting it aside and going on in a new one", ["error": error.message])
+            log.error("The database is damaged, setting it aside and going on in a new one", ["error": "\(error)"])
             refuse(submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
             opening.setAside(log: log)
             inbox.withLock { $0.isStopping = true }

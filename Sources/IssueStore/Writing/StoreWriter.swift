@@ -99,6 +99,11 @@ package final class StoreWriter {
         }
     }
 
+    /// Goes by other limits of names and groups.
+    package func reload(_ limits: LimitSettings) {
+        guardian.reload(limits)
+    }
+
     /// Copies what the log holds into the database, a step that only the writer takes.
     ///
     /// - Returns: whether the whole of the log was copied.

@@ -1,0 +1,139 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Synchronization
+import UnixIO
+
+/// The daemon from one opening of the store to its closing.
+///
+/// A store that turns out to be damaged ends a run; the next one begins with a
+/// fresh file and the same socket, and clients send again what was not answered.
+final class DaemonRun {
+    enum End: Equatable {
+        case stopped
+        case storeDamaged
+    }
+
+    let board: StatusBoard
+    let writer: WriterService
+    let queries: QueryService
+    let socket: SocketService
+    let pulse = Pulse()
+    private var destinations = Destinations()
+    private var threads: [ThreadBox] = []
+    private let forwarders: Monitor<[ForwardingService]>
+    private let log: Log
+
+    static let queryThreads = 2
+
+    /// Opens the store and starts all services.
+    init(
+        _ configuration: Configuration, listener: Listener, damaged: @escaping @Sendable () -> Void, log: Log
+    ) throws {
+        let path = configuration.store.path
+        self.log = log
+        let board = StatusBoard(folder: FileSystem.parentFolder(of: path))
+        let writer = WriterService(opening: StoreOpening(path: path, limits: configuration.limits), log: log)
+        let queries = QueryService(path: path, board: board, log: log)
+        let socket = try SocketService(
+            listener: listener, limits: SocketLimits(configuration.socket),
+            recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
+            log: log)
+        let forwarders = Monitor<[ForwardingService]>([])
+        self.board = board
+        self.writer = writer
+        self.queries = queries
+        self.socket = socket
+        self.forwarders = forwarders
+
+        let started = Monitor<Result<Void, StoreFailure>?>(nil)
+        threads.append(
+            try ThreadBox(name: "writer") {
+                writer.run(
+                    WriterService.Listener(
+                        stored: { outcomes in
+                            socket.stored(outcomes)
+                            for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
+                        },
+                        refused: { socket.refused($0) }, damaged: damaged)
+                ) { result in
+                    started.withLock { $0 = result.map { _ in } }
+                    started.signal()
+                }
+            })
+        try started.wait { $0 }?.get()
+        for number in 1...Self.queryThreads {
+            threads.append(try ThreadBox(name: "query-\(number)") { queries.run { socket.answered($0) } })
+        }
+        try startForwarding(configuration)
+        threads.append(
+            try ThreadBox(name: "socket") {
+                socket.run(
+                    SocketService.Handlers(
+                        submit: { writer.submit($0) }, ask: { queries.ask($0) },
+                        flush: { name, completed in
+                            let asked = forwarders.withLock { $0 }.filter { name == nil || $0.destination.name == name }
+                            for forwarder in asked { forwarder.flush(completed) }
+                            return asked.count
+                        }))
+            })
+    }
+
+    private func startForwarding(_ configuration: Configuration) throws {
+        let socket = socket
+        try destinations.start(configuration, writer: writer, board: board, log: log) { socket.fatesMoved() }
+        let services = destinations.services
+        forwarders.withLock { $0 = services }
+    }
+
+    /// Goes by another configuration, as far as that is possible without letting go of the socket and the store.
+    func reload(_ configuration: Configuration, from old: Configuration) throws {
+        socket.access.withLock { $0 = AccessPolicy(configuration.access) }
+        let limits = configuration.limits
+        try writer.perform { $0.reload(limits) }
+        forwarders.withLock { $0 = [] }
+        destinations.stop(patience: .seconds(2))
+        board.forgetForwarders()
+        try startForwarding(configuration)
+        if configuration.socket != old.socket || configuration.store != old.store {
+            log.notice("Changes of the sections Socket and Store take effect with the next start")
+        }
+    }
+
+    /// Asks the threads that must not stand still; answers whether they have answered the last time.
+    func isAlive() -> Bool {
+        let wasWell = pulse.ask()
+        let pulse = pulse
+        socket.tell { $0.pulses.append(pulse) }
+        writer.nudge { pulse.beat(.writer) }
+        return wasWell
+    }
+
+    /// One line for people: what came in and what waits.
+    var summary: String { board.summary }
+
+    // MARK: The end, stage by stage
+
+    func stopAccepting() {
+        socket.stop()
+    }
+
+    /// Waits until all that was received has been answered.
+    func drain(patience: Duration) {
+        let deadline = Clock.kernel(Clock.monotonic.advanced(by: patience))
+        if let thread = threads.last, !thread.wait(until: deadline) {
+            log.warning("Some senders do not take their receipts, ending without them")
+        }
+    }
+
+    func flush(patience: Duration) {
+        forwarders.withLock { $0 = [] }
+        destinations.stop(patience: patience)
+    }
+
+    func close() {
+        queries.stop()
+        writer.stop()
+        for thread in threads.dropLast() { thread.join() }
+    }
+}
