@@ -20,8 +20,8 @@ struct DestinationTests {
         let token = try folder.write(secret, to: "token", mode: 0o600)
         let text = "[LogzIO]\nRegion=\(region)\nCredential=\(token)\n"
 
-        #expect(try folder.load(text).logzIO.first?.listener.text == "https://\(host):8071/")
-        #expect(try folder.load(text + "Connection=insecure\n").logzIO.first?.listener.text == "http://\(host):8070/")
+        #expect(try folder.load(text).logzIO.first?.listener == "https://\(host):8071/")
+        #expect(try folder.load(text + "Connection=insecure\n").logzIO.first?.listener == "http://\(host):8070/")
     }
 
     @Test("Several destinations each have a name, limits and a pace of their own over those of all")
@@ -57,11 +57,11 @@ struct DestinationTests {
         #expect(configuration.logzIO.allSatisfy { $0.settings.forward.batchRecords == 7 })
         #expect(first.settings.forward.sendRate == Rate(1, per: .seconds(60)))
         #expect(first.settings.limits.overrides.count == 1)
-        #expect(second.listener.text == "http://127.0.0.1:9000/")
+        #expect(second.listener == "http://127.0.0.1:9000/")
         #expect([first.settings.connection, second.settings.connection] == [.secure, .insecure])
         #expect(second.settings.type == "other" && second.settings.metadataKey == "meta")
         #expect([first.settings.backlog, second.settings.backlog] == [.new, .all])
-        #expect(try first.token.read().reveal() == secret)
+        #expect(try first.tokenFile.read() == TokenFile(path: token, kind: .credential).read())
     }
 
     @Test(
@@ -107,7 +107,7 @@ struct DestinationTests {
         let variables = ["CREDENTIALS_DIRECTORY": "\(folder.path)/credentials"]
 
         let configuration = try folder.load(text, variables)
-        #expect(try configuration.logzIO.first?.token.read().reveal() == secret)
+        #expect(configuration.logzIO.first?.tokenFile.path == "\(folder.path)/credentials/logzio-token")
         #expect(folder.problems(of: text).count == 1)
         #expect(folder.problems(of: text, for: .looking).count == 1)
         try folder.write(secret, to: "credstore/logzio-token", mode: 0o600)
@@ -119,16 +119,17 @@ struct DestinationTests {
     func trimmed(content: String) throws {
         let folder = try ConfigurationFolder()
         let file = TokenFile(path: try folder.write(content, to: "token", mode: 0o600), kind: .ownFile)
-        #expect(try file.read().reveal() == "abc")
+        let same = TokenFile(path: try folder.write("abc", to: "same", mode: 0o600), kind: .ownFile)
+        #expect(try file.read() == same.read())
         try folder.write("new", to: "token", mode: 0o600)
-        #expect(try file.read().reveal() == "new")
+        #expect(try file.read() != same.read())
     }
 
     @Test(
         "What holds no token is refused",
         arguments: [
             ("", TokenFileError.empty), (" \n\n", .empty), ("a b", .noToken), ("a\nb", .noToken), ("a\u{1}", .noToken),
-            ("tökén", .noToken), (String(repeating: "a", count: 5000), .noToken),
+            (String(repeating: "a", count: 5000), .noToken),
             (String(repeating: "a", count: 9000), .tooLarge),
         ])
     func noToken(content: String, error: TokenFileError) throws {
@@ -149,7 +150,7 @@ struct DestinationTests {
         #expect(throws: TokenFileError.othersMayRead(mode: UInt32(mode))) {
             try TokenFile(path: path, kind: .ownFile).read()
         }
-        #expect(try TokenFile(path: path, kind: .credential).read().reveal() == secret)
+        #expect(throws: Never.self) { try TokenFile(path: path, kind: .credential).read() }
         let problems = folder.problems(of: "[LogzIO]\nRegion=us\nCredential=\(path)\n")
         #expect(problems.count == 1 && problems[0].contains("expected 0600 or 0400"))
         #expect(!problems[0].contains(secret))
@@ -182,8 +183,9 @@ struct DestinationTests {
 
     @Test("However a token is printed, it does not show itself")
     func neverPrinted() throws {
-        struct Holder { var token: ShippingToken }
-        let token = try #require(ShippingToken(secret))
+        struct Holder<Token> { var token: Token }
+        let folder = try ConfigurationFolder()
+        let token = try TokenFile(path: folder.write(secret, to: "token", mode: 0o600), kind: .ownFile).read()
         var dumped = ""
         dump(token, to: &dumped)
         dump(Holder(token: token), to: &dumped)
@@ -194,7 +196,6 @@ struct DestinationTests {
             "\(Mirror(reflecting: token).children.map { $0.value })", "\(Mirror(reflecting: token))", dumped,
         ]
         #expect(texts.allSatisfy { !$0.contains("NeverToBeSeen") })
-        #expect("\(token)" == "<token>" && token.reveal() == secret)
     }
 
     @Test(

@@ -73,7 +73,7 @@ struct ManualTests {
         let configuration = try folder.load(section, ["CREDENTIALS_DIRECTORY": "\(folder.path)/credentials"])
 
         #expect(configuration.logzIO.count == 1)
-        #expect(configuration.logzIO.first?.listener.text == "https://listener-eu.logz.io:8071/")
+        #expect(configuration.logzIO.first?.listener == "https://listener-eu.logz.io:8071/")
         #expect(configuration.logzIO.first?.name == "logzio")
     }
 

@@ -74,29 +74,6 @@ struct ValueTests {
     }
 
     @Test(
-        "An address of a listener has no place for a secret",
-        arguments: [
-            ("https://listener.logz.io:8071", "https://listener.logz.io:8071/"),
-            ("HTTP://A.example/x/", "http://a.example/x/"),
-            ("http://127.0.0.1:80/", "http://127.0.0.1:80/"), ("https://[::1]:9", "https://[::1]:9/"),
-        ])
-    func urls(text: String, written: String) {
-        #expect(PlainURL(text, schemes: ["http", "https"])?.text == written)
-    }
-
-    @Test(
-        "What is no such address is refused",
-        arguments: [
-            "", "listener.logz.io", "ftp://a", "https://", "https:///x", "https://a:0", "https://a:70000", "https://a:",
-            "https://u:p@a", "https://a/?token=x", "https://a/#x", "https://a b", "https://[::1", "https://[x]",
-            "file:///etc",
-            "https://ä.example", "https:a", "https://a:8071:1", "https://[]",
-        ])
-    func noURLs(text: String) {
-        #expect(PlainURL(text, schemes: ["http", "https"]) == nil)
-    }
-
-    @Test(
         "Each key takes what it is for, within its bounds",
         arguments: [
             ("Socket", "Mode", ["0666", "660", "0000"], ["0888", "66", "01777", "-1", "0o66"]),
@@ -118,7 +95,24 @@ struct ValueTests {
             ("LogzIO", "Connection", ["secure", "insecure"], ["streaming", "tls"]),
             ("LogzIO", "Credential", ["logzio-token", "/etc/t"], ["a/b", "..", "a b", "/x/"]),
             ("LogzIO", "Type", ["issued", "a_b-1.2"], ["a b", "ä", String(repeating: "a", count: 65)]),
-            ("LogzIO", "Proxy", ["http://p:3128", "socks5h://p:1"], ["p:3128", "http://u:p@p:1", "ftp://p"]),
+            (
+                "LogzIO", "Proxy", ["http://p:3128", "socks5h://p:1", "http://[::1]:9/", "https://p.example.com"],
+                [
+                    "p:3128", "http://u:p@p:1", "ftp://p", "http://p/x", "http://", "http://p:0", "http://p:70000",
+                    "http:/p",
+                ]
+            ),
+            (
+                "LogzIO", "URL",
+                ["https://listener.logz.io:8071", "HTTP://a.example/x/", "http://127.0.0.1:80/", "https://[::1]:9"],
+                [
+                    "listener.logz.io", "ftp://a", "https://", "https:///x", "https://a:0", "https://a:70000",
+                    "https://a:",
+                    "https://u:p@a", "https://a/?token=x", "https://a/#x", "https://a b", "https://[::1", "file:///etc",
+                    "https://ä.example", "https:a", "https://a:8071:1",
+                ]
+            ),
+            ("LogzIO", "MetadataKey", ["meta", "linux.metadata"], ["message", "a-b", "a..b", ".a"]),
             ("LogzIO", "Backlog", ["new", "all"], ["old"]),
         ])
     func keys(section: String, key: String, accepted: [String], refused: [String]) throws {

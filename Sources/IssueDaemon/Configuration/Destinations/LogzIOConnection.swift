@@ -1,18 +1,21 @@
+import LogzShipping
+
 /// How a listener of Logz.io is spoken to.
 package enum LogzIOConnection: String, CaseIterable, Hashable, Sendable {
     case secure, insecure
 
-    var scheme: String {
+    var scheme: LogzAddress.Scheme {
         switch self {
-        case .secure: "https"
-        case .insecure: "http"
+        case .secure: .https
+        case .insecure: .http
         }
     }
 
-    var port: UInt16 {
-        switch self {
-        case .secure: 8071
-        case .insecure: 8070
-        }
+    init(_ scheme: LogzAddress.Scheme) {
+        self =
+            switch scheme {
+            case .https: .secure
+            case .http: .insecure
+            }
     }
 }

@@ -1,18 +1,39 @@
+import IssueCore
+package import LogzShipping
+
 /// An account at Logz.io that records are forwarded to.
 package struct LogzIODestination: Hashable, Sendable {
     /// What `status` and the fates call it.
     package var name: String
-    package var listener: PlainURL
-    package var token: TokenFile
+    package var address: LogzAddress
+    /// Read again whenever the token may have changed.
+    package var tokenFile: TokenFile
     package var settings: LogzIOSettings
 
-    package init(name: String, listener: PlainURL, token: TokenFile, settings: LogzIOSettings) {
+    package init(name: String, address: LogzAddress, tokenFile: TokenFile, settings: LogzIOSettings) {
         self.name = name
-        self.listener = listener
-        self.token = token
+        self.address = address
+        self.tokenFile = tokenFile
         self.settings = settings
     }
 
     /// The name of the one whose section has none.
     package static let usualName = "logzio"
+
+    /// The listener, fit to be shown.
+    package var listener: String { address.url }
+
+    /// What the shipper goes by.
+    package var shipping: LogzSettings {
+        var shipping = LogzSettings(address: address)
+        shipping.type = settings.type
+        shipping.metadataKey = settings.metadataKey
+        shipping.caFile = settings.caFile
+        shipping.proxy = settings.proxy
+        shipping.connectTimeout = settings.forward.connectTimeout
+        shipping.requestTimeout = settings.forward.requestTimeout
+        if !settings.forward.compression { shipping.compressionLevel = 0 }
+        shipping.version = DaemonStart.version
+        return shipping
+    }
 }

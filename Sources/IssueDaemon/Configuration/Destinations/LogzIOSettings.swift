@@ -1,9 +1,10 @@
 package import IssueCore
+package import LogzShipping
 
 /// What stands in a section `[LogzIO]`.
 package struct LogzIOSettings: Hashable, Sendable {
-    package var region: LogzIORegion?
-    package var url: PlainURL?
+    package var region: LogzRegion?
+    package var url: LogzAddress?
     /// Nil: as the URL says, and otherwise secure.
     package var connection: LogzIOConnection?
     package var credential = "logzio-token"

@@ -1,3 +1,4 @@
+package import LogzShipping
 import UnixIO
 
 /// The file that holds a token, read again whenever the token may have changed.
@@ -30,10 +31,8 @@ package struct TokenFile: Hashable, Sendable {
             guard status.mode & 0o077 == 0 else { throw .othersMayRead(mode: status.mode) }
         }
         guard content.count <= Self.sizeLimit else { throw .tooLarge }
-        let text = String(decoding: content, as: UTF8.self)
-        let lines = text.split(whereSeparator: { $0.isWhitespace })
-        guard let first = lines.first else { throw .empty }
-        guard lines.count == 1, let token = ShippingToken(String(first)) else { throw .noToken }
+        guard content.contains(where: { $0 > UInt8(ascii: " ") }) else { throw .empty }
+        guard let token = ShippingToken(content) else { throw .noToken }
         return token
     }
 

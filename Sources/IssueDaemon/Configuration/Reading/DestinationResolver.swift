@@ -1,3 +1,4 @@
+import LogzShipping
 import UnixIO
 
 /// Finds out where a destination is and where its token lies, or why it cannot work.
@@ -17,27 +18,26 @@ struct DestinationResolver {
 
     /// Nil where something is wrong.
     mutating func resolve(_ settings: LogzIOSettings) -> LogzIODestination? {
-        let listener = listener(settings)
+        let address = address(settings)
         let token = token(settings.credential)
         if let caFile = settings.caFile { checkReadable(caFile) }
-        guard let listener, let token else { return nil }
+        guard let address, let token else { return nil }
         var settings = settings
-        settings.connection = listener.isSecure ? .secure : .insecure
+        settings.connection = LogzIOConnection(address.scheme)
         return LogzIODestination(
-            name: section.name ?? LogzIODestination.usualName, listener: listener, token: token, settings: settings)
+            name: section.name ?? LogzIODestination.usualName, address: address, tokenFile: token, settings: settings)
     }
 
-    private mutating func listener(_ settings: LogzIOSettings) -> PlainURL? {
+    private mutating func address(_ settings: LogzIOSettings) -> LogzAddress? {
         switch (settings.region, settings.url) {
         case (let region?, nil):
-            let connection = settings.connection ?? .secure
-            return PlainURL(scheme: connection.scheme, host: region.listenerHost, port: connection.port)
+            return LogzAddress(region, (settings.connection ?? .secure).scheme)
         case (nil, let url?):
             if let connection = settings.connection, connection.scheme != url.scheme {
                 complain(
                     of: "Connection",
-                    "Connection=\(connection.rawValue) is by \(connection.scheme), and URL= is by "
-                        + "\(url.scheme); expected the same of both.")
+                    "Connection=\(connection.rawValue) is by \(connection.scheme.rawValue), and URL= is by "
+                        + "\(url.scheme.rawValue); expected the same of both.")
                 return nil
             }
             return url

@@ -1,4 +1,5 @@
 import IssueCore
+import LogzShipping
 
 extension ConfigurationTable {
     static let logzIO: [ConfigurationKey<LogzIOSettings>] = [
@@ -12,8 +13,7 @@ extension ConfigurationTable {
             "Type", \.type, .name("a type of at most 64 letters, digits, “_”, “-” and “.”"), default: "issued",
             "The type of the records."),
         .init(
-            optional: "MetadataKey", \.metadataKey, .name("a key of at most 64 letters, digits, “_”, “-” and “.”"),
-            default: "", "The key of the metadata."),
+            optional: "MetadataKey", \.metadataKey, .metadataKey, default: "", "The key of the metadata."),
         .init(optional: "CAFile", \.caFile, .path, default: "", "Certificates to trust instead of the system's."),
         .init(optional: "Proxy", \.proxy, .proxy, default: "", "A proxy to go through."),
         .init("Backlog", \.backlog, .choice(), default: "new", "What it starts with."),

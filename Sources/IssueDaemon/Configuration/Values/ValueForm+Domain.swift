@@ -1,4 +1,5 @@
 import IssueCore
+import LogzShipping
 import UnixIO
 
 extension ValueForm where Value == Rate {
@@ -80,6 +81,12 @@ extension ValueForm where Value == String {
             }, text: { $0 })
     }
 
+    static var metadataKey: Self {
+        ValueForm(
+            expected: "a key of letters, digits and “_” that no other field of a line has",
+            parse: { LogzPayload.isUsable(metadataKey: $0) ? $0 : nil }, text: { $0 })
+    }
+
     /// An absolute path, or the name of a file under `$CREDENTIALS_DIRECTORY`.
     static var credential: Self {
         ValueForm(
@@ -95,19 +102,16 @@ extension ValueForm where Value == String {
         ValueForm(
             expected: "the URL of a proxy, such as http://proxy.example.com:3128, without a password",
             parse: { text in
-                guard let url = PlainURL(text, schemes: ["http", "https", "socks5", "socks5h"]), url.path == "/" else {
-                    return nil
-                }
-                return text
+                ProxyURL.isUsable(text) ? text : nil
             }, text: { $0 }, isRepeated: false)
     }
 }
 
-extension ValueForm where Value == PlainURL {
+extension ValueForm where Value == LogzAddress {
     static var listener: Self {
         ValueForm(
             expected: "an address such as https://listener.example.com:8071, without a user, a “?” or the token",
-            parse: { PlainURL($0, schemes: ["http", "https"]) }, text: { $0.text }, isRepeated: false)
+            parse: { LogzAddress(url: $0) }, text: { $0.url }, isRepeated: false)
     }
 }
 
