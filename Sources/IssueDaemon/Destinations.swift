@@ -55,21 +55,7 @@ struct Destinations {
 
 extension LogzIODestination {
     fileprivate func shipper(_ cancellation: HTTPCancellation) -> LogzShipper {
-        guard let address = LogzAddress(url: listener.text) else {
-            preconditionFailure("An address that the configuration has checked can be read")
-        }
-        var settings = LogzSettings(address: address)
-        settings.type = self.settings.type
-        settings.metadataKey = self.settings.metadataKey
-        settings.caFile = self.settings.caFile
-        settings.proxy = self.settings.proxy
-        settings.connectTimeout = self.settings.forward.connectTimeout
-        settings.requestTimeout = self.settings.forward.requestTimeout
-        settings.compressionLevel = self.settings.forward.compression ? 6 : 0
-        settings.version = DaemonStart.version
-        let file = token
-        return LogzShipper(settings, cancellation: cancellation, now: { Clock.wall }) {
-            (try? file.read()).flatMap { LogzShipping.ShippingToken(Array($0.reveal().utf8)) }
-        }
+        let file = tokenFile
+        return LogzShipper(shipping, cancellation: cancellation, now: { Clock.wall }) { try? file.read() }
     }
 }
