@@ -51,14 +51,14 @@ package struct FakeLogzCommand: Sendable {
         let signals = try SignalReceiver([.terminate, .interrupt])
         let listener = try FakeLogz(parsed.options)
         defer { listener.stop() }
-        say("{\"http\":\(listener.port),\"control\":\(listener.controlPort)}\n", on: .output)
-
         let poller = try Poller(capacity: 4)
         try poller.add(signals.descriptor, token: 0, for: .read)
         try poller.add(listener.quit.descriptor, token: 1, for: .read)
         let input: FileDescriptor? = parsed.keepsRunning ? nil : try? StandardStream.input.duplicate()
         // What cannot be waited for, as a file or /dev/null, has ended already.
-        if !parsed.keepsRunning, (try input?.addEnd(to: poller)) != true { return .success }
+        let isWatched = try input?.addEnd(to: poller) ?? false
+        say("{\"http\":\(listener.port),\"control\":\(listener.controlPort)}\n", on: .output)
+        guard isWatched || parsed.keepsRunning else { return .success }
 
         let deadline = parsed.keepsRunning ? nil : MonotonicClock.now.advanced(by: Self.lifetime)
         var events: [PollEvent] = []

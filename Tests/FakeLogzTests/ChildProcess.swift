@@ -1,0 +1,44 @@
+import Foundation
+import UnixIO
+
+/// A program that a test has started, with what it writes.
+final class ChildProcess {
+    /// It ran longer than it may.
+    struct TooSlow: Error {}
+
+    let process = Process()
+    let input = Pipe()
+    private let output = Pipe()
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(_ program: String, _ arguments: [String], in folder: URL, environment: [String: String]? = nil) throws {
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        process.environment = environment
+        process.standardInput = input
+        process.standardOutput = output
+        process.terminationHandler = { [ended] _ in ended.signal() }
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// The first line that it writes.
+    func firstLine() -> String {
+        var line: [UInt8] = []
+        while let byte = try? output.fileHandleForReading.read(upToCount: 1), let byte = byte.first, byte != 0x0A {
+            line.append(byte)
+        }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    /// Waits for its end, and returns its exit code and the rest of what it wrote.
+    func end(within time: DispatchTimeInterval = .seconds(30)) throws -> (code: Int32, output: String) {
+        guard ended.wait(timeout: .now() + time) == .success else { throw TooSlow() }
+        let rest = try output.fileHandleForReading.readToEnd() ?? Data()
+        return (process.terminationStatus, String(decoding: rest, as: UTF8.self))
+    }
+}

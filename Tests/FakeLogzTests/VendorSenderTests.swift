@@ -1,0 +1,104 @@
+import FakeLogz
+import Foundation
+import Testing
+
+private let python = ProcessInfo.processInfo.environment["ISSUED_TEST_PYTHON"]
+    .flatMap { FileManager.default.isExecutableFile(atPath: $0) ? $0 : nil }
+
+/// The vendor's own sender, from PyPI, judges whether the listener is one to it.
+///
+/// It can't show that the listener equals the service's; only an account there
+/// could.
+@Suite(
+    "The vendor's own Python sender delivers, fails and gives up as with the service",
+    .enabled(if: python != nil, "ISSUED_TEST_PYTHON names no Python with logzio-python-handler"))
+struct VendorSenderTests {
+    /// What the sender made of a case.
+    private struct Outcome {
+        let requests: Int
+        let accepted: Int
+        /// Lines that the sender has put aside, for it could not deliver them.
+        let putAside: Int
+    }
+
+    /// One process for each case, since the sender's logger does not forget the cases before.
+    private static func script(port: UInt16, token: String, sizes: [Int]) -> String {
+        """
+        import os
+        from logzio.sender import LogzioSender
+        sender = LogzioSender("\(token)", url="http://127.0.0.1:\(port)", logs_drain_timeout=3600,
+                              network_timeout=1, number_of_retries=2, retry_timeout=0.2)
+        for number, size in enumerate(\(sizes)):
+            sender.append({"event_id": "id-%d" % number, "message": "x" * size})
+        sender.flush()
+        print("flushed", flush=True)
+        # Its thread would go on for an hour.
+        os._exit(0)
+        """
+    }
+
+    private static func send(
+        to plan: [FaultStep], token: String = "good", sizes: [Int] = [10, 10, 10]
+    ) throws -> Outcome {
+        var outcome: Outcome?
+        try withScratchFolder { folder in
+            let fake = try FakeLogz(FakeLogzOptions(tokens: ["good"], plan: plan))
+            defer { fake.stop() }
+            let child = try ChildProcess(
+                try #require(python), ["-c", script(port: fake.port, token: token, sizes: sizes)], in: folder,
+                environment: ["HOME": folder.path, "PYTHONDONTWRITEBYTECODE": "1", "NO_PROXY": "*"])
+            let (code, output) = try child.end(within: .seconds(60))
+            #expect(code == 0)
+            #expect(output.hasSuffix("flushed\n"))
+
+            let backups = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+                .filter { $0.lastPathComponent.hasPrefix("logzio-failures-") }
+            let putAside = try backups.map { file in
+                try String(contentsOf: file, encoding: .utf8).split(separator: "\n").count
+            }
+            outcome = Outcome(
+                requests: fake.requests.count, accepted: fake.accepted.count, putAside: putAside.reduce(0, +))
+        }
+        return try #require(outcome)
+    }
+
+    @Test("Where all is well, one request delivers all")
+    func good() throws {
+        let outcome = try Self.send(to: [])
+        #expect(outcome.requests == 1)
+        #expect(outcome.accepted == 3)
+        #expect(outcome.putAside == 0)
+    }
+
+    @Test("On 401 it takes the token for wrong, and drops the batch")
+    func unauthorised() throws {
+        let outcome = try Self.send(to: [], token: "bad")
+        #expect(outcome.requests == 1)
+        #expect(outcome.accepted == 0)
+        #expect(outcome.putAside == 0)
+    }
+
+    @Test("On 400 for one line of three that is too large, it takes the others for delivered")
+    func partial() throws {
+        let outcome = try Self.send(to: [], sizes: [10, 600_000, 10])
+        #expect(outcome.requests == 1)
+        #expect(outcome.accepted == 2)
+        #expect(outcome.putAside == 0)
+    }
+
+    @Test("On 500 it tries again, and puts aside what it could not deliver")
+    func serverError() throws {
+        let outcome = try Self.send(to: [FaultStep(.status(500), times: .forever)])
+        #expect(outcome.requests == 2)
+        #expect(outcome.accepted == 0)
+        #expect(outcome.putAside == 3)
+    }
+
+    @Test("Where answers are lost, it sends again what was taken, and six lines are there for three")
+    func lostAnswers() throws {
+        let outcome = try Self.send(to: [FaultStep(.resetBeforeAnswer, times: .forever)])
+        #expect(outcome.requests == 2)
+        #expect(outcome.accepted == 6)
+        #expect(outcome.putAside == 3)
+    }
+}
