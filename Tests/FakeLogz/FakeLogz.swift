@@ -5,7 +5,7 @@ package import UnixIO
 /// It is strict where the service is documented, and follows a plan where it
 /// is not. It uses nothing of the code that sends to it.
 package final class FakeLogz: Sendable {
-    private let control: ListenerControl
+    let control: ListenerControl
     private let controlDoor: Door
 
     /// Starts to listen; returns when both ports are open.
@@ -47,11 +47,6 @@ package final class FakeLogz: Sendable {
 
     package var port: UInt16 { control.door.port }
     package var controlPort: UInt16 { controlDoor.port }
-
-    /// Readable once the control port was told to quit.
-    var quit: EventCounter {
-        _read { yield control.core.quit }
-    }
 
     // MARK: Misbehaving
 

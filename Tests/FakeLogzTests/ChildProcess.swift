@@ -18,6 +18,7 @@ final class ChildProcess {
         process.environment = environment
         process.standardInput = input
         process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
         process.terminationHandler = { [ended] _ in ended.signal() }
         try process.run()
     }

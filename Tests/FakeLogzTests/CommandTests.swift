@@ -83,8 +83,8 @@ struct CommandTests {
     @Test("It leaves no descriptor and no thread behind for a connection that has ended")
     func leaks() throws {
         func open(_ running: Running, _ what: String) throws -> Int {
-            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(running.child.process.processIdentifier)/\(what)")
-                .count
+            let folder = "/proc/\(running.child.process.processIdentifier)/\(what)"
+            return try FileManager.default.contentsOfDirectory(atPath: folder).count
         }
         try Self.run { running in
             let descriptors = try open(running, "fd")
@@ -103,10 +103,12 @@ struct CommandTests {
         }
     }
 
-    @Test("It explains itself, and refuses what it does not know", arguments: [
-        ("--help", Int32(0)), ("--unheard", 64), ("--port=x", 64), ("--port", 64), ("--plan={}", 64),
-        ("--limit-applies-to=x", 64), ("--ledger=/nowhere/ledger", 69),
-    ])
+    @Test(
+        "It explains itself, and refuses what it does not know",
+        arguments: [
+            ("--help", Int32(0)), ("--unheard", 64), ("--port=x", 64), ("--port", 64), ("--plan={}", 64),
+            ("--limit-applies-to=x", 64), ("--ledger=/nowhere/ledger", 69),
+        ])
     func usage(argument: String, code: Int32) throws {
         try withScratchFolder { folder in
             let (ended, output) = try ChildProcess(try #require(program), [argument], in: folder).end()

@@ -24,7 +24,7 @@ struct VendorSenderTests {
     /// One process for each case, since the sender's logger does not forget the cases before.
     private static func script(port: UInt16, token: String, sizes: [Int]) -> String {
         """
-        import os
+        from os import _exit
         from logzio.sender import LogzioSender
         sender = LogzioSender("\(token)", url="http://127.0.0.1:\(port)", logs_drain_timeout=3600,
                               network_timeout=1, number_of_retries=2, retry_timeout=0.2)
@@ -33,7 +33,7 @@ struct VendorSenderTests {
         sender.flush()
         print("flushed", flush=True)
         # Its thread would go on for an hour.
-        os._exit(0)
+        _exit(0)
         """
     }
 

@@ -42,7 +42,9 @@ struct FakeLogzArguments: Hashable, Sendable {
             // Both --option VALUE and --option=VALUE.
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             if parts.count == 2, argument.hasPrefix("--") {
-                guard try take(parts[0], value: parts[1]) else { throw FakeLogzUsageError("unknown option \(argument)") }
+                guard try take(parts[0], value: parts[1]) else {
+                    throw FakeLogzUsageError("unknown option \(argument)")
+                }
             } else if !takeSwitch(argument) {
                 guard let value = rest.first else {
                     throw FakeLogzUsageError("unknown option, or one without its value: \(argument)")

@@ -53,7 +53,7 @@ package struct FakeLogzCommand: Sendable {
         defer { listener.stop() }
         let poller = try Poller(capacity: 4)
         try poller.add(signals.descriptor, token: 0, for: .read)
-        try poller.add(listener.quit.descriptor, token: 1, for: .read)
+        try poller.add(listener.control.core.quit.descriptor, token: 1, for: .read)
         let input: FileDescriptor? = parsed.keepsRunning ? nil : try? StandardStream.input.duplicate()
         // What cannot be waited for, as a file or /dev/null, has ended already.
         let isWatched = try input?.addEnd(to: poller) ?? false

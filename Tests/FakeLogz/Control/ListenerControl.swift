@@ -17,17 +17,9 @@ struct ListenerControl: Sendable {
 
     /// Applies what the plan has for the port now; true when connections must end.
     func applyPortFaults() -> Bool {
-        switch core.state.withLock({ $0.plan.portFault() }) {
-        case .down(let duration):
-            try? door.change(to: .closed, for: duration)
-            return true
-        case .blackhole(let duration):
-            try? door.change(to: .blackhole, for: duration)
-            return true
-        default:
-            // A plan names nothing else for the port.
-            return false
-        }
+        guard let (mode, duration) = core.state.withLock({ $0.plan.portFault() }) else { return false }
+        try? door.change(to: mode, for: duration)
+        return true
     }
 
     func down() throws(Errno) {

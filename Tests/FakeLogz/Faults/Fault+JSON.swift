@@ -29,7 +29,8 @@ extension Fault {
         case "drip": .drip(try given.neededDuration("ms"))
         case "status":
             .status(
-                try given.neededCount("code"), headers: try given.headers("headers"), body: try given.text("body") ?? "")
+                try given.neededCount("code"), headers: try given.headers("headers"), body: try given.text("body") ?? ""
+            )
         case "413_late": .tooLargeLate
         case "413_early": .tooLargeEarly(reset: try given.flag("reset") ?? false)
         case "413_above": .tooLargeAbove(bytes: try given.neededCount("bytes"))

@@ -66,14 +66,15 @@ package enum Fault: Hashable, Sendable {
         }
     }
 
-    /// Whether it befalls the port, and not a request.
-    var isOfPort: Bool {
+    /// What becomes of the port, and for how long, where it is not a request that it befalls.
+    var ofPort: (mode: DoorMode, duration: Duration?)? {
         switch self {
-        case .down, .blackhole: true
+        case .down(let duration): (.closed, duration)
+        case .blackhole(let duration): (.blackhole, duration)
         case .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip, .status, .tooLargeLate, .tooLargeEarly,
             .tooLargeAbove, .poison, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON, .resetMidBody,
             .resetBeforeAnswer, .truncatedAnswer, .garbage, .hugeAnswer, .keepAliveClose:
-            false
+            nil
         }
     }
 

@@ -14,7 +14,7 @@ struct FaultPlan: Hashable, Sendable {
         seen += 1
         let nth = seen
         let first = steps.indices.first {
-            isLeft($0) && !steps[$0].fault.isOfPort && steps[$0].match.asksForNothingRead
+            isLeft($0) && steps[$0].fault.ofPort == nil && steps[$0].match.asksForNothingRead
                 && (steps[$0].match.nth ?? nth) == nth
         }
         guard let first, steps[first].fault == .acceptSilent else { return (nth, false) }
@@ -25,7 +25,7 @@ struct FaultPlan: Hashable, Sendable {
     /// The headers of a request have been read; says what goes wrong with it.
     mutating func headArrived(_ head: RequestHead, nth: Int) -> Fault? {
         let first = steps.indices.first {
-            isLeft($0) && !steps[$0].fault.isOfPort && steps[$0].fault != .acceptSilent
+            isLeft($0) && steps[$0].fault.ofPort == nil && steps[$0].fault != .acceptSilent
                 && steps[$0].match.fits(head, nth: nth)
         }
         guard let first else { return nil }
@@ -37,17 +37,17 @@ struct FaultPlan: Hashable, Sendable {
     ///
     /// That is a step whose number has come, or one without a number when all
     /// before it are used up.
-    mutating func portFault() -> Fault? {
+    mutating func portFault() -> (mode: DoorMode, duration: Duration?)? {
         let next = seen + 1
         let first = steps.indices.first { index in
-            guard isLeft(index), steps[index].fault.isOfPort else { return false }
+            guard isLeft(index), steps[index].fault.ofPort != nil else { return false }
             if let nth = steps[index].match.nth { return nth == next }
             return steps.indices[..<index].allSatisfy { !isLeft($0) }
         }
         guard let first else { return nil }
         // However often it may apply: there is no one to count who was not let in.
         used[first] = .max
-        return steps[first].fault
+        return steps[first].fault.ofPort
     }
 
     private func isLeft(_ index: Int) -> Bool {

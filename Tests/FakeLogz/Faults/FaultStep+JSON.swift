@@ -26,7 +26,7 @@ extension FaultStep {
         if self.fault == .acceptSilent, !match.asksForNothingRead {
             throw FaultPlanError("“accept_silent” reads nothing, so it can be matched by “nth” alone.")
         }
-        if self.fault.isOfPort, !match.asksForNothingRead {
+        if self.fault.ofPort != nil, !match.asksForNothingRead {
             throw FaultPlanError("“\(self.fault.name)” befalls the port, so it can be matched by “nth” alone.")
         }
     }

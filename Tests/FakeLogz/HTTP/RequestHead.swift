@@ -40,8 +40,8 @@ struct RequestHead: Hashable, Sendable {
     /// The target with the token replaced by a prefix of its hash.
     var targetWithoutToken: String {
         guard let question = target.firstIndex(of: "?") else { return target }
-        let parameters = target[target.index(after: question)...].split(separator: "&", omittingEmptySubsequences: false)
-        let written = parameters.map { parameter -> String in
+        let query = target[target.index(after: question)...]
+        let written = query.split(separator: "&", omittingEmptySubsequences: false).map { parameter -> String in
             guard parameter.hasPrefix("token="), parameter.count > 6 else { return String(parameter) }
             return "token=" + TokenHash.prefix(of: Self.unescaped(String(parameter.dropFirst(6))))
         }

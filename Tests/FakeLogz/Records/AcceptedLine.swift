@@ -16,7 +16,7 @@ package struct AcceptedLine: Hashable, Sendable {
         fields[field]
     }
 
-    /// Appends the line as a member of an object, or with what surrounds it.
+    /// Writes the line with where it came from; `event` is for the ledger.
     func write(to writer: inout JSONWriter, event: String? = nil) {
         writer.object { writer in
             writer.member("event", ifPresent: event)
