@@ -24,7 +24,7 @@ struct CommandTests {
 
         init(_ arguments: [String], in folder: URL) throws {
             child = try ChildProcess(try #require(program), arguments, in: folder)
-            let line = try JSONValue(parsing: child.firstLine())
+            let line = try JSONValue(json: child.firstLine())
             port = UInt16(try #require(line["http"]?.asInteger))
             controlPort = UInt16(try #require(line["control"]?.asInteger))
         }

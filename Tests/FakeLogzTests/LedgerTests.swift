@@ -7,7 +7,7 @@ import Testing
 struct LedgerTests {
     private static func lines(of file: URL) throws -> [JSONValue] {
         let content = try String(contentsOf: file, encoding: .utf8)
-        return try content.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+        return try content.split(separator: "\n").map { try JSONValue(json: String($0)) }
     }
 
     @Test("Each request, each accepted line and each answer is a line of JSON")

@@ -1,23 +1,22 @@
-import Synchronization
 import UnixIO
 
 /// Threads that come and go, and are joined in the end.
 final class Crew: Sendable {
     private final class Member: Sendable {
-        let thread: Mutex<Thread?>
+        let thread: Monitor<Thread?>
 
         init(_ thread: consuming Thread) {
-            self.thread = Mutex(thread)
+            self.thread = Monitor(thread)
         }
     }
 
-    private struct Roll {
+    private struct Roll: Sendable {
         var members: [Int: Member] = [:]
         var finished: [Int] = []
         var next = 0
     }
 
-    private let roll = Mutex(Roll())
+    private let roll = Monitor(Roll())
 
     func start(name: String, body: @escaping @Sendable () -> Void) throws(Errno) {
         joinFinished()
