@@ -3,6 +3,8 @@ import UnixIO
 /// A port on the loopback interface that can close, open again, and hold its breath.
 final class Door: Sendable {
     private struct State: Sendable {
+        /// The listener that was made first, until the keeper takes it over.
+        var first: OpenSocket?
         var wanted = DoorMode.open
         var actual = DoorMode.open
         /// When the door opens by itself.
@@ -24,11 +26,13 @@ final class Door: Sendable {
     private let handler: Handler
 
     init(port: UInt16, name: String, handler: @escaping Handler) throws(Errno) {
-        let listener = OpenSocket(try Socket.listenLoopback(at: .ipv4Loopback(port: port)))
-        self.port = try listener.descriptor.localPort()
+        let first = OpenSocket(try Socket.listenLoopback(at: .ipv4Loopback(port: port)))
+        self.port = try first.descriptor.localPort()
         self.handler = handler
         wake = try EventCounter()
-        try keeper.start(name: name) { [self] in keep(listener) }
+        // Not by way of the thread's closure, which would keep it open.
+        state.withLock { $0.first = first }
+        try keeper.start(name: name) { [self] in keep() }
     }
 
     /// How many connections were accepted.
@@ -66,15 +70,15 @@ final class Door: Sendable {
         crew.join()
     }
 
-    private func keep(_ first: OpenSocket) {
-        var listener: OpenSocket? = first
+    private func keep() {
+        var listener = state.withLock { $0.first.take() }
         // Those who keep the queue of a black hole full.
         var crowd: [OpenSocket] = []
         defer { extendLifetime(crowd) }
         var mode = DoorMode.open
         guard let poller = try? Poller(capacity: 2), (try? poller.add(wake.descriptor, token: 0, for: .read)) != nil
         else { preconditionFailure("The kernel has no room for a poller") }
-        try? poller.add(first.descriptor, token: 1, for: .read)
+        if let listener { try? poller.add(listener.descriptor, token: 1, for: .read) }
         var events: [PollEvent] = []
 
         while true {

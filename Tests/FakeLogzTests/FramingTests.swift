@@ -1,0 +1,151 @@
+import FakeLogz
+import Foundation
+import Testing
+
+@Suite("The listener reads bodies however they are framed")
+struct FramingTests {
+    /// `{"event_id":"gz"}` and a line feed.
+    private static let line = "H4sIAAAAAAACA6tWSi1LzSuJz0xRslJKr1Kq5QIAzCOgQRIAAAA="
+    /// A hundredth of the limit, all of it one letter.
+    private static let hundredth =
+        "H4sIAAAAAAACA+3BMQEAAADCoNqLbwsvoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4Gk8csCHmpkB"
+        + "AA=="
+
+    private static func bytes(_ base64: String) throws -> [UInt8] {
+        Array(try #require(Data(base64Encoded: base64)))
+    }
+
+    @Test("A connection carries one request after the other")
+    func keepAlive() throws {
+        try listening { fake in
+            let client = try RawClient(port: fake.port)
+            for id in ["a", "b", "c"] {
+                try client.post("{\"event_id\":\"\(id)\"}")
+                #expect(try client.answer().status == 200)
+            }
+
+            #expect(fake.requests.map(\.ordinal) == [1, 2, 3])
+            #expect(fake.stats.connections == 1)
+        }
+    }
+
+    @Test("A client that asks for the end of the connection gets it")
+    func close() throws {
+        try listening { fake in
+            let client = try RawClient(port: fake.port)
+            try client.post("{}", headers: ["Connection: close"])
+
+            #expect(try client.answer().headers["connection"] == "close")
+            #expect(try client.rest().end == .closed)
+        }
+    }
+
+    @Test("A chunked body is put together, however it arrives", arguments: [1, 7, 1000])
+    func chunked(size: Int) throws {
+        try listening { fake in
+            let request =
+                "POST /?token=good HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "9;note=x\r\n{\"event_i\r\n8\r\nd\":\"a\"}\n\r\n0\r\nTrailer: x\r\n\r\n"
+            let client = try RawClient(port: fake.port)
+            let bytes = Array(request.utf8)
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                try client.send(Array(bytes[start..<min(start + size, bytes.count)]))
+            }
+
+            #expect(try client.answer().status == 200)
+            #expect(fake.acceptedIDs == ["a"])
+            #expect(fake.requests.first?.wireBytes == 17)
+        }
+    }
+
+    @Test("A client that waits for 100 Continue gets it, and then the answer")
+    func expectContinue() throws {
+        try listening { fake in
+            let client = try RawClient(port: fake.port)
+            try client.send(
+                "POST /?token=good HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+            #expect(try client.answer().status == 100)
+
+            try client.send("{}")
+            #expect(try client.answer().status == 200)
+        }
+    }
+
+    @Test("A compressed body is inflated, also in several streams")
+    func gzip() throws {
+        try listening { fake in
+            let client = try RawClient(port: fake.port)
+            try client.post(
+                try Self.bytes(Self.line) + Self.bytes(Self.line), headers: ["Content-Encoding: gzip"])
+
+            #expect(try client.answer().status == 200)
+            #expect(fake.acceptedIDs == ["gz", "gz"])
+            #expect(fake.requests.first?.inflatedBytes == 36)
+        }
+    }
+
+    @Test("A compressed body that is damaged, or cut off, or in another encoding, is one malformed line")
+    func badEncoding() throws {
+        try listening { fake in
+            let whole = try Self.bytes(Self.line)
+            for (body, encoding) in [
+                (Array(whole.dropLast(4)), "gzip"), (Array("{}".utf8), "gzip"), (whole, "br"),
+            ] {
+                let client = try RawClient(port: fake.port)
+                try client.post(body, headers: ["Content-Encoding: \(encoding)"])
+                let answer = try client.answer()
+                #expect(answer.status == 400)
+                #expect(answer.body.hasPrefix("{\"malformedLines\":1,\"successfulLines\":0,"))
+            }
+        }
+    }
+
+    @Test(
+        "The limit of 10 MB applies to what is sent, to what it inflates to, or to both",
+        arguments: [(SizeLimitScope.both, 413), (.inflated, 413), (.wire, 400)])
+    func limitScope(scope: SizeLimitScope, status: Int) throws {
+        var options = FakeLogzOptions(tokens: ["good"])
+        options.limitAppliesTo = scope
+        try listening(options) { fake in
+            let member = try Self.bytes(Self.hundredth)
+            let client = try RawClient(port: fake.port)
+            try client.post(
+                Array((0..<101).map { _ in member }.joined()), headers: ["Content-Encoding: gzip"])
+
+            // Under the limit of the wire alone it is one line, and far too long.
+            #expect(try client.answer().status == status)
+        }
+    }
+
+    @Test(
+        "What is no HTTP gets 400 and the end of the connection",
+        arguments: [
+            "nonsense\r\n\r\n", "POST / HTTP/3\r\n\r\n", "POST / HTTP/1.1\r\nno colon\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        ])
+    func noHTTP(request: String) throws {
+        try listening { fake in
+            let client = try RawClient(port: fake.port)
+            try client.send(request)
+
+            #expect(try client.answer().status == 400)
+            #expect(try client.rest().end != .nothing)
+        }
+    }
+
+    @Test("A request that stops in the middle is recorded, and none of its lines is taken")
+    func brokenOff() throws {
+        try listening { fake in
+            let client = try RawClient(port: fake.port)
+            try client.send("POST /?token=good HTTP/1.1\r\nContent-Length: 100\r\n\r\n{\"event_id\":\"a\"}\n")
+            try client.finish()
+
+            #expect(try client.rest().end == .closed)
+            #expect(fake.requests.map(\.wireBytes) == [17])
+            #expect(fake.accepted.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import FakeLogz
+import Testing
+
+@Suite("A plan says what goes wrong, for whom and how often")
+struct PlanTests {
+    private static let everyFault: [(json: String, fault: Fault)] = [
+        ("\"down\"", .down(for: nil)),
+        ("{\"down\":{\"ms\":5}}", .down(for: .milliseconds(5))),
+        ("{\"blackhole\":{\"ms\":5}}", .blackhole(for: .milliseconds(5))),
+        ("\"accept_silent\"", .acceptSilent),
+        ("\"read_silent\"", .readSilent),
+        ("{\"slow_answer\":{\"ms\":5}}", .slowAnswer(.milliseconds(5))),
+        ("{\"slow_read\":{\"bytesPerSec\":5}}", .slowRead(bytesPerSecond: 5)),
+        ("{\"drip\":{\"ms\":5}}", .drip(.milliseconds(5))),
+        ("{\"status\":{\"code\":502}}", .status(502)),
+        (
+            "{\"status\":{\"code\":429,\"headers\":{\"Retry-After\":\"2\"},\"body\":\"no\"}}",
+            .status(429, headers: [HTTPField("Retry-After", "2")], body: "no")
+        ),
+        ("\"413_late\"", .tooLargeLate),
+        ("\"413_early\"", .tooLargeEarly(reset: false)),
+        ("{\"413_early\":{\"reset\":true}}", .tooLargeEarly(reset: true)),
+        ("{\"413_above\":{\"bytes\":5}}", .tooLargeAbove(bytes: 5)),
+        ("{\"400_poison\":{\"substring\":\"x\"}}", .poison("x")),
+        ("\"400_all\"", .allMalformed),
+        ("\"400_no_body\"", .badRequestWithoutBody),
+        ("\"400_bad_json\"", .badRequestWithBadJSON),
+        ("{\"reset_mid_body\":{\"after\":5}}", .resetMidBody(after: 5)),
+        ("\"reset_before_answer\"", .resetBeforeAnswer),
+        ("\"truncated_answer\"", .truncatedAnswer),
+        ("\"garbage\"", .garbage),
+        ("\"huge_answer\"", .hugeAnswer(bytes: nil)),
+        ("{\"huge_answer\":{\"bytes\":5}}", .hugeAnswer(bytes: 5)),
+        ("\"keepalive_close\"", .keepAliveClose(crossing: true)),
+        ("{\"keepalive_close\":{\"crossing\":false}}", .keepAliveClose(crossing: false)),
+    ]
+
+    @Test("Every fault can be written in JSON", arguments: everyFault)
+    func faults(json: String, fault: Fault) throws {
+        #expect(try FaultStep.steps(json: Array("[{\"fault\":\(json)}]".utf8)) == [FaultStep(fault)])
+        #expect(json.contains(fault.name))
+    }
+
+    @Test("A step says for which requests it is, and how often")
+    func steps() throws {
+        let json = """
+            [{"match": {"nth": 2, "token": "t", "minBytes": 9, "path": "/"}, "times": 3, "fault": "garbage"},
+             {"times": "forever", "fault": "garbage"}]
+            """
+        let match = FaultMatch(nth: 2, token: "t", minBytes: 9, path: "/")
+
+        #expect(
+            try FaultStep.steps(json: Array(json.utf8)) == [
+                FaultStep(.garbage, times: 3, match: match), FaultStep(.garbage, times: .forever),
+            ])
+    }
+
+    @Test(
+        "What is no plan is refused, with a sentence",
+        arguments: [
+            "", "{}", "[1]", "[{}]", "[{\"fault\":\"unheard\"}]", "[{\"fault\":\"slow_answer\"}]",
+            "[{\"fault\":{\"slow_answer\":{\"ms\":\"5\"}}}]", "[{\"fault\":\"garbage\",\"often\":1}]",
+            "[{\"fault\":\"garbage\",\"times\":\"twice\"}]", "[{\"fault\":\"garbage\",\"match\":{\"who\":1}}]",
+            "[{\"fault\":\"garbage\",\"match\":{\"nth\":\"1\"}}]",
+            "[{\"fault\":\"accept_silent\",\"match\":{\"token\":\"t\"}}]",
+            "[{\"fault\":\"down\",\"match\":{\"minBytes\":1}}]",
+        ])
+    func noPlan(json: String) {
+        #expect(throws: FaultPlanError.self) { try FaultStep.steps(json: Array(json.utf8)) }
+    }
+
+    @Test("The first step that fits and is not used up applies, and then all is normal")
+    func order() throws {
+        try listening { fake in
+            try fake.plan(
+                FaultStep(.status(500), times: 2),
+                FaultStep(.status(502), match: FaultMatch(nth: 4)),
+                FaultStep(.status(503), match: FaultMatch(minBytes: 20)),
+                FaultStep(.status(504), times: .forever, match: FaultMatch(token: "other")))
+
+            let long = "{\"event_id\":\"long enough\"}"
+            let statuses = try [
+                fake.answer(to: "{}"), fake.answer(to: "{}"), fake.answer(to: "{}"), fake.answer(to: long),
+                fake.answer(to: long), fake.answer(to: long), fake.answer(to: "{}", target: "/?token=other"),
+            ].map(\.status)
+
+            #expect(statuses == [500, 500, 200, 502, 503, 200, 504])
+        }
+    }
+
+    @Test("A new plan counts its requests from the beginning")
+    func newPlan() throws {
+        try listening { fake in
+            _ = try fake.answer(to: "{}")
+            try fake.plan(FaultStep(.status(500), match: FaultMatch(nth: 1)))
+
+            #expect(try fake.answer(to: "{}").status == 500)
+        }
+    }
+}

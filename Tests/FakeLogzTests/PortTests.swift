@@ -1,0 +1,88 @@
+import FakeLogz
+import Testing
+import UnixIO
+
+@Suite("The port closes, opens again, and can hold its breath")
+struct PortTests {
+    private static func connects(to port: UInt16, within time: Duration = .milliseconds(300)) -> Errno? {
+        do throws(Errno) {
+            _ = try Socket.connect(to: .ipv4Loopback(port: port), timeout: time)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("down refuses and ends what is open; up opens the same port again")
+    func downAndUp() throws {
+        try listening { fake in
+            let client = try RawClient(port: fake.port)
+            try client.post("{}")
+            #expect(try client.answer().status == 200)
+
+            try fake.down()
+            #expect(try client.rest().end == .closed)
+            #expect(Self.connects(to: fake.port) == .connectionRefused)
+
+            try fake.up()
+            #expect(try fake.answer(to: "{}").status == 200)
+        }
+    }
+
+    @Test("A plan closes the port before the answer that precedes it is out, and opens it in time")
+    func plannedDown() throws {
+        try listening { fake in
+            try fake.plan(FaultStep(.status(503)), FaultStep(.down(for: nil)))
+            #expect(Self.connects(to: fake.port) == nil)
+
+            #expect(try fake.answer(to: "{}").status == 503)
+            #expect(Self.connects(to: fake.port) == .connectionRefused)
+
+            try fake.plan(FaultStep(.down(for: .milliseconds(100))))
+            #expect(Self.connects(to: fake.port) == .connectionRefused)
+            let deadline = MonotonicClock.now.advanced(by: .seconds(10))
+            while Self.connects(to: fake.port) != nil, MonotonicClock.now < deadline {}
+            #expect(try fake.answer(to: "{}").status == 200)
+        }
+    }
+
+    @Test("blackhole lets nobody in, and refuses nobody")
+    func blackhole() throws {
+        try listening(FaultStep(.blackhole(for: nil))) { fake in
+            #expect(Self.connects(to: fake.port) == .timedOut)
+
+            try fake.plan([])
+            #expect(Self.connects(to: fake.port) == nil)
+            #expect(try fake.answer(to: "{}").status == 200)
+        }
+    }
+
+    @Test("The 65th connection is turned away")
+    func crowd() throws {
+        try listening { fake in
+            let clients = try (0..<64).map { _ in try RawClient(port: fake.port) }
+            try clients[63].post("{}")
+            #expect(try clients[63].answer().status == 200)
+
+            #expect(try RawClient(port: fake.port).rest().end == .closed)
+        }
+    }
+
+    @Test("Stopping ends all that hangs, and leaves no descriptor open")
+    func stop() throws {
+        // A first one, so that what the process opens once is open.
+        try listening { _ in }
+        let fake = try FakeLogz(FakeLogzOptions(tokens: ["good"], plan: [FaultStep(.readSilent, times: .forever)]))
+        let client = try RawClient(port: fake.port)
+        try client.post("{}")
+        #expect(fake.waitForAccepted(1))
+        let port = fake.port
+        let controlPort = fake.controlPort
+
+        fake.stop()
+
+        #expect(try client.rest().end == .closed)
+        #expect(Self.connects(to: port) == .connectionRefused)
+        #expect(Self.connects(to: controlPort) == .connectionRefused)
+    }
+}
