@@ -9,7 +9,7 @@ struct RefusalCounters: Equatable {
 
     /// Nothing for an answer that counts nothing.
     init?(_ body: [UInt8]) {
-        guard let value = try? JSONValue(parsing: body), value.asObject != nil else { return nil }
+        guard let value = try? JSONValue(json: body), value.asObject != nil else { return nil }
         let successful = value["successfulLines"]?.asInteger
         let refused = ["malformedLines", "oversizedLines", "emptyLogLines"].map { value[$0]?.asInteger }
         guard successful != nil || refused.contains(where: { $0 != nil }) else { return nil }

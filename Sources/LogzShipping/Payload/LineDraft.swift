@@ -9,7 +9,7 @@ struct LineDraft {
 
     /// A line that was made before.
     init?(line: [UInt8]) {
-        guard let value = try? JSONValue(parsing: line), let members = value.asObject else { return nil }
+        guard let value = try? JSONValue(json: line), let members = value.asObject else { return nil }
         self.members = members.filter { $0.key != Self.truncatedKey }
         truncated = value[Self.truncatedKey]?.asArray?.compactMap(\.asString) ?? []
     }
