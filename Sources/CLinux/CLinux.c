@@ -55,6 +55,12 @@ int clinux_terminal_columns(int descriptor) {
     return size.ws_col;
 }
 
+int clinux_terminal_rows(int descriptor) {
+    struct winsize size;
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == -1) return -1;
+    return size.ws_row;
+}
+
 int clinux_open(const char *path, int flags, mode_t mode) {
     return open(path, flags | O_CLOEXEC, mode);
 }

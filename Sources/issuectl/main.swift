@@ -1,1 +1,3 @@
-// placeholder
+import IssueCommands
+
+IssueControl.runProcess(Array(CommandLine.arguments.dropFirst()))

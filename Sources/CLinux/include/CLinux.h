@@ -92,6 +92,8 @@ int clinux_set_close_on_exec(int descriptor, int on);
 int clinux_duplicate(int descriptor);
 /// The width of the terminal, or -1 when it is none.
 int clinux_terminal_columns(int descriptor);
+/// The height of the terminal, or -1 when it is none.
+int clinux_terminal_rows(int descriptor);
 int clinux_open(const char *path, int flags, mode_t mode);
 int clinux_thread_id(void);
 /// Starts a thread that leaves all signals to the others, except those that

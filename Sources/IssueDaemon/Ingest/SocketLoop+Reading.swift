@@ -50,7 +50,7 @@ extension SocketLoop {
             envelope = try VarlinkCall.Envelope(scanning: connection.frames[message])
         } catch {
             submit(connection)
-            answerLast(.invalidParameter(error.field ?? "call"), connection)
+            answerLast(Self.refusal(of: error), connection)
             return false
         }
         let isReport = Self.isReport(envelope.method, in: connection.frames[message])
@@ -70,6 +70,13 @@ extension SocketLoop {
             ask(method, parameters ?? Array("{}".utf8), envelope, connection)
         }
         return true
+    }
+
+    private static func refusal(of error: VarlinkError) -> CollectorError {
+        switch error {
+        case .malformed: .invalidParameter("call")
+        case .invalid(let field): .invalidParameter(field.field.isEmpty ? "call" : field.field)
+        }
     }
 
     private static let reportMethod = Array(CollectorMethod.report.fullName.utf8)

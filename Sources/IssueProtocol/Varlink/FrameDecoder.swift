@@ -37,6 +37,11 @@ package struct FrameDecoder: Sendable {
         }
     }
 
+    /// Takes over a chunk.
+    package mutating func receive(_ chunk: [UInt8]) {
+        receive(chunk.span)
+    }
+
     /// Lets a reader write a chunk into the buffer itself, into the room that it is given and nowhere else, and
     /// answers what it answered: how many bytes it wrote.
     @discardableResult

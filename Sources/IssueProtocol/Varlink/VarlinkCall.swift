@@ -30,6 +30,11 @@ package struct VarlinkCall: Equatable, Sendable {
             oneway: envelope.oneway, more: envelope.more, upgrade: envelope.upgrade)
     }
 
+    /// Decodes a message, given without its NUL.
+    package init(decoding message: [UInt8]) throws(VarlinkError) {
+        try self.init(decoding: message.span)
+    }
+
     /// Appends the call as a message, its NUL included.
     package func encode(to writer: inout JSONWriter) {
         writer.openObject()

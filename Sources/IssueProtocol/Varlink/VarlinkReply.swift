@@ -36,6 +36,11 @@ package struct VarlinkReply: Equatable, Sendable {
         parameters = message.json(in: range)
     }
 
+    /// Decodes a message, given without its NUL.
+    package init(decoding message: [UInt8]) throws(VarlinkError) {
+        try self.init(decoding: message.span)
+    }
+
     /// Appends the reply as a message, its NUL included.
     package func encode(to writer: inout JSONWriter) {
         writer.openObject()

@@ -55,7 +55,7 @@ struct ControlService: Sendable {
     }
 
     private func tokens(_ body: [UInt8]) -> HTTPAnswer {
-        guard let value = try? JSONValue(parsing: body), value.asObject != nil,
+        guard let value = try? JSONValue(json: body), value.asObject != nil,
             let added = texts(value["add"] ?? .array([])), let revoked = texts(value["revoke"] ?? .array([]))
         else { return .text(400, "Tokens come as {\"add\": […], \"revoke\": […]}.\n") }
         control.changeTokens(adding: added, revoking: revoked)
@@ -63,7 +63,7 @@ struct ControlService: Sendable {
     }
 
     private func expect(_ body: [UInt8]) -> HTTPAnswer {
-        guard let value = try? JSONValue(parsing: body), let ids = texts(value) else {
+        guard let value = try? JSONValue(json: body), let ids = texts(value) else {
             return .text(400, "What is expected comes as an array of the values of event_id.\n")
         }
         let expectation = control.compare(with: ids)

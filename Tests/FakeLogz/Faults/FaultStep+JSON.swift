@@ -5,7 +5,7 @@ extension FaultStep {
     package static func steps(json: [UInt8]) throws(FaultPlanError) -> [FaultStep] {
         let value: JSONValue
         do throws(JSONError) {
-            value = try JSONValue(parsing: json)
+            value = try JSONValue(json: json)
         } catch {
             throw FaultPlanError("A plan is JSON, but \(error).")
         }

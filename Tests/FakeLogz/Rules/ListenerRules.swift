@@ -76,7 +76,7 @@ struct ListenerRules: Hashable, Sendable {
     private static func accepted(_ line: [UInt8]) -> Judgement.Line? {
         guard JSONReading.isObject(line) else { return nil }
         let text = String(decoding: line, as: UTF8.self)
-        guard let fields = try? JSONValue(parsing: line, maximumDepth: JSONReading.maximumDepth) else {
+        guard let fields = try? JSONValue(json: line, maximumDepth: JSONReading.maximumDepth) else {
             return Judgement.Line(text: text, fields: .object([]), isBeyondReading: true)
         }
         return Judgement.Line(text: text, fields: fields, isBeyondReading: false)

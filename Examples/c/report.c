@@ -1,0 +1,105 @@
+/* Reports one issue to the issue daemon, with nothing but the C library, and
+   prints the daemon's answer.
+
+       cc -o report report.c && ./report "The disk is full" */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Connects to a socket; -1 when nobody answers there. */
+static int connect_to(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (*path == '\0' || strlen(path) >= sizeof address.sun_path) return -1;
+    strcpy(address.sun_path, path);
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -1;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+/* The environment's socket, else the user's, else the system's. */
+static int connect_to_daemon(void) {
+    const char *path = getenv("ISSUED_SOCKET");
+    if (path != NULL) return connect_to(path);
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char own[108];
+    int length = runtime != NULL && *runtime == '/'
+        ? snprintf(own, sizeof own, "%s/issued/issued.sock", runtime)
+        : snprintf(own, sizeof own, "/run/user/%u/issued/issued.sock", (unsigned)getuid());
+    int descriptor = length < (int)sizeof own ? connect_to(own) : -1;
+    return descriptor >= 0 ? descriptor : connect_to("/run/issued/issued.sock");
+}
+
+/* Writes a text as a JSON string. The text must be UTF-8. */
+static void print_json(FILE *output, const char *text) {
+    fputc('"', output);
+    for (const unsigned char *byte = (const unsigned char *)text; *byte != '\0'; byte++) {
+        if (*byte == '"' || *byte == '\\') {
+            fprintf(output, "\\%c", *byte);
+        } else if (*byte < 0x20) {
+            fprintf(output, "\\u%04x", *byte);
+        } else {
+            fputc(*byte, output);
+        }
+    }
+    fputc('"', output);
+}
+
+int main(int count, char **arguments) {
+    if (count != 2) {
+        fprintf(stderr, "usage: report MESSAGE\n");
+        return 64;
+    }
+
+    /* A call is a JSON object and a NUL byte. */
+    char *call = NULL;
+    size_t size = 0;
+    FILE *text = open_memstream(&call, &size);
+    if (text == NULL) return 71;
+    fputs("{\"method\":\"org.issued.Collector.Report\",\"parameters\":{\"records\":[{\"message\":", text);
+    print_json(text, arguments[1]);
+    fputs(",\"severity\":\"error\",\"app\":{\"name\":\"report.c\",\"version\":\"1.0\"}}]}}", text);
+    fputc('\0', text);
+    if (fclose(text) != 0) return 71;
+
+    int daemon = connect_to_daemon();
+    if (daemon < 0) {
+        fprintf(stderr, "report: no daemon answers\n");
+        return 69;
+    }
+    for (size_t sent = 0; sent < size;) {
+        ssize_t step = send(daemon, call + sent, size - sent, MSG_NOSIGNAL);
+        if (step < 0 && errno == EINTR) continue;
+        if (step <= 0) {
+            perror("report");
+            return 69;
+        }
+        sent += (size_t)step;
+    }
+    free(call);
+
+    /* The reply is one, too. It comes when the record is on the disk. */
+    char reply[4096];
+    size_t received = 0;
+    while (received < sizeof reply && memchr(reply, '\0', received) == NULL) {
+        ssize_t step = recv(daemon, reply + received, sizeof reply - received, 0);
+        if (step < 0 && errno == EINTR) continue;
+        if (step <= 0) {
+            fprintf(stderr, "report: the daemon closed the connection\n");
+            return 69;
+        }
+        received += (size_t)step;
+    }
+    if (memchr(reply, '\0', received) == NULL) {
+        fprintf(stderr, "report: the reply is longer than expected\n");
+        return 76;
+    }
+    close(daemon);
+    puts(reply);
+    return strstr(reply, "\"error\":") != NULL || strstr(reply, "\"rejected\":{") != NULL;
+}

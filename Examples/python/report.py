@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Reports one issue to the issue daemon, with nothing but Python, and prints the receipt.
+
+    report.py MESSAGE [SEVERITY]
+"""
+import json
+import os
+import socket
+import sys
+
+
+def candidates():
+    path = os.environ.get("ISSUED_SOCKET")
+    if path is not None:
+        return [path] if path else []
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    return [f"{runtime}/issued/issued.sock", "/run/issued/issued.sock"]
+
+
+def connect():
+    for path in candidates():
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(path)
+            return connection
+        except OSError:
+            connection.close()
+    sys.exit("report.py: no daemon answers")
+
+
+def call(connection, method, parameters):
+    """A call is a JSON object and a NUL byte, and so is its reply."""
+    message = {"method": f"org.issued.Collector.{method}", "parameters": parameters}
+    connection.sendall(json.dumps(message).encode() + b"\0")
+    reply = b""
+    while not reply.endswith(b"\0"):
+        chunk = connection.recv(65536)
+        if not chunk:
+            sys.exit("report.py: the daemon closed the connection")
+        reply += chunk
+    answer = json.loads(reply[:-1])
+    if "error" in answer:
+        sys.exit(f"report.py: {answer['error']} {answer.get('parameters', {})}")
+    return answer["parameters"]
+
+
+def main():
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit(__doc__)
+    record = {
+        "message": sys.argv[1],
+        "severity": sys.argv[2] if len(sys.argv) > 2 else "error",
+        "app": {"name": "report.py", "version": "1.0"},
+        "metadata": {"python": sys.version.split()[0]},
+    }
+    with connect() as connection:
+        receipt = call(connection, "Report", {"records": [record]})["receipts"][0]
+    if "rejected" in receipt and receipt["rejected"]:
+        sys.exit(f"report.py: rejected: {receipt['rejected']}")
+    print(receipt["id"])
+
+
+if __name__ == "__main__":
+    main()

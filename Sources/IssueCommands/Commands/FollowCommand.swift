@@ -1,0 +1,44 @@
+import IssueProtocol
+
+/// `issuectl follow`: new records as they come, until it is interrupted.
+struct FollowCommand: Command {
+    static let specification = CommandSpecification(
+        "follow", "Show new records as they come, until interrupted",
+        sections: [.init("Which", FilterOptions.ofRecords)],
+        notes: ["With --since, records from then on come first. " + FilterOptions.timeNote],
+        examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
+
+    private var filter: IssueFilter
+
+    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+        filter = try FilterOptions.filter(arguments, at: now) ?? IssueFilter()
+        // Only what is new, however the daemon begins.
+        filter.since = filter.since ?? now
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let parameters = RecordsParameters(filter: filter, order: .oldest, follow: true)
+        try context.collector().follow(parameters) { answer throws(CommandFailure) in
+            switch context.format {
+            case .human: try context.print(answer.value.records.map { line($0, in: context) })
+            // A document that never ends is of no use, so both forms mean one object a line here.
+            case .json, .lines: for record in answer.elements(of: "records") { try context.print(json: record) }
+            }
+        }
+        throw CommandFailure(.unavailable, "the daemon has ended the stream: is it stopping? (systemctl status issued)")
+    }
+
+    private func line(_ stored: StoredRecord, in context: CommandContext) -> String {
+        let record = stored.record
+        let severity = record.severity ?? .error
+        let count = record.count ?? 1
+        let head = "\(PageTime.second(stored.receivedAt)) "
+        let word = Fitting.pad(severity.name, to: 8)
+        let app = record.app?.name ?? stored.sender.command ?? "uid \(stored.sender.uid)"
+        let body = HarmlessText.line(" \(app): \(count > 1 ? "(\(count) times) " : "")\(record.message)")
+        guard let width = context.width else { return head + context.painter(word, Style(severity)) + body }
+        let left = Fitting.cut(head + word, to: width)
+        guard left == head + word else { return left }
+        return head + context.painter(word, Style(severity)) + Fitting.cut(body, to: width - DisplayWidth.of(left))
+    }
+}

@@ -1,0 +1,76 @@
+import IssueProtocol
+
+/// `issuectl list`: the groups, what a person calls the issues.
+struct ListCommand: Command {
+    static let sparkline = OptionSpecification(
+        "sparkline", "Show how the counts developed; on a terminal of 120 columns that is the default")
+
+    static let specification = CommandSpecification(
+        "list", "List issues, those with the newest activity first",
+        sections: [
+            .init("Which", FilterOptions.all),
+            .init("How", PagingOptions.options + [sparkline]),
+        ],
+        notes: [FilterOptions.timeNote],
+        examples: ["issuectl list --severity error --since 24h", "issuectl list --app shop --order most --limit 10"])
+
+    /// From this width on the sparkline costs no other column its room.
+    private static let roomyWidth = 120
+    private static let buckets = 24
+
+    private let filter: IssueFilter?
+    private let paging: PagingOptions
+    private let wantsSparkline: Bool
+
+    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+        filter = try FilterOptions.filter(arguments, at: now)
+        paging = try PagingOptions(arguments)
+        wantsSparkline = arguments.has(Self.sparkline)
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let isRoomy = context.format == .human && context.width.map { $0 >= Self.roomyWidth } ?? false
+        let hasSparkline = wantsSparkline || isRoomy
+        let collector = try context.collector()
+        let table = Table(columns(hasSparkline: hasSparkline), width: context.width, painter: context.painter)
+        try Paging(context: context, count: paging.count(in: context), member: "groups").run(
+            table, empty: filter == nil ? "No issues." : "No issues match.",
+            more: "There are more: use --limit or --all."
+        ) { limit, after throws(CommandFailure) in
+            let answer = try collector.list(
+                ListParameters(
+                    filter: filter, order: paging.order, limit: limit, after: after,
+                    sparkline: hasSparkline ? Self.buckets : nil))
+            return Paging.Page(
+                elements: answer.elements(of: "groups"),
+                rows: answer.value.groups.map { row($0, hasSparkline: hasSparkline, now: context.now) },
+                next: answer.value.next)
+        }
+        return .success
+    }
+
+    private func columns(hasSparkline: Bool) -> [Column] {
+        let isDay = filter?.since == nil && filter?.until == nil
+        var columns = [
+            Column("ID"),
+            Column("SEVERITY", expendability: 2),
+            Column("COUNT", alignment: .right, expendability: 3),
+            Column("LAST SEEN", expendability: 4),
+            Column("APP", maximum: 24, expendability: 5),
+        ]
+        if hasSparkline { columns.append(Column(isDay ? "LAST 24 HOURS" : "ACTIVITY", expendability: 6)) }
+        return columns + [Column("TITLE", minimum: 20)]
+    }
+
+    private func row(_ group: IssueGroup, hasSparkline: Bool, now: Timestamp) -> [Cell] {
+        var row = [
+            Cell(group.id),
+            Cell(group.severity.name, style: Style(group.severity)),
+            Cell(String(group.occurrences)),
+            Cell(RelativeTime.text(group.lastSeen, now: now)),
+            Cell(group.app ?? "-"),
+        ]
+        if hasSparkline { row.append(Cell(Sparkline.text(group.sparkline ?? []))) }
+        return row + [Cell(GroupTitle.text(group))]
+    }
+}

@@ -1,0 +1,61 @@
+import IssueProtocol
+
+/// `issuectl records`: single records.
+struct RecordsCommand: Command {
+    static let specification = CommandSpecification(
+        "records", "List single records, the newest first",
+        sections: [
+            .init("Which", FilterOptions.ofRecords),
+            .init("How", PagingOptions.options),
+        ],
+        notes: [FilterOptions.timeNote],
+        examples: [
+            "issuectl records --group 3f2a --limit 5", "issuectl records --fate dead_lettered --destination logzio",
+        ])
+
+    private let filter: IssueFilter?
+    private let paging: PagingOptions
+
+    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+        filter = try FilterOptions.filter(arguments, at: now)
+        paging = try PagingOptions(arguments)
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector()
+        let table = Table(Self.columns, width: context.width, painter: context.painter)
+        try Paging(context: context, count: paging.count(in: context), member: "records").run(
+            table, empty: filter == nil ? "No records." : "No records match.",
+            more: "There are more: use --limit or --all."
+        ) { limit, after throws(CommandFailure) in
+            let answer = try collector.records(
+                RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
+            return Paging.Page(
+                elements: answer.elements(of: "records"),
+                rows: answer.value.records.map { row($0, now: context.now) },
+                next: answer.value.next)
+        }
+        return .success
+    }
+
+    private static let columns = [
+        Column("ID"),
+        Column("RECEIVED", expendability: 3),
+        Column("SEVERITY", expendability: 2),
+        Column("COUNT", alignment: .right, expendability: 5),
+        Column("APP", maximum: 24, expendability: 4),
+        Column("MESSAGE", minimum: 20),
+    ]
+
+    private func row(_ stored: StoredRecord, now: Timestamp) -> [Cell] {
+        let record = stored.record
+        return [
+            Cell(stored.id),
+            Cell(RelativeTime.text(stored.receivedAt, now: now)),
+            record.severity.map { Cell($0.name, style: Style($0)) } ?? Cell("-"),
+            Cell(String(record.count ?? 1)),
+            Cell(record.app?.name ?? stored.sender.command ?? "-"),
+            Cell(record.message),
+        ]
+    }
+}

@@ -1,0 +1,54 @@
+import IssueProtocol
+
+/// `issuectl report`: reports issues from scripts, as `logger` logs from them.
+struct ReportCommand: Command {
+    static let jsonLines = OptionSpecification(
+        "json-lines", "Every line of standard input is a record in JSON; without this, those with a message are")
+    static let quiet = OptionSpecification("quiet", short: "q", "Do not print the ids of what was stored")
+    static let standardError = OptionSpecification("stderr", short: "s", "Print each message to standard error too")
+
+    static let specification = CommandSpecification(
+        "report", "Report issues, and print the ids under which they are stored", operands: .any("MESSAGE"),
+        sections: [
+            .init("What it is", ReportOptions.all),
+            .init("How", [jsonLines, quiet, standardError]),
+        ],
+        notes: [
+            "Without a MESSAGE, each line of standard input is one. A line that can't be taken is named by its number; the others are taken, and the exit code is 1.",
+            "An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and ISSUED_ENVIRONMENT stand in for options that are not given.",
+        ],
+        examples: [
+            "issuectl report --app backup -p error \"No space left on /srv\"",
+            "issuectl report --metadata attempt=3 --metadata host=db1 Retry failed",
+            "make 2>&1 | grep error: | issuectl report -t nightly-build",
+        ])
+
+    private let arguments: ParsedArguments
+
+    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+        self.arguments = arguments
+        if arguments.has(Self.jsonLines), !arguments.operands.isEmpty {
+            throw UsageError("--json-lines reads standard input, so no MESSAGE goes with it")
+        }
+        // Read once more when it runs, with the environment; what is wrong with it is said here.
+        _ = try ReportOptions.template(arguments, variable: { _ in nil })
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let template: RecordTemplate
+        do throws(UsageError) {
+            template = try ReportOptions.template(arguments, variable: context.environment)
+        } catch {
+            throw CommandFailure(.usage, error.message)
+        }
+        var session = ReportSession(
+            collector: try context.collector(), context: context, template: template,
+            isQuiet: arguments.has(Self.quiet), echoes: arguments.has(Self.standardError))
+        if arguments.operands.isEmpty {
+            try session.report(linesOf: context.input, areAllJSON: arguments.has(Self.jsonLines))
+        } else {
+            try session.report(message: arguments.operands.joined(separator: " "))
+        }
+        return session.finish()
+    }
+}

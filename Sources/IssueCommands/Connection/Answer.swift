@@ -1,0 +1,36 @@
+import IssueProtocol
+
+/// A reply in both forms: as the daemon wrote it, and as values.
+struct Answer<Value: JSONCodable> {
+    var json: [UInt8]
+    var value: Value
+
+    init(_ json: [UInt8]) throws(CommandFailure) {
+        self.json = json
+        do throws(FieldError) {
+            value = try Value(json: json)
+        } catch {
+            throw .unreadable("\(error)")
+        }
+    }
+
+    /// The elements of an array in the reply, each as the daemon wrote it.
+    func elements(of member: String) -> [[UInt8]] {
+        (try? Self.elements(of: member, in: json)) ?? []
+    }
+
+    private static func elements(of member: String, in json: [UInt8]) throws(JSONError) -> [[UInt8]] {
+        var scanner = JSONScanner(json.span)
+        var elements: [[UInt8]] = []
+        try scanner.openObject()
+        while let key = try scanner.nextMember() {
+            guard scanner.string(key) == member, try scanner.kind() == .array else {
+                _ = try scanner.skipValue()
+                continue
+            }
+            try scanner.openArray()
+            while try scanner.nextElement() { elements.append(Array(json[try scanner.skipValue()])) }
+        }
+        return elements
+    }
+}

@@ -1,0 +1,48 @@
+import IssueProtocol
+
+/// What a command works with: all that is neither its arguments nor its own decision.
+struct CommandContext {
+    var environment: (String) -> String?
+    var now: Timestamp
+    var terminal: TerminalFacts
+    var format: OutputFormat
+    var painter: Painter
+    var input: any CommandInput
+    var output: any CommandOutput
+    var connect: () throws(LinkFailure) -> any CollectorLink
+
+    /// The width that tables fit into, or nothing where they may be as wide as they like.
+    var width: Int? { terminal.tableWidth(environment) }
+
+    /// A connection to the daemon.
+    func collector() throws(CommandFailure) -> Collector {
+        do throws(LinkFailure) {
+            return Collector(link: try connect())
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    func print(_ lines: [String]) throws(CommandFailure) {
+        guard !lines.isEmpty else { return }
+        try print(bytes: Array((lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    func print(_ line: String) throws(CommandFailure) {
+        try print([line])
+    }
+
+    /// Prints one JSON text on a line of its own.
+    func print(json: [UInt8]) throws(CommandFailure) {
+        try print(bytes: TerminalSafeJSON.escape(json) + [UInt8(ascii: "\n")])
+    }
+
+    private func print(bytes: [UInt8]) throws(CommandFailure) {
+        guard output.write(bytes) else { throw .nobodyReads }
+    }
+
+    /// Says something on standard error, on one line.
+    func warn(_ message: String) {
+        output.writeError(Array("issuectl: \(HarmlessText.line(message))\n".utf8))
+    }
+}

@@ -1,0 +1,34 @@
+/// Numbers as people read them.
+package enum Quantity {
+    /// `1,234,567`.
+    package static func text(_ number: Int64) -> String {
+        let digits = Array(String(number.magnitude))
+        var text = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// `1 record`, `2 records`.
+    static func text(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
+        "\(text(number)) \(number == 1 ? one : many ?? one + "s")"
+    }
+
+    /// `512 B`, `1.4 KiB`, `20.0 GiB`.
+    package static func bytes(_ number: Int64) -> String {
+        var divisor: UInt64 = 1
+        var unit = 0
+        while number.magnitude / divisor >= 1024, unit < units.count - 1 {
+            divisor *= 1024
+            unit += 1
+        }
+        guard unit > 0 else { return "\(number) B" }
+        let whole = number.magnitude / divisor
+        let tenth = number.magnitude % divisor * 10 / divisor
+        return "\(number < 0 ? "-" : "")\(whole).\(tenth) \(units[unit])"
+    }
+
+    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+}

@@ -1,0 +1,162 @@
+import IssueProtocol
+
+/// The page that shows one record; nothing on it is cut, since there is no other place to look.
+struct RecordPage {
+    private let reply: ShowReply
+    private let now: Timestamp
+    private let width: Int?
+    private let painter: Painter
+
+    init(_ reply: ShowReply, now: Timestamp, width: Int?, painter: Painter) {
+        self.reply = reply
+        self.now = now
+        self.width = width
+        self.painter = painter
+    }
+
+    var lines: [String] {
+        var page = Page(painter: painter)
+        let record = reply.record?.record
+        for line in HarmlessText.lines(record?.message ?? reply.group.title) {
+            page.add([painter(line, .heading)], indent: 0)
+        }
+        page.add([summary(record)], indent: 0)
+        page.gap()
+        if let stored = reply.record {
+            page.facts(facts(stored))
+        } else {
+            page.add(["None of its records is kept any more."])
+        }
+        group(into: &page)
+        if let stored = reply.record { details(stored, into: &page) }
+        fates(into: &page)
+        return page.lines
+    }
+
+    /// `error in shop 2.0.0 (2500), production`, the severity in its colour.
+    private func summary(_ record: IssueRecord?) -> String {
+        let severity = record?.severity ?? reply.group.severity
+        var text = ""
+        if let app = record?.app {
+            let version = [app.version, app.build.map { "(\($0))" }].compactMap(\.self).joined(separator: " ")
+            text = " in \(app.name ?? "an unnamed application")\(version.isEmpty ? "" : " \(version)")"
+            for part in [app.environment, app.platform, app.network] where part?.isEmpty == false {
+                text += ", \(part ?? "")"
+            }
+            if app.development == true { text += ", in development" }
+        } else if let app = reply.group.app {
+            text = " in \(app)"
+        }
+        return painter(severity.name, Style(severity)) + HarmlessText.line(text)
+    }
+
+    private func facts(_ stored: StoredRecord) -> [(name: String, value: String?)] {
+        let record = stored.record
+        let count = record.count ?? 1
+        let since = record.firstOccurredAt.map { " since \(PageTime.full($0, now: now))" } ?? ""
+        return [
+            ("Record", stored.id),
+            ("Occurred", record.occurredAt.map { PageTime.full($0, now: now) }),
+            ("Received", PageTime.full(stored.receivedAt, now: now)),
+            ("Count", count > 1 ? Quantity.text(count) + since : nil),
+            ("Source", record.source.flatMap(place)),
+            ("Domain", record.domain),
+            ("Code", record.code.map { String($0) }),
+            ("Fingerprint", record.fingerprint),
+            ("Forwarded", record.reportable == false ? "never: it was marked as not reportable" : nil),
+            ("Sender", sender(stored.sender)),
+            ("Executable", stored.sender.executable),
+            ("Unit", stored.sender.unit),
+            ("Repaired", stored.repairs.isEmpty ? nil : stored.repairs.joined(separator: "; ")),
+        ]
+    }
+
+    private func place(_ source: SourceLocation) -> String? {
+        var text = source.fileID ?? ""
+        if let line = source.line { text += text.isEmpty ? "line \(line)" : ":\(line)" }
+        if let column = source.column, source.line != nil { text += ":\(column)" }
+        if let function = source.function { text += text.isEmpty ? function : ", \(function)" }
+        if let module = source.module { text += text.isEmpty ? "module \(module)" : " (module \(module))" }
+        return text.isEmpty ? nil : text
+    }
+
+    private func sender(_ sender: Sender) -> String {
+        "\(sender.command.map { "\($0), " } ?? "")pid \(sender.pid), uid \(sender.uid), gid \(sender.gid)"
+    }
+
+    private func group(into page: inout Page) {
+        let group = reply.group
+        var state = group.state.name
+        if let until = group.mutedUntil, group.state == .muted { state += " until \(PageTime.full(until, now: now))" }
+        if group.regressed { state += ", regressed" }
+        page.heading("Group \(group.id)")
+        var versions = group.firstVersion
+        if let last = group.lastVersion, last != versions { versions = "\(versions ?? "?") to \(last)" }
+        page.facts([
+            ("Title", group.title),
+            ("State", state),
+            ("Counted", "\(Quantity.text(group.occurrences, "time")) in \(Quantity.text(group.records, "record"))"),
+            ("First seen", PageTime.full(group.firstSeen, now: now)),
+            ("Last seen", PageTime.full(group.lastSeen, now: now)),
+            ("Versions", versions),
+        ])
+    }
+
+    private func details(_ stored: StoredRecord, into page: inout Page) {
+        let record = stored.record
+        if let metadata = record.metadata, metadata != .object([]) {
+            page.heading("Metadata")
+            page.add(PrettyJSON.lines(metadata, width: (width ?? 120) - 2))
+        }
+        if !record.causes.isEmpty {
+            page.heading("Causes")
+            for (number, cause) in record.causes.enumerated() {
+                let head = [cause.domain, cause.code.map { String($0) }].compactMap(\.self).joined(separator: " ")
+                let parts = [head, cause.message ?? ""].filter { !$0.isEmpty }
+                page.add(["\(number + 1). " + HarmlessText.line(parts.joined(separator: ": "))])
+            }
+        }
+        if !record.backtrace.isEmpty {
+            page.heading("Backtrace")
+            var table = Table(
+                [Column("", alignment: .right), Column(""), Column("")],
+                width: nil, painter: painter)
+            let rows = record.backtrace.enumerated().map { [Cell("\($0)"), Cell($1.image ?? "?"), Cell(frame($1))] }
+            page.add(table.lines(rows, hasHead: false))
+        }
+    }
+
+    private func frame(_ frame: Frame) -> String {
+        var text = frame.symbol ?? ""
+        if let offset = frame.offset {
+            text += "\(text.isEmpty ? "" : " ")+ 0x\(String(UInt64(bitPattern: offset), radix: 16))"
+        }
+        if let file = frame.file { text += " at \(file)\(frame.line.map { ":\($0)" } ?? "")" }
+        if frame.symbol == nil, let build = frame.buildID { text += " [\(build)]" }
+        return text
+    }
+
+    private func fates(into page: inout Page) {
+        guard !reply.fates.isEmpty else { return }
+        page.heading("Fates")
+        var table = Table(
+            [
+                Column("DESTINATION"), Column("FATE"), Column("ATTEMPTS", alignment: .right), Column("AT"),
+                Column("ANSWER"),
+            ], width: nil, painter: painter)
+        let rows = reply.fates.map { fate in
+            let answer = fate.answer ?? "-"
+            return [
+                Cell(fate.destination), Cell(fate.fate.label), Cell(String(fate.attempts)),
+                Cell(fate.at.map { RelativeTime.text($0, now: now) } ?? "-"),
+                Cell(fate.maybeDuplicate ? "\(answer) (perhaps received twice)" : answer),
+            ]
+        }
+        page.add(table.lines(rows))
+    }
+}
+
+extension Fate {
+    /// As people read it.
+    var label: String { self == .deadLettered ? "dead-lettered" : name }
+}

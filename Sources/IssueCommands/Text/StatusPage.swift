@@ -1,0 +1,116 @@
+import IssueProtocol
+
+/// The page that shows how the daemon is.
+struct StatusPage {
+    private let status: DaemonStatus
+    private let now: Timestamp
+    private let width: Int?
+    private let painter: Painter
+
+    init(_ status: DaemonStatus, now: Timestamp, width: Int?, painter: Painter) {
+        self.status = status
+        self.now = now
+        self.width = width
+        self.painter = painter
+    }
+
+    var lines: [String] {
+        var page = Page(painter: painter)
+        page.heading("issued \(status.version) on \(status.host)")
+        let store = status.store
+        page.facts([
+            ("Up", "\(uptime), since \(PageTime.second(status.startedAt))"),
+            ("Received", received),
+            ("Connections", status.connections.map { Quantity.text($0) }),
+            ("Store", "\(Quantity.text(store.records, "record")) in \(Quantity.text(store.groups, "group"))"),
+            ("Size", size(store)),
+            ("Oldest", store.oldest.map { PageTime.full($0, now: now) }),
+        ])
+        for fault in store.faults { page.add([painter("Fault: " + HarmlessText.line(fault), .error)]) }
+        if status.destinations.isEmpty {
+            page.gap()
+            page.add(["No destination is configured: issues are kept, and go nowhere."], indent: 0)
+        }
+        for destination in status.destinations { show(destination, into: &page) }
+        page.add(LedgerTable(status.destinations, width: width, painter: painter).lines, indent: 0)
+        suppressions(into: &page)
+        return page.lines
+    }
+
+    private var uptime: String {
+        let milliseconds = max(0, now.milliseconds - status.startedAt.milliseconds)
+        return RelativeTime.span(seconds: UInt64(milliseconds / 1000))
+    }
+
+    private var received: String {
+        var text = Quantity.text(status.received, "record")
+        if status.duplicates > 0 { text += ", \(Quantity.text(status.duplicates)) more than once" }
+        if status.rejected > 0 { text += ", \(Quantity.text(status.rejected)) rejected" }
+        return text
+    }
+
+    private func size(_ store: StoreStatus) -> String? {
+        guard let bytes = store.bytes else { return nil }
+        return Quantity.bytes(bytes) + (store.freeBytes.map { ", \(Quantity.bytes($0)) free on the disk" } ?? "")
+    }
+
+    private func show(_ destination: DestinationStatus, into page: inout Page) {
+        let isNamedAfterKind = destination.kind.lowercased() == destination.name.lowercased()
+        page.heading("Destination \(destination.name)\(isNamedAfterKind ? "" : " (\(destination.kind))")")
+        var traffic = Quantity.text(destination.requests, "request")
+        if destination.resent > 0 { traffic += ", \(Quantity.text(destination.resent)) of them sent again" }
+        if destination.maybeDuplicate > 0 {
+            traffic += ", \(Quantity.text(destination.maybeDuplicate, "record")) perhaps received twice"
+        }
+        let facts: [(name: String, value: String?)] = [
+            ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),
+            ("Advice", destination.advice),
+            ("Waiting", destination.oldestPending.map { "the oldest since \(PageTime.full($0, now: now))" }),
+            ("Next attempt", destination.nextAttempt.map { RelativeTime.text($0, now: now) }),
+            ("Last answer", destination.lastAnswer),
+            ("Last success", destination.lastSuccess.map { PageTime.full($0, now: now) }),
+            ("Traffic", traffic + ", \(Quantity.bytes(destination.bytesToday)) today"),
+        ]
+        page.facts(facts, styles: ["State": style(of: destination.state), "Advice": .warning])
+    }
+
+    private func style(of state: DestinationState) -> Style {
+        switch state {
+        case .idle, .sending: .plain
+        case .waiting: .warning
+        case .paused: .error
+        }
+    }
+
+    private func suppressions(into page: inout Page) {
+        guard !status.suppressions.isEmpty else { return }
+        page.heading("Held back by limits")
+        var table = Table(
+            [
+                Column("DESTINATION", maximum: 24), Column("COUNT", alignment: .right),
+                Column("SINCE", expendability: 1), Column("LIMIT"), Column("OF", minimum: 8),
+            ], width: width.map { $0 - 2 }, painter: painter)
+        let rows = status.suppressions.map { suppression in
+            let subject = [suppression.app, suppression.group.map { "group \($0)" }].compactMap(\.self)
+            return [
+                Cell(suppression.destination), Cell(Quantity.text(suppression.count)),
+                Cell(RelativeTime.text(suppression.since, now: now)), Cell(suppression.reason.label),
+                Cell(subject.isEmpty ? "everything" : subject.joined(separator: ", ")),
+            ]
+        }
+        page.add(table.lines(rows))
+    }
+}
+
+extension SuppressionReason {
+    /// As people read it.
+    var label: String {
+        switch self {
+        case .groupRate: "group rate"
+        case .applicationRate: "application rate"
+        case .globalRate: "global rate"
+        case .dailyBytes: "daily bytes"
+        case .cardinality: "too many new groups"
+        }
+    }
+}

@@ -1,0 +1,10 @@
+/// Who may see and steer beside root and the daemon's own user (`[Access]`).
+package struct AccessSettings: Hashable, Sendable {
+    package var readers: [HostGroup] = []
+    package var operators: [HostGroup] = []
+
+    package init() {}
+
+    package var readerIDs: Set<UInt32> { Set(readers.map(\.groupID)) }
+    package var operatorIDs: Set<UInt32> { Set(operators.map(\.groupID)) }
+}

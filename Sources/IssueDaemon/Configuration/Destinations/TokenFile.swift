@@ -1,0 +1,56 @@
+import UnixIO
+
+/// The file that holds a token, read again whenever the token may have changed.
+package struct TokenFile: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// Handed over by the service manager, which sees to who can read it.
+        case credential
+        /// A file of the host, which its owner alone may be able to read.
+        case ownFile
+    }
+
+    package var path: String
+    package var kind: Kind
+
+    package init(path: String, kind: Kind) {
+        self.path = path
+        self.kind = kind
+    }
+
+    private static let sizeLimit = 8192
+
+    /// - Parameter userID: Who we are; a file of another user is not ours to trust.
+    package func read(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
+        let (status, content) = try readAll()
+        guard status.kind == .regular else { throw .notAFile }
+        switch kind {
+        case .credential: break
+        case .ownFile:
+            guard status.uid == userID || status.uid == 0 else { throw .ownedByAnother(uid: status.uid) }
+            guard status.mode & 0o077 == 0 else { throw .othersMayRead(mode: status.mode) }
+        }
+        guard content.count <= Self.sizeLimit else { throw .tooLarge }
+        let text = String(decoding: content, as: UTF8.self)
+        let lines = text.split(whereSeparator: { $0.isWhitespace })
+        guard let first = lines.first else { throw .empty }
+        guard lines.count == 1, let token = ShippingToken(String(first)) else { throw .noToken }
+        return token
+    }
+
+    private func readAll() throws(TokenFileError) -> (FileStatus, [UInt8]) {
+        do throws(Errno) {
+            // The status is that of the file which is read, whatever is put in
+            // its place meanwhile; and a pipe must not make us wait.
+            let file = try FileDescriptor.open(path, .nonBlocking)
+            let status = try file.status()
+            guard status.kind == .regular else { return (status, []) }
+            var content: [UInt8] = []
+            while content.count <= Self.sizeLimit {
+                guard try file.read(appendingTo: &content, atMost: Self.sizeLimit + 1) > 0 else { break }
+            }
+            return (status, content)
+        } catch {
+            throw .unreadable(error)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import UnixIO
+
+/// Finds out where a destination is and where its token lies, or why it cannot work.
+struct DestinationResolver {
+    let section: ConfigurationMerger.Section
+    let surroundings: Surroundings
+    let purpose: ConfigurationPurpose
+    private(set) var problems: [ConfigurationProblem] = []
+
+    init(
+        section: ConfigurationMerger.Section, surroundings: Surroundings, purpose: ConfigurationPurpose
+    ) {
+        self.section = section
+        self.surroundings = surroundings
+        self.purpose = purpose
+    }
+
+    /// Nil where something is wrong.
+    mutating func resolve(_ settings: LogzIOSettings) -> LogzIODestination? {
+        let listener = listener(settings)
+        let token = token(settings.credential)
+        if let caFile = settings.caFile { checkReadable(caFile) }
+        guard let listener, let token else { return nil }
+        var settings = settings
+        settings.connection = listener.isSecure ? .secure : .insecure
+        return LogzIODestination(
+            name: section.name ?? LogzIODestination.usualName, listener: listener, token: token, settings: settings)
+    }
+
+    private mutating func listener(_ settings: LogzIOSettings) -> PlainURL? {
+        switch (settings.region, settings.url) {
+        case (let region?, nil):
+            let connection = settings.connection ?? .secure
+            return PlainURL(scheme: connection.scheme, host: region.listenerHost, port: connection.port)
+        case (nil, let url?):
+            if let connection = settings.connection, connection.scheme != url.scheme {
+                complain(
+                    of: "Connection", "Connection=\(connection.rawValue) is by \(connection.scheme), and URL= is by "
+                        + "\(url.scheme); expected the same of both.")
+                return nil
+            }
+            return url
+        case (_?, _?):
+            complain(of: "URL", "\(section.title) has both Region= and URL=; expected one of them.")
+            return nil
+        case (nil, nil):
+            // One that is there and wrong has been complained of already.
+            if section.wrongKeys.isDisjoint(with: ["Region", "URL"]) {
+                complain(
+                    of: nil, "\(section.title) does not say where to; expected Region= (us, wa, au, ca, eu, uk or nl) "
+                        + "or URL=.")
+            }
+            return nil
+        }
+    }
+
+    private mutating func token(_ credential: String) -> TokenFile? {
+        guard section.wrongKeys.isDisjoint(with: ["Credential"]) else { return nil }
+        if credential.hasPrefix("/") {
+            return checked(TokenFile(path: credential, kind: .ownFile), shown: credential)
+        }
+        // Never repeated: people paste the token itself here.
+        let shown = credential == LogzIOSettings().credential ? "“\(credential)”" : "that Credential= names"
+        if let folder = surroundings.folder("CREDENTIALS_DIRECTORY") {
+            return checked(TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown)
+        }
+        switch purpose {
+        case .looking:
+            return checked(
+                TokenFile(path: "\(surroundings.credentialStore)/\(credential)", kind: .credential), shown: shown)
+        case .running:
+            complain(
+                of: "Credential", "\(section.title) has no shipping token: the credential \(shown) is handed over by "
+                    + "systemd (LoadCredential=), which has not started this daemon. Without systemd, name a file "
+                    + "with the token by its absolute path: Credential=/path/to/file.")
+            return nil
+        }
+    }
+
+    private mutating func checked(_ file: TokenFile, shown: String) -> TokenFile? {
+        do throws(TokenFileError) {
+            _ = try file.read(asUser: surroundings.userID)
+            return file
+        } catch {
+            // By hand, only root sees where the service manager looks.
+            if purpose == .looking, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
+            let advice =
+                switch file.kind {
+                case .credential:
+                    "Write the token into a file of that name in \(surroundings.credentialStore), readable by root "
+                        + "alone, have LoadCredential= name it, and restart the service."
+                case .ownFile:
+                    "Write the token into that file, readable by the daemon's user alone (mode 0600)."
+                }
+            let what = file.kind == .credential ? "credential" : "file"
+            complain(
+                of: "Credential",
+                "\(section.title) has no shipping token: the \(what) \(shown) cannot be used, \(error). \(advice)")
+            return nil
+        }
+    }
+
+    private mutating func checkReadable(_ path: String) {
+        do throws(Errno) {
+            _ = try FileDescriptor.open(path, .nonBlocking)
+        } catch {
+            complain(of: "CAFile", "CAFile=\(path) cannot be read: \(error); expected a file with certificates.")
+        }
+    }
+
+    private mutating func complain(of key: String?, _ sentence: String) {
+        let place = key.flatMap { section.place(of: $0) } ?? section.place
+        problems.append(ConfigurationProblem(at: place, sentence))
+    }
+}

@@ -1,0 +1,47 @@
+/// The sections that there are, each with its keys.
+package enum ConfigurationSection: String, CaseIterable, Hashable, Sendable {
+    case socket = "Socket"
+    case store = "Store"
+    case access = "Access"
+    case limits = "Limits"
+    case forward = "Forward"
+    case log = "Log"
+    case logzIO = "LogzIO"
+
+    /// Sections that the design has and this version does not.
+    static let planned: Set<String> = ["ClickHouse", "Elasticsearch", "OTLP", "Redaction", "Crashes"]
+
+    /// Whether `[Section NAME]` is possible.
+    package var mayHaveName: Bool {
+        switch self {
+        case .socket, .store, .access, .forward, .log: false
+        case .limits, .logzIO: true
+        }
+    }
+
+    package func keys(named: Bool) -> [KeyFacts] {
+        switch self {
+        case .socket: ConfigurationTable.socket.map(\.facts)
+        case .store: ConfigurationTable.store.map(\.facts)
+        case .access: ConfigurationTable.access.map(\.facts)
+        case .limits where named: ConfigurationTable.application.map(\.facts)
+        case .limits: ConfigurationTable.limits.map(\.facts)
+        case .forward: ConfigurationTable.forward.map(\.facts)
+        case .log: ConfigurationTable.log.map(\.facts)
+        case .logzIO: ConfigurationTable.destination.map(\.facts)
+        }
+    }
+
+    /// The keys of the sections without a name, for the configuration as a whole.
+    var wholeKeys: [ConfigurationKey<Configuration>] {
+        switch self {
+        case .socket: ConfigurationTable.socket.map { $0.lifted(\.socket) }
+        case .store: ConfigurationTable.store.map { $0.lifted(\.store) }
+        case .access: ConfigurationTable.access.map { $0.lifted(\.access) }
+        case .limits: ConfigurationTable.limits.map { $0.lifted(\.limits) }
+        case .forward: ConfigurationTable.forward.map { $0.lifted(\.forward) }
+        case .log: ConfigurationTable.log.map { $0.lifted(\.log) }
+        case .logzIO: []
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+extension SocketLoop {
+    /// What is waited for where nobody says how long.
+    static let usualTimeout: Duration = .seconds(30)
+
+    /// Begins a call that is no report.
+    func ask(_ method: String, _ parameters: [UInt8], _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
+        connection.questionToken = connection.replies.open()
+        connection.question = .single
+        if envelope.oneway { connection.silent.insert(connection.questionToken) }
+        do throws(CollectorError) {
+            try dispatch(method, parameters, more: envelope.more, connection)
+        } catch {
+            finish(error.reply.message, connection)
+        }
+    }
+
+    private func dispatch(
+        _ name: String, _ parameters: [UInt8], more: Bool, _ connection: Connection
+    ) throws(CollectorError) {
+        guard let method = CollectorMethod(fullName: name) else {
+            return finish(try Introspection.reply(to: name, parameters), connection)
+        }
+        switch method {
+        case .report: preconditionFailure("Reports are read before they come here")
+        case .list: job(.list(try read(parameters)), connection)
+        case .records:
+            let query: RecordsParameters = try read(parameters)
+            guard query.follow == true else {
+                if more { connection.question = .pages(query) }
+                return job(.records(query), connection)
+            }
+            guard more else { throw .expectedMore }
+            connection.question = .following(query.filter ?? IssueFilter(), row: 0, isFetching: true)
+            job(.newest, connection)
+        case .show:
+            let query: ShowParameters = try read(parameters)
+            job(.show(query.id), connection)
+        case .status: job(.status, connection)
+        case .flush: try flush(try read(parameters), connection)
+        case .await:
+            let query: AwaitParameters = try read(parameters)
+            let until = Clock.monotonic.advanced(by: query.timeout ?? Self.usualTimeout)
+            connection.question = .awaiting(query, until: until, isFetching: true)
+            job(.fates(query), connection)
+        case .histogram, .setState, .deadLetters, .requeue, .mergeGroups, .splitGroup, .purge, .backup, .repair:
+            throw .methodNotImplemented(name)
+        }
+    }
+
+    private func read<Parameters: JSONCodable>(_ json: [UInt8]) throws(CollectorError) -> Parameters {
+        do throws(FieldError) {
+            return try Parameters(json: json)
+        } catch {
+            throw CollectorError(refusing: error)
+        }
+    }
+
+    private func job(_ work: QueryJob.Work, _ connection: Connection) {
+        handlers.ask(
+            QueryJob(
+                connection: connection.id, viewer: connection.viewer, sender: connection.process.sender, work: work))
+    }
+
+    private func flush(_ parameters: FlushParameters, _ connection: Connection) throws(CollectorError) {
+        guard connection.isOperator else { throw .denied }
+        let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.usualTimeout)
+        let id = connection.id
+        let service = service
+        let count = handlers.flush(parameters.destination) { service.tell { $0.flushed.append(id) } }
+        if count == 0, let name = parameters.destination { throw .notFound(id: name) }
+        connection.question = .flushing(parameters, until: until, waitingFor: count)
+        if count == 0 { endFlush(parameters, connection) }
+    }
+
+    private func endFlush(_ parameters: FlushParameters, _ connection: Connection) {
+        connection.question = .single
+        job(.destinations(parameters.destination), connection)
+    }
+
+    // MARK: Answers
+
+    func handle(_ answer: Answer) {
+        guard let connection = connections[answer.connection], let question = connection.question else { return }
+        switch (answer.content, question) {
+        case (.reply(let reply), _): finish(reply, connection)
+        case (.refusal(let error), _): finish(error.reply.message, connection)
+        case (.page(let page), .pages(let parameters)):
+            connection.isFetchingPage = false
+            add(page, after: parameters, connection)
+        case (.page(let page), _): finish(QueryService.reply(page), connection)
+        case (.news(let page, let row), .following(let filter, _, _)):
+            connection.question = .following(filter, row: row, isFetching: false)
+            if !page.records.isEmpty {
+                connection.replies.add(VarlinkReply(parameters: page.json, continues: true).message)
+                touch(connection)
+            }
+        case (.fates(let fates), .awaiting(let parameters, let until, _)):
+            if fates.contains(where: { $0.fate == .pending }) && Clock.monotonic < until {
+                connection.question = .awaiting(parameters, until: until, isFetching: false)
+            } else {
+                finish(QueryService.reply(AwaitReply(fates: fates)), connection)
+            }
+        case (.news, _), (.fates, _):
+            // The question was given up while its answer was on its way.
+            break
+        }
+    }
+
+    private func add(_ page: RecordsReply, after parameters: RecordsParameters, _ connection: Connection) {
+        guard let next = page.next else { return finish(QueryService.reply(page), connection) }
+        var parameters = parameters
+        parameters.after = next
+        connection.question = .pages(parameters)
+        connection.replies.add(VarlinkReply(parameters: page.json, continues: true).message)
+        touch(connection)
+    }
+
+    /// Gives the last reply to what was asked.
+    private func finish(_ reply: [UInt8], _ connection: Connection) {
+        guard connection.question != nil else { return }
+        connection.question = nil
+        let isSilent = connection.silent.remove(connection.questionToken) != nil
+        connection.replies.close(connection.questionToken) { if !isSilent { $0.append(contentsOf: reply) } }
+        touch(connection)
+        switch connection.session.questionAnswered() {
+        case .resume: if connection.held != nil || !connection.frames.wantsBytes { process(connection) }
+        case .none: break
+        }
+    }
+
+    // MARK: What goes on
+
+    /// All that was ready has been read by the client: the next page may come.
+    func replySent(_ connection: Connection) {
+        if case .pages(let parameters) = connection.question, parameters.after != nil, !connection.isFetchingPage {
+            connection.isFetchingPage = true
+            job(.records(parameters), connection)
+        } else if case .following = connection.question {
+            fetchNews(of: connection)
+        }
+    }
+
+    func fetchNews() {
+        for connection in connections.values { fetchNews(of: connection) }
+    }
+
+    private func fetchNews(of connection: Connection) {
+        guard case .following(let filter, let row, false) = connection.question, connection.replies.unsentCount == 0
+        else { return }
+        connection.question = .following(filter, row: row, isFetching: true)
+        job(.news(filter, row: row), connection)
+    }
+
+    func fetchFates() {
+        for connection in connections.values {
+            guard case .awaiting(let parameters, let until, false) = connection.question else { continue }
+            connection.question = .awaiting(parameters, until: until, isFetching: true)
+            job(.fates(parameters), connection)
+        }
+    }
+
+    func flushed(_ id: UInt64) {
+        guard let connection = connections[id],
+            case .flushing(let parameters, let until, let count) = connection.question
+        else { return }
+        if count <= 1 {
+            endFlush(parameters, connection)
+        } else {
+            connection.question = .flushing(parameters, until: until, waitingFor: count - 1)
+        }
+    }
+
+    /// Answers with what there is when the time is over.
+    func lookAtQuestion(of connection: Connection, at now: MonotonicInstant) {
+        switch connection.question {
+        case .awaiting(let parameters, let until, false) where until <= now:
+            connection.question = .awaiting(parameters, until: until, isFetching: true)
+            job(.fates(parameters), connection)
+        case .flushing(let parameters, let until, _) where until <= now: endFlush(parameters, connection)
+        case .awaiting, .flushing, .single, .pages, .following, nil: break
+        }
+    }
+
+    /// The daemon is at its end: what would go on for ever ends here.
+    func endQuestion(of connection: Connection) {
+        switch connection.question {
+        case .following, .pages: finish(QueryService.reply(RecordsReply(records: [])), connection)
+        case .awaiting, .flushing: finish(CollectorError.busy(retryAfter: .seconds(1)).reply.message, connection)
+        case .single, nil: break
+        }
+    }
+}

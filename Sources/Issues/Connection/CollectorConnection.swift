@@ -1,0 +1,161 @@
+package import IssueProtocol
+internal import UnixIO
+
+/// A connection for questions to the daemon, one after the other.
+///
+/// Every call blocks the calling thread until its answer is there.
+package struct CollectorConnection: ~Copyable {
+    /// The socket that answered.
+    package let path: String
+    private let socket: FileDescriptor
+    private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
+
+    // A page of a thousand of the largest records would not fit; the daemon's pages are smaller.
+    private static let replyLimit = 64 << 20
+
+    /// Connects to the first of the paths where somebody answers.
+    package init(
+        paths: [String] = SocketPath.search(), timeout: Duration = .seconds(5)
+    ) throws(CollectorConnectionError) {
+        var failure = CollectorConnectionError.switchedOff
+        for path in paths {
+            do throws(CollectorConnectionError) {
+                socket = try Self.connect(path, timeout: timeout)
+                self.path = path
+                return
+            } catch {
+                failure = Self.moreTelling(failure, error)
+            }
+        }
+        throw failure
+    }
+
+    /// Calls a method and waits for its one reply.
+    package mutating func call<Reply: JSONCodable>(
+        _ method: CollectorMethod, _ parameters: some JSONCodable, returning: Reply.Type = Reply.self,
+        timeout: Duration? = .seconds(45)
+    ) throws(CollectorConnectionError) -> Reply {
+        try Self.decode(try call(method.fullName, json: parameters.json, timeout: timeout))
+    }
+
+    /// Calls a method that takes no parameters.
+    package mutating func call<Reply: JSONCodable>(
+        _ method: CollectorMethod, returning: Reply.Type = Reply.self, timeout: Duration? = .seconds(45)
+    ) throws(CollectorConnectionError) -> Reply {
+        try Self.decode(try call(method.fullName, json: Array("{}".utf8), timeout: timeout))
+    }
+
+    /// Calls a method by its full name; parameters and answer are JSON.
+    package mutating func call(
+        _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45)
+    ) throws(CollectorConnectionError) -> [UInt8] {
+        let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
+        try send(VarlinkCall(method: method, parameters: parameters), deadline: deadline)
+        return try accepted(deadline: deadline).parameters
+    }
+
+    /// Calls a method and hands over each part of its reply until it ends, or `onReply` answers false.
+    ///
+    /// The timeout counts anew for each part; without one it waits for ever.
+    /// After a false the connection is good for nothing more: an answer that
+    /// never ends is only ended by closing it.
+    package mutating func stream<Reply: JSONCodable>(
+        _ method: CollectorMethod, _ parameters: some JSONCodable, of: Reply.Type = Reply.self,
+        timeout: Duration? = .seconds(45), onReply: (Reply) -> Bool
+    ) throws(CollectorConnectionError) {
+        var failure: CollectorConnectionError?
+        try stream(method.fullName, json: parameters.json, timeout: timeout) { json in
+            do throws(CollectorConnectionError) {
+                return onReply(try Self.decode(json))
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Calls a method by its full name and hands over each part of its reply, as JSON.
+    package mutating func stream(
+        _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
+    ) throws(CollectorConnectionError) {
+        let call = VarlinkCall(method: method, parameters: parameters, more: true)
+        try send(call, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+        while true {
+            let part = try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+            guard onReply(part.parameters), part.continues else { return }
+        }
+    }
+
+    // MARK: One message
+
+    private func send(_ call: VarlinkCall, deadline: KernelInstant?) throws(CollectorConnectionError) {
+        let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
+        do throws(Errno) {
+            try socket.sendAll(call.message, timeout: timeout)
+        } catch {
+            throw Self.lost(error)
+        }
+    }
+
+    private mutating func reply(deadline: KernelInstant?) throws(CollectorConnectionError) -> VarlinkReply {
+        while true {
+            do {
+                if let reply = try replies.next() { return reply }
+            } catch {
+                throw .malformed("\(error)")
+            }
+            do throws(Errno) {
+                let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
+                guard try Readiness.wait(socket, for: .read, timeout: timeout) else { throw Errno.timedOut }
+                let count = try replies.read(from: socket, atMost: 64 << 10)
+                guard count > 0 else { throw Errno.connectionReset }
+            } catch .wouldBlock {
+                continue
+            } catch {
+                throw Self.lost(error)
+            }
+        }
+    }
+
+    private mutating func accepted(deadline: KernelInstant?) throws(CollectorConnectionError) -> VarlinkReply {
+        let reply = try reply(deadline: deadline)
+        if let error = CollectorError(reply) { throw .refused(error) }
+        return reply
+    }
+
+    private static func decode<Reply: JSONCodable>(_ json: [UInt8]) throws(CollectorConnectionError) -> Reply {
+        do throws(FieldError) {
+            return try Reply(json: json)
+        } catch {
+            throw .malformed(error.description)
+        }
+    }
+
+    private static func connect(_ path: String, timeout: Duration) throws(CollectorConnectionError) -> FileDescriptor {
+        let address: SocketAddress
+        do throws(InvalidSocketAddress) {
+            address = try .unix(path)
+        } catch {
+            throw .unusablePath(error)
+        }
+        do throws(Errno) {
+            return try Socket.connect(to: address, timeout: timeout)
+        } catch {
+            throw .unreachable(path: path, error)
+        }
+    }
+
+    /// Of two failures the one that a person can do more about: a socket that exists over one that does not.
+    private static func moreTelling(
+        _ first: CollectorConnectionError, _ second: CollectorConnectionError
+    ) -> CollectorConnectionError {
+        guard case .unreachable(_, .noSuchFile) = second, first != .switchedOff else { return second }
+        if case .unreachable(_, .noSuchFile) = first { return second }
+        return first
+    }
+
+    private static func lost(_ error: Errno) -> CollectorConnectionError {
+        error == .timedOut ? .timedOut : .closed
+    }
+}

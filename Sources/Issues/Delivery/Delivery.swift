@@ -1,0 +1,134 @@
+internal import Synchronization
+internal import UnixIO
+
+/// The way of this process's issues to the daemon: a buffer and one thread.
+///
+/// Nothing is made before the first report, and the thread only with it.
+/// Whoever reports takes a lock for as long as one entry needs, and never
+/// waits. What is sent, and when, is decided by ``Outbox``.
+package final class Delivery: Sendable {
+    struct State: Sendable {
+        var outbox: Outbox<Submission>
+        var waker: Waker?
+        // The thread waits, and must be woken to see what is new.
+        var isAsleep = false
+        var isStarted = false
+        var isStopped = false
+        var threadID: Int32?
+    }
+
+    let paths: [String]
+    package let producer = ProducerName.random()
+    let state: Monitor<State>
+    private let limits: OutboxLimits
+    private let processID: Int32
+    private let successor = AtomicLazyReference<Delivery>()
+    private let hasSeenSocket = Atomic(false)
+
+    package init(
+        paths: [String], limits: OutboxLimits = OutboxLimits(), processID: Int32 = CurrentProcess.pid
+    ) {
+        self.paths = paths
+        self.limits = limits
+        self.processID = processID
+        state = Monitor(State(outbox: Outbox(limits: limits)))
+    }
+
+    /// Whether a daemon was there at any time, or its socket is there now.
+    var isExpectedToWork: Bool {
+        if hasSeenSocket.load(ordering: .relaxed) { return true }
+        let isThere = paths.contains { path in
+            path.hasPrefix("@") || (try? FileSystem.status(of: path))?.kind == .socket
+        }
+        if isThere { hasSeenSocket.store(true, ordering: .relaxed) }
+        return isThere
+    }
+
+    /// The delivery of this process: itself, or another one after a fork.
+    ///
+    /// A child must not touch what it inherited: the buffer is its parent's to
+    /// send, the numbers are its parent's to give, and the lock may have been
+    /// held at the moment of the fork by a thread that does not exist here.
+    package var ofThisProcess: Delivery {
+        let processID = CurrentProcess.pid
+        var delivery = self
+        while delivery.processID != processID {
+            delivery =
+                delivery.successor.load()
+                ?? delivery.successor.storeIfNil(Delivery(paths: delivery.paths, limits: delivery.limits))
+        }
+        return delivery
+    }
+
+    /// Takes an issue, and answers at once.
+    func submit(_ report: IssueReport, receipt: ReceiptState? = nil) {
+        guard !paths.isEmpty else {
+            receipt?.fail(DeliveryError(.disabled, "Delivery is switched off by an empty ISSUED_SOCKET."))
+            return
+        }
+        let submission = Submission(report, receipt: receipt)
+        let bytes = submission.report.estimatedBytes
+
+        let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<Submission>], Waker?, Bool) in
+            let dropped = state.outbox.submitted(submission, level: report.level, bytes: bytes)
+            let starts = !state.isStarted && !state.isStopped
+            state.isStarted = true
+            return (dropped, state.takeSleeper(), starts)
+        }
+        waker?.wake()
+        for entry in dropped {
+            entry.payload.receipt?.fail(DeliveryError(.dropped, "The buffer was full, and this issue had to go."))
+        }
+        if starts { start() }
+    }
+
+    private func start() {
+        do throws(Errno) {
+            _ = try Thread.start(name: "issues") { DeliveryLoop(self).run() }
+            ExitHook.install()
+        } catch {
+            // No thread can be had now; the next report tries again.
+            state.withLock { $0.isStarted = false }
+        }
+    }
+
+    /// Waits until all that was submitted so far is answered, or the time is over.
+    ///
+    /// Who is in a hurry also gives up at the first sign that the daemon is away.
+    package func flush(timeout: Duration, givesUpWhenAway: Bool = false) -> Bool {
+        let deadline = MonotonicClock.now.advanced(by: timeout)
+        let thread = CurrentProcess.threadID
+        let start = state.withLock { state -> (mark: UInt64, failures: Int, waker: Waker?)? in
+            // Our own thread would wait for itself.
+            guard state.threadID != thread else { return nil }
+            state.outbox.hurried()
+            return (state.outbox.mark, state.outbox.failedAttempts, state.takeSleeper())
+        }
+        guard let start else { return false }
+        start.waker?.wake()
+        return state.wait(deadline: deadline) { state -> Bool? in
+            if state.outbox.isSettled(before: start.mark) { return true }
+            if state.isStopped || (givesUpWhenAway && state.outbox.failedAttempts > start.failures) { return false }
+            return nil
+        } ?? false
+    }
+
+    /// Ends the thread; what is still in the buffer stays there.
+    package func stop() {
+        let waker = state.withLock { state -> Waker? in
+            state.isStopped = true
+            return state.takeSleeper()
+        }
+        waker?.wake()
+        state.broadcast()
+    }
+}
+
+extension Delivery.State {
+    /// The waker, if somebody has to use it.
+    mutating func takeSleeper() -> Waker? {
+        guard isAsleep else { return nil }
+        isAsleep = false
+        return waker
+    }
+}

@@ -1,0 +1,35 @@
+internal import IssueProtocol
+
+extension IssueReport {
+    /// The report as it goes over the wire.
+    func record(application: ApplicationInfo, droppedBefore: Int) -> IssueRecord {
+        var metadata = metadata
+        if droppedBefore > 0 { metadata[.droppedBefore] = .init(droppedBefore) }
+        return IssueRecord(
+            message: message, severity: level.wire, domain: domain, code: code.map { Int64($0) },
+            occurredAt: timestamp.wire, source: site.wire, app: application.wire,
+            metadata: metadata.isEmpty ? nil : metadata.json, reportable: isReportable ? nil : false)
+    }
+
+    /// About how much room it takes, found in less time than encoding would need.
+    var estimatedBytes: Int {
+        320 + message.utf8.count + metadata.estimatedBytes
+    }
+}
+
+extension IssueSite {
+    fileprivate var wire: SourceLocation {
+        let fileID = fileID.description
+        // A file that was compiled without a module has an id without a slash.
+        let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
+        return SourceLocation(
+            fileID: fileID, line: Int64(line), column: Int64(column), function: function?.description, module: module)
+    }
+}
+
+extension IssueMetadata.Key {
+    /// How many issues had to be dropped before this one.
+    static let droppedBefore: Self = "dropped_before"
+    /// How many bytes of metadata were left out of a record that was too large.
+    static let omittedBytes: Self = "omitted_bytes"
+}

@@ -1,0 +1,52 @@
+/// The promise of an answer for one submitted issue.
+///
+/// It may be thrown away; the issue is delivered all the same.
+public struct Receipt: Sendable {
+    let state: ReceiptState
+
+    /// Waits until the issue is on the daemon's disk, and answers its id there.
+    ///
+    /// While the daemon is away this waits for its return.
+    ///
+    /// - Returns: The id by which the daemon knows the record.
+    /// - Throws: ``DeliveryError`` when the record was rejected or had to be
+    ///   dropped, `CancellationError` when the task was cancelled.
+    public func stored() async throws -> String {
+        try await state.outcome().id
+    }
+
+    /// Waits until something has become of the issue: delivered, summarised or given up.
+    ///
+    /// After the timeout the answer says what is known then, a fate of
+    /// ``IssueFate/Outcome/pending`` included. Where the daemon forwards to
+    /// nobody the answer is empty.
+    ///
+    /// - Parameters:
+    ///   - destination: Which destination is meant; all of them if nil.
+    ///   - timeout: How long to wait at most.
+    /// - Returns: What became of it, for each destination.
+    /// - Throws: ``DeliveryError`` when it was not stored in that time, or the
+    ///   daemon could not be asked.
+    public func delivered(
+        to destination: String? = nil, timeout: Duration = .seconds(30)
+    ) async throws -> [IssueFate] {
+        let start = ContinuousClock.now
+        let stored = try await stored(within: timeout)
+        let rest = max(.zero, timeout - (ContinuousClock.now - start))
+        return try await Awaiting.fates(of: stored, destination: destination, timeout: rest)
+    }
+
+    private func stored(within timeout: Duration) async throws -> ReceiptState.Stored {
+        let state = state
+        return try await withThrowingTaskGroup(of: ReceiptState.Stored.self) { group in
+            group.addTask { try await state.outcome() }
+            group.addTask {
+                try await Task.sleep(for: timeout)
+                throw DeliveryError(.timedOut, "The issue was not stored within \(timeout).")
+            }
+            defer { group.cancelAll() }
+            guard let stored = try await group.next() else { throw CancellationError() }
+            return stored
+        }
+    }
+}

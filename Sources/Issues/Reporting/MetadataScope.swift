@@ -1,0 +1,4 @@
+/// What the scopes around a call add to each report.
+enum MetadataScope {
+    @TaskLocal static var current: IssueMetadata = [:]
+}

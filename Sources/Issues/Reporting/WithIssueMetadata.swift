@@ -1,0 +1,30 @@
+/// Adds metadata to every issue that is reported during an operation.
+///
+/// Of two equal keys the call's own wins over a scope's, and an inner scope's
+/// over an outer one's.
+///
+/// ```swift
+/// withIssueMetadata(["request_id": "\(request.id)"]) {
+///     handle(request)
+/// }
+/// ```
+///
+/// - Parameters:
+///   - metadata: What to add.
+///   - operation: What to run.
+/// - Returns: What the operation returns.
+public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () throws -> R) rethrows -> R {
+    try MetadataScope.$current.withValue(MetadataScope.current.merging(metadata), operation: operation)
+}
+
+/// Adds metadata to every issue that is reported during an asynchronous operation.
+///
+/// An asynchronous version of ``withIssueMetadata(_:operation:)-(_,()->R)``.
+///
+/// - Parameters:
+///   - metadata: What to add.
+///   - operation: What to run.
+/// - Returns: What the operation returns.
+public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async throws -> R) async rethrows -> R {
+    try await MetadataScope.$current.withValue(MetadataScope.current.merging(metadata), operation: operation)
+}

@@ -1,0 +1,185 @@
+import IssueCommands
+import Testing
+
+@Suite("issuectl list")
+struct ListTests {
+    private static let all = Fixtures.groups(
+        Fixtures.decodingGroup, Fixtures.diskGroup, Fixtures.japaneseGroup, Fixtures.hostileGroup)
+
+    @Test("On 80 columns the title is cut")
+    func eighty() {
+        let outcome = issuectl(["list"], width: 80, .reply(Self.all))
+        #expect(
+            outcome.output == #"""
+                ID   SEVERITY  COUNT  LAST SEEN  APP     TITLE
+                g7   error      1234  3 min ago  shop    Decoding failed: keyNotFound(price)
+                g9   critical      1  1 day ago  backup  [muted] No space left on /srv while wr…
+                g11  warning       2  30 s ago   -       [regressed] データベースに接続できませ…
+                g13  info          1  1 h ago    e\tvil  \x1b]0;owned\x07\x1b[2J\nline two\x9b3…
+
+                """#)
+        #expect(outcome.code == .success)
+        #expect(outcome.calls == [#"List {"limit":50}"#])
+    }
+
+    @Test("On 40 columns what matters least is left out")
+    func forty() {
+        let outcome = issuectl(["list"], width: 40, .reply(Self.all))
+        #expect(
+            outcome.output == #"""
+                ID   SEVERITY  TITLE
+                g7   error     Decoding failed: keyNotF…
+                g9   critical  [muted] No space left on…
+                g11  warning   [regressed] データベース…
+                g13  info      \x1b]0;owned\x07\x1b[2J\…
+
+                """#)
+    }
+
+    @Test("On 200 columns the last 24 hours are drawn")
+    func twoHundred() {
+        let outcome = issuectl(["list"], width: 200, .reply(Self.all))
+        #expect(
+            outcome.output == #"""
+                ID   SEVERITY  COUNT  LAST SEEN  APP     LAST 24 HOURS             TITLE
+                g7   error      1234  3 min ago  shop    ···▁·▂··▂▃▄▄▅▆▆▇███▆▄▂▁·  Decoding failed: keyNotFound(price)
+                g9   critical      1  1 day ago  backup  ·······················█  [muted] No space left on /srv while writing the nightly backup of the customer database
+                g11  warning       2  30 s ago   -                                 [regressed] データベースに接続できません 👨‍👩‍👧 café
+                g13  info          1  1 h ago    e\tvil                            \x1b]0;owned\x07\x1b[2J\nline two\x9b31m\u{202e}gnp.exe\x7f
+
+                """#)
+        #expect(outcome.calls == [#"List {"limit":50,"sparkline":24}"#])
+    }
+
+    @Test("No line is ever wider than the terminal", arguments: Array(1...130))
+    func widths(width: Int) {
+        let outcome = issuectl(["list", "--sparkline"], width: width, .reply(Self.all))
+        for line in outcome.output.split(separator: "\n") { #expect(DisplayWidth.of(line) <= width) }
+    }
+
+    @Test("A pipe gets titles in full, and COLUMNS cuts them there too")
+    func pipe() {
+        let full = issuectl(["list"], .reply(Self.all)).output
+        #expect(
+            full.contains("[muted] No space left on /srv while writing the nightly backup of the customer database\n"))
+        let cut = issuectl(["list"], environment: ["COLUMNS": "60"], .reply(Self.all)).output
+        #expect(cut.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= 60 })
+    }
+
+    @Test("Severities and the head are coloured, where colours are wanted")
+    func colors() {
+        let group = Fixtures.groups(Fixtures.decodingGroup)
+        let colored = issuectl(["list"], width: 80, environment: ["TERM": "xterm"], .reply(group)).output
+        #expect(colored.hasPrefix("\u{1B}[1mID\u{1B}[0m  \u{1B}[1mSEVERITY\u{1B}[0m"))
+        #expect(colored.contains("  \u{1B}[31merror\u{1B}[0m  "))
+        let plain = issuectl(["list"], width: 80, .reply(group)).output
+        #expect(!plain.contains("\u{1B}"))
+        #expect(
+            issuectl(["list"], width: 80, environment: ["TERM": "xterm", "NO_COLOR": "1"], .reply(group)).output
+                == plain)
+        #expect(
+            issuectl(["list", "--color=never"], width: 80, environment: ["TERM": "xterm"], .reply(group)).output
+                == plain)
+        #expect(issuectl(["list", "--color=always"], environment: ["COLUMNS": "80"], .reply(group)).output == colored)
+    }
+
+    @Test("Every option of the filter reaches the daemon")
+    func filter() {
+        let outcome = issuectl(
+            [
+                "list", "--app", "shop", "--app=till", "--version", "2.0.0", "--environment", "production", "-p",
+                "warn",
+                "--domain", "d", "--code", "-7", "--file", "a.swift", "--text", "boom", "--group", "g1", "--user",
+                "1000",
+                "--unit", "shop.service", "--state", "open", "--state", "muted", "--since", "2h", "--until", "today",
+                "--order", "worst", "--limit", "3",
+            ], .reply(Fixtures.groups()))
+        #expect(
+            outcome.calls == [
+                #"List {"filter":{"apps":["shop","till"],"versions":["2.0.0"],"environments":["production"],"#
+                    + #""severity":"warning","domains":["d"],"codes":[-7],"files":["a.swift"],"text":"boom","groups":["g1"],"#
+                    + #""users":[1000],"units":["shop.service"],"states":["open","muted"],"#
+                    + #""since":"2026-11-21T10:00:00.000Z","until":"2026-11-21T00:00:00.000Z"},"order":"worst","limit":3}"#
+            ])
+        #expect(outcome.output == "No issues match.\n")
+    }
+
+    @Test("As many are asked for as the screen has rows")
+    func rows() {
+        let outcome = issuectl(
+            ["list"], width: 80, rows: 24, .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")))
+        #expect(outcome.calls.first == #"List {"limit":21}"#)
+    }
+
+    @Test("A limit larger than a page is filled page by page")
+    func limit() {
+        let outcome = issuectl(
+            ["list", "-n", "501"], width: 80,
+            .reply(Fixtures.groups(Fixtures.decodingGroup, Fixtures.diskGroup, next: "c1")),
+            .reply(Fixtures.groups(Fixtures.japaneseGroup)))
+        #expect(outcome.calls == [#"List {"limit":500}"#, #"List {"limit":499,"after":"c1"}"#])
+        #expect(outcome.output.split(separator: "\n").count == 4)
+    }
+
+    @Test("With --all every page is fetched, below one head")
+    func all() {
+        let outcome = issuectl(
+            ["list", "--all"], width: 80,
+            .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")),
+            .reply(Fixtures.groups(Fixtures.hostileGroup, next: "c2")), .reply(Fixtures.groups()))
+        #expect(
+            outcome.calls == [
+                #"List {"limit":500}"#, #"List {"limit":500,"after":"c1"}"#, #"List {"limit":500,"after":"c2"}"#,
+            ])
+        #expect(outcome.output.split(separator: "\n").count == 3)
+        #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("ID") }.count == 1)
+    }
+
+    @Test("Where more is left, a person is told, and a pipe is not")
+    func more() {
+        let page = Fixtures.groups(Fixtures.decodingGroup, next: "c1")
+        let person = issuectl(["list", "-n", "1"], width: 80, .reply(page))
+        #expect(person.output.hasSuffix("\nThere are more: use --limit or --all.\n"))
+        let pipe = issuectl(["list", "-n", "1"], .reply(page))
+        #expect(!pipe.output.contains("more"))
+    }
+
+    @Test("JSON is one document, and holds what only the daemon knows")
+    func json() {
+        let outcome = issuectl(
+            ["list", "--json", "--all"], .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")),
+            .reply(Fixtures.groups(Fixtures.diskGroup)))
+        #expect(outcome.output == "{\"groups\":[\(Fixtures.decodingGroup),\(Fixtures.diskGroup)]}\n")
+    }
+
+    @Test("A document is whole or is not there")
+    func brokenDocument() {
+        let outcome = issuectl(
+            ["list", "--json", "--all"], .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")), .failure(.closed))
+        #expect(outcome.output == "")
+        #expect(outcome.code == .unavailable)
+    }
+
+    @Test("NDJSON is a line for each group, as it comes")
+    func ndjson() {
+        let outcome = issuectl(
+            ["list", "--ndjson", "--all"], .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")),
+            .reply(Fixtures.groups(Fixtures.diskGroup)))
+        #expect(outcome.output == "\(Fixtures.decodingGroup)\n\(Fixtures.diskGroup)\n")
+        #expect(issuectl(["list", "--ndjson"], .reply(Fixtures.groups())).output == "")
+    }
+
+    @Test("When nobody reads any more, nothing more is asked, and that is no error")
+    func nobodyReads() {
+        let outcome = issuectl(
+            ["list", "--ndjson", "--all"], writes: 0, .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")))
+        #expect(outcome.code == .success)
+        #expect(outcome.calls.count == 1)
+        #expect(outcome.errors == "")
+    }
+
+    @Test("Without issues the list says so")
+    func empty() {
+        #expect(issuectl(["list"], width: 80, .reply(Fixtures.groups())).output == "No issues.\n")
+    }
+}

@@ -1,0 +1,146 @@
+import IssueCommands
+import Testing
+
+@Suite("issuectl records, show and follow")
+struct RecordsTests {
+    @Test("Records are a table")
+    func table() {
+        let outcome = issuectl(
+            ["records", "--fate", "delivered", "--destination", "logzio"], width: 80,
+            .reply(Fixtures.records(Fixtures.decodingRecord, Fixtures.diskRecord)))
+        #expect(
+            outcome.output == #"""
+                ID   RECEIVED   SEVERITY  COUNT  APP   MESSAGE
+                r42  2 min ago  error         3  shop  Decoding failed: keyNotFound(price)
+                r43  1 s ago    critical      1  -     \x1b[31mNo space\nleft
+
+                """#)
+        #expect(outcome.calls == [#"Records {"filter":{"fates":["delivered"],"destination":"logzio"},"limit":50}"#])
+    }
+
+    @Test("Records as JSON are what the daemon said")
+    func json() {
+        let page = Fixtures.records(Fixtures.decodingRecord, Fixtures.diskRecord)
+        #expect(issuectl(["records", "--json"], .reply(page)).output == page + "\n")
+        #expect(
+            issuectl(["records", "--ndjson"], .reply(page)).output
+                == "\(Fixtures.decodingRecord)\n\(Fixtures.diskRecord)\n")
+    }
+
+    @Test("A record is shown with everything that is known of it")
+    func show() {
+        let outcome = issuectl(["show", "r42"], width: 80, .reply(Fixtures.shown))
+        #expect(
+            outcome.output == #"""
+                Decoding failed: keyNotFound(price)
+                error in shop 2.0.0 (2500), production, linux, wifi
+
+                  Record      r42
+                  Occurred    2026-11-21T11:57:00.000Z (3 min ago)
+                  Received    2026-11-21T11:57:00.004Z (2 min ago)
+                  Count       3 since 2026-11-21T11:50:00.000Z (10 min ago)
+                  Source      Shop/Catalogue.swift:42:9, load(page:) (module Shop)
+                  Domain      com.example.shop.DecodingError
+                  Code        4865
+                  Sender      shop, pid 4711, uid 1000, gid 1000
+                  Executable  /usr/bin/shop
+                  Unit        shop.service
+                  Repaired    the fraction of code was cut
+
+                Group g7
+                  Title       Decoding failed: keyNotFound(price)
+                  State       open
+                  Counted     1,234 times in 8 records
+                  First seen  2026-11-18T12:00:00.000Z (3 days ago)
+                  Last seen   2026-11-21T11:57:00.000Z (3 min ago)
+                  Versions    1.9.0 to 2.0.0
+
+                Metadata
+                  {
+                    "attempt": 3,
+                    "payload": {
+                      "price": null,
+                      "tags": ["a","b"]
+                    },
+                    "ratio": 0.10,
+                    "empty": {}
+                  }
+
+                Causes
+                  1. NSCocoaErrorDomain 4865: The data is missing.
+                  2. No key
+
+                Backtrace
+                  0  shop       + 0x12345 [ab12]
+                  1  libc.so.6  abort + 0x10 at abort.c:79
+
+                Fates
+                  DESTINATION  FATE           ATTEMPTS  AT         ANSWER
+                  logzio       delivered             2  2 min ago  200 OK (perhaps received twice)
+                  archive      dead-lettered         5  -          -
+
+                """#)
+        #expect(outcome.calls == [#"Show {"id":"r42"}"#])
+        #expect(issuectl(["show", "r42", "--json"], .reply(Fixtures.shown)).output == Fixtures.shown + "\n")
+    }
+
+    @Test("A group whose records are gone is still shown")
+    func groupAlone() {
+        let reply = "{\"group\":\(Fixtures.hostileGroup),\"fates\":[]}"
+        let outcome = issuectl(["show", "g13"], width: 80, .reply(reply))
+        #expect(
+            outcome.output == #"""
+                \x1b]0;owned\x07\x1b[2J
+                line two\x9b31m\u{202e}gnp.exe\x7f
+                info in e\tvil
+
+                  None of its records is kept any more.
+
+                Group g13
+                  Title       \x1b]0;owned\x07\x1b[2J\nline two\x9b31m\u{202e}gnp.exe\x7f
+                  State       open
+                  Counted     1 time in 1 record
+                  First seen  2026-11-21T11:00:00.000Z (1 h ago)
+                  Last seen   2026-11-21T11:00:00.000Z (1 h ago)
+
+                """#)
+    }
+
+    @Test("New records come a line each, and only new ones are asked for")
+    func follow() {
+        let outcome = issuectl(
+            ["follow", "--app", "shop"], width: 70,
+            .parts(
+                [Fixtures.records(), Fixtures.records(Fixtures.decodingRecord), Fixtures.records(Fixtures.diskRecord)],
+                nil))
+        #expect(
+            outcome.output == #"""
+                2026-11-21 11:57:00Z error    shop: (3 times) Decoding failed: keyNot…
+                2026-11-21 11:59:59Z critical uid 0: \x1b[31mNo space\nleft
+
+                """#)
+        #expect(
+            outcome.calls == [
+                #"Records {"filter":{"apps":["shop"],"since":"2026-11-21T12:00:00.000Z"},"order":"oldest","follow":true}"#
+            ])
+        #expect(outcome.code == .unavailable)
+        #expect(
+            outcome.errors == "issuectl: the daemon has ended the stream: is it stopping? (systemctl status issued)\n")
+    }
+
+    @Test("No line of follow is wider than the terminal", arguments: Array(1...90))
+    func followWidths(width: Int) {
+        let outcome = issuectl(["follow"], width: width, .parts([Fixtures.records(Fixtures.decodingRecord)], nil))
+        for line in outcome.output.split(separator: "\n") { #expect(DisplayWidth.of(line) <= width) }
+    }
+
+    @Test("Following ends quietly when nobody reads any more")
+    func followNobody() {
+        let outcome = issuectl(
+            ["follow", "--json"], writes: 1,
+            .parts([Fixtures.records(Fixtures.diskRecord, Fixtures.diskRecord), Fixtures.records()], .closed))
+        #expect(outcome.output == Fixtures.diskRecord + "\n")
+        #expect(outcome.errors == "")
+        #expect(outcome.code == .success)
+    }
+}

@@ -1,0 +1,77 @@
+import IssueCommands
+import IssueProtocol
+
+/// What one run of `issuectl` left behind.
+struct Outcome {
+    var code: ExitCode
+    var output: String
+    var errors: String
+    var calls: [String]
+}
+
+/// Collects what is written, and can stop listening after a number of lines.
+final class CollectedOutput: CommandOutput {
+    var output: [UInt8] = []
+    var errors: [UInt8] = []
+    var writesLeft: Int
+
+    init(writes: Int) {
+        writesLeft = writes
+    }
+
+    func write(_ bytes: [UInt8]) -> Bool {
+        guard writesLeft > 0 else { return false }
+        writesLeft -= 1
+        output += bytes
+        return true
+    }
+
+    func writeError(_ bytes: [UInt8]) {
+        errors += bytes
+    }
+}
+
+/// Standard input in the pieces in which it comes.
+final class ScriptedInput: CommandInput {
+    private var pieces: [[UInt8]]
+
+    init(_ pieces: [[UInt8]]) {
+        self.pieces = pieces
+    }
+
+    func read() -> [UInt8]? {
+        pieces.isEmpty ? nil : pieces.removeFirst()
+    }
+}
+
+let noon = Timestamp("2026-11-21T12:00:00Z") ?? Timestamp(milliseconds: 0)
+
+/// Runs `issuectl` at noon, on a terminal of a width or into a pipe.
+func issuectl(
+    _ arguments: [String], width: Int? = nil, rows: Int? = nil, environment: [String: String] = [:],
+    input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, _ script: ScriptedLink.Reply...
+) -> Outcome {
+    let link = ScriptedLink(script)
+    let output = CollectedOutput(writes: writes)
+    var environment = environment
+    // Colours have tests of their own.
+    if environment["TERM"] == nil { environment["TERM"] = "dumb" }
+    let variables = environment
+    let control = IssueControl(
+        environment: { variables[$0] }, now: noon,
+        terminal: TerminalFacts(isTerminal: width != nil, columns: width, rows: rows),
+        input: ScriptedInput(bytes ?? input.map { Array($0.utf8) }), output: output,
+        connect: { (path) throws(LinkFailure) in
+            if let path, path.hasPrefix("/absent") {
+                throw .unreachable(path: path, reason: "No such file or directory (ENOENT)")
+            }
+            return link
+        })
+    let code = control.run(arguments)
+    return Outcome(
+        code: code, output: String(decoding: output.output, as: UTF8.self),
+        errors: String(decoding: output.errors, as: UTF8.self), calls: link.calls)
+}
+
+/// A text of several lines as a command prints it.
+func lines(_ text: String) -> String { text + "\n" }

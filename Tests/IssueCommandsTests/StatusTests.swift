@@ -1,0 +1,117 @@
+import IssueCommands
+import Testing
+
+@Suite("issuectl status and flush")
+struct StatusTests {
+    private static let suppressions = """
+        {"destination":"logzio","app":"shop","group":"g7","reason":"group_rate","count":1200,\
+        "since":"2026-11-21T11:00:00.000Z"},\
+        {"destination":"logzio","reason":"daily_bytes","count":1,"since":"2026-11-21T11:59:00.000Z"}
+        """
+
+    @Test("The status shows the equation of each ledger and says whether it balances")
+    func status() {
+        let reply = Fixtures.status(
+            Fixtures.logzio, Fixtures.archive, suppressions: Self.suppressions, faults: "\"issues.db-1 was set aside\"")
+        let outcome = issuectl(["status"], width: 80, .reply(reply))
+        #expect(
+            outcome.output == #"""
+                issued 0.1.0 on web-1
+                  Up           3 days, since 2026-11-18 12:00:00Z
+                  Received     1,234,567 records, 1 more than once, 3 rejected
+                  Connections  12
+                  Store        1,200,000 records in 42 groups
+                  Size         15.0 MiB, 20.0 GiB free on the disk
+                  Oldest       2026-10-22T12:00:00.000Z (30 days ago)
+                  Fault: issues.db-1 was set aside
+
+                Destination logzio
+                  State         paused: the token was refused (401)
+                  Advice        Put the right token into /etc/issued/logzio-token, then: systemctl restart issued
+                  Waiting       the oldest since 2026-11-21T10:00:00.000Z (2 h ago)
+                  Next attempt  in 20 s
+                  Last answer   401
+                  Last success  2026-11-21T09:59:00.000Z (2 h ago)
+                  Traffic       2,500 requests, 3 of them sent again, 2 records perhaps received twice, 1.5 MiB today
+
+                Destination archive (ClickHouse)
+                  State    idle
+                  Traffic  1 request, 512 B today
+
+                LEDGER              logzio   archive
+                  received       1,234,567        10
+                = pending               17         0
+                + delivered      1,234,000         8
+                + summarised           500         0
+                + dead-lettered          1         0
+                + withheld              40         0
+                + expired                9         0
+                + unconfirmed            0         1
+                                  balances  off by 1
+
+                Held back by limits
+                  DESTINATION  COUNT  SINCE      LIMIT        OF
+                  logzio       1,200  1 h ago    group rate   shop, group g7
+                  logzio           1  1 min ago  daily bytes  everything
+
+                """#)
+        #expect(issuectl(["status", "--json"], .reply(reply)).output == reply + "\n")
+    }
+
+    @Test("Ledgers that find no room side by side stand below each other")
+    func narrow() {
+        let reply = Fixtures.status(Fixtures.logzio, Fixtures.archive)
+        let outcome = issuectl(["status"], width: 40, .reply(reply))
+        #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("LEDGER") }.count == 2)
+    }
+
+    @Test("Without a destination the status says what that means")
+    func noDestination() {
+        let outcome = issuectl(["status"], width: 80, .reply(Fixtures.status()))
+        #expect(outcome.output.hasSuffix("\n\nNo destination is configured: issues are kept, and go nowhere.\n"))
+    }
+
+    @Test("Flush says what became of what was waiting")
+    func flush() {
+        let outcome = issuectl(
+            ["flush"], .reply(Fixtures.status(Fixtures.flushed(pending: 3, delivered: 5))),
+            .reply("{\"destinations\":[\(Fixtures.flushed(pending: 0, delivered: 8))]}"))
+        #expect(outcome.output == "logzio: 3 delivered\n")
+        #expect(outcome.code == .success)
+        #expect(outcome.calls == ["Status {}", #"Flush {"timeout":30000}"#])
+    }
+
+    @Test("Flush ends with 75 when something that was waiting still waits")
+    func unfinished() {
+        let after = Fixtures.flushed(
+            pending: 2, delivered: 6, oldest: "2026-11-21T11:59:00.000Z", advice: "Look at the network")
+        let outcome = issuectl(
+            ["flush", "logzio", "--timeout", "1s"], .reply(Fixtures.status(Fixtures.flushed(pending: 3, delivered: 5))),
+            .reply("{\"destinations\":[\(after)]}"))
+        #expect(outcome.output == "logzio: 1 delivered, 2 still pending (idle)\n  Look at the network\n")
+        #expect(outcome.code == .tryAgain)
+        #expect(
+            outcome.errors
+                == "issuectl: not all that was waiting has a fate yet (logzio): see issuectl status, or wait with --timeout\n"
+        )
+        #expect(outcome.calls.last == #"Flush {"destination":"logzio","timeout":1000}"#)
+    }
+
+    @Test("What came in after the call is not waited for")
+    func laterRecords() {
+        let after = Fixtures.flushed(pending: 2, delivered: 6, oldest: "2026-11-21T12:00:01.000Z")
+        let json = issuectl(["flush", "--json"], .reply("{\"destinations\":[\(after)]}"))
+        #expect(json.code == .success)
+        #expect(json.output == "{\"destinations\":[\(after)]}\n")
+        #expect(issuectl(["flush", "--ndjson"], .reply("{\"destinations\":[\(after)]}")).output == after + "\n")
+    }
+
+    @Test("Flush says when there was nothing to do")
+    func nothing() {
+        let ledger = Fixtures.flushed(pending: 0, delivered: 5)
+        let outcome = issuectl(["flush"], .reply(Fixtures.status(ledger)), .reply("{\"destinations\":[\(ledger)]}"))
+        #expect(outcome.output == "logzio: nothing was waiting\n")
+        let none = issuectl(["flush"], .reply(Fixtures.status()), .reply("{\"destinations\":[]}"))
+        #expect(none.output == "No destination is configured.\n")
+    }
+}

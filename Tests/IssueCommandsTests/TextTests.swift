@@ -1,0 +1,168 @@
+import IssueCommands
+import IssueProtocol
+import Testing
+
+@Suite("Texts for people")
+struct TextTests {
+    @Test(
+        "A text is as wide as a terminal draws it",
+        arguments: [
+            ("", 0), ("abc", 3), ("café", 4), ("cafe\u{301}", 4), ("日本語", 6), ("한국어", 6), ("ﾃｽﾄ", 3), ("！", 2),
+            ("👍", 2), ("👨‍👩‍👧", 2), ("🇩🇪", 2), ("❤️", 2), ("❤", 1), ("a\u{200D}b", 2), ("…", 1), ("│", 1), ("Привет", 6),
+        ])
+    func width(text: String, width: Int) {
+        #expect(DisplayWidth.of(text) == width)
+    }
+
+    @Test(
+        "A text too wide is cut at a character, with a sign that it was",
+        arguments: [
+            ("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("abcdef", 1, "…"), ("abcdef", 0, ""), ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"), ("日本語", 4, "日…"), ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"), ("👨‍👩‍👧👍x", 3, "👨‍👩‍👧…"),
+        ])
+    func cut(text: String, width: Int, expected: String) {
+        let cut = Fitting.cut(text, to: width)
+        #expect(cut == expected)
+        #expect(DisplayWidth.of(cut) <= width)
+    }
+
+    @Test(
+        "Nothing that a terminal obeys gets through",
+        arguments: [
+            ("\u{1B}[31mred", "\\x1b[31mred"), ("a\nb\r\nc\td", "a\\nb\\r\\nc\\td"),
+            ("\u{07}\u{08}\u{0}", "\\x07\\x08\\x00"),
+            ("\u{9B}31m", "\\x9b31m"), ("\u{7F}", "\\x7f"), ("\u{202E}gnp", "\\u{202e}gnp"),
+            ("\u{2066}\u{2028}\u{FEFF}", "\\u{2066}\\u{2028}\\u{feff}"), ("👨‍👩‍👧 日本 é", "👨‍👩‍👧 日本 é"),
+        ])
+    func harmless(text: String, expected: String) {
+        #expect(HarmlessText.line(text) == expected)
+    }
+
+    @Test("Every control character of Unicode is made visible")
+    func allControls() {
+        for value in Array(0x00...0x1F) + Array(0x7F...0x9F) {
+            guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
+            let text = HarmlessText.line("a\(Character(scalar))b")
+            #expect(text.hasPrefix("a\\") && text.hasSuffix("b"))
+            #expect(text.unicodeScalars.allSatisfy { (0x20..<0x7F).contains($0.value) })
+        }
+    }
+
+    @Test("Marks piled up without end are cut off")
+    func piledMarks() {
+        let text = HarmlessText.line("a" + String(repeating: "\u{301}", count: 5000) + "b")
+        #expect(text.unicodeScalars.count < 20)
+        #expect(text.hasSuffix("b"))
+    }
+
+    @Test("A page keeps its line feeds and nothing else")
+    func page() {
+        #expect(HarmlessText.lines("a\nb\r\n\u{1B}c") == ["a", "b", "\\x1bc"])
+    }
+
+    @Test("JSON keeps its meaning when what a terminal obeys is escaped")
+    func safeJSON() throws {
+        let json = "{\"a\":\"\u{9B}31m \u{7F} \u{A0} é\u{85}\"}"
+        let safe = TerminalSafeJSON.escape(Array(json.utf8))
+        #expect(String(decoding: safe, as: UTF8.self) == "{\"a\":\"\\u009b31m \\u007f \u{A0} é\\u0085\"}")
+        #expect(try JSONValue(json: safe) == JSONValue(json: json))
+    }
+
+    @Test(
+        "A time is told by the largest unit that is full",
+        arguments: [
+            (0, "now"), (999, "now"), (-999, "now"), (1000, "1 s ago"), (59_999, "59 s ago"), (60_000, "1 min ago"),
+            (180_000, "3 min ago"), (3_599_999, "59 min ago"), (3_600_000, "1 h ago"), (86_399_999, "23 h ago"),
+            (86_400_000, "1 day ago"), (172_800_000, "2 days ago"), (63_072_000_000, "2 years ago"),
+            (-20_000, "in 20 s"),
+        ])
+    func relativeTime(age: Int64, text: String) {
+        let moment = Timestamp(milliseconds: noon.milliseconds - age)
+        #expect(RelativeTime.text(moment, now: noon) == text)
+    }
+
+    @Test("Times at the ends of what 64 bits hold do no harm")
+    func extremeTimes() {
+        #expect(RelativeTime.text(Timestamp(milliseconds: .min), now: noon) == "now")
+        #expect(RelativeTime.text(Timestamp(milliseconds: .max), now: noon).hasPrefix("in "))
+    }
+
+    @Test(
+        "Since and until take a moment in the ways that people write it",
+        arguments: [
+            ("2026-11-20T10:00:00Z", "2026-11-20T10:00:00.000Z"),
+            ("2026-11-20T10:00:00+02:00", "2026-11-20T08:00:00.000Z"),
+            ("2026-11-20 10:00:00", "2026-11-20T10:00:00.000Z"), ("2026-11-20", "2026-11-20T00:00:00.000Z"),
+            ("2h", "2026-11-21T10:00:00.000Z"), ("7d", "2026-11-14T12:00:00.000Z"),
+            ("-90min", "2026-11-21T10:30:00.000Z"),
+            ("1h 30min", "2026-11-21T10:30:00.000Z"), ("now", "2026-11-21T12:00:00.000Z"),
+            ("today", "2026-11-21T00:00:00.000Z"), ("Yesterday", "2026-11-20T00:00:00.000Z"),
+            ("1w", "2026-11-14T12:00:00.000Z"), ("30s", "2026-11-21T11:59:30.000Z"),
+        ])
+    func moments(text: String, expected: String) {
+        #expect(TimeExpression.moment(text, now: noon)?.text == expected)
+    }
+
+    @Test(
+        "What is no moment is refused",
+        arguments: ["", "soon", "2026", "2026-13-01", "2h ago", "h", "5 parsecs", "-", "99999999999999999999d", "1.5h"])
+    func noMoments(text: String) {
+        #expect(TimeExpression.moment(text, now: noon) == nil)
+    }
+
+    @Test(
+        "A span of time is what systemd takes for one",
+        arguments: [
+            ("30s", 30_000), ("30", 30_000), ("2min 30s", 150_000), ("500ms", 500), ("0", 0), ("1h", 3_600_000),
+            ("1m", 60_000), (" 2 h ", 7_200_000),
+        ])
+    func spans(text: String, milliseconds: Int64) {
+        #expect(DurationExpression.duration(text) == .milliseconds(milliseconds))
+    }
+
+    @Test("What is no span is refused", arguments: ["", " ", "s", "x5", "5x", "-5s", "9223372036854775807w", "١s"])
+    func noSpans(text: String) {
+        #expect(DurationExpression.duration(text) == nil)
+    }
+
+    @Test(
+        "The words of logger name a severity too",
+        arguments: [
+            ("error", Severity.error), ("user.err", .error), ("daemon.crit", .critical), ("warn", .warning),
+            ("local0.notice", .info), ("EMERG", .critical), ("debug", .debug),
+        ])
+    func severities(word: String, severity: Severity) {
+        #expect(SeverityWord.severity(word) == severity)
+    }
+
+    @Test("Counts are drawn against the highest, and nothing differs from little")
+    func sparkline() {
+        #expect(Sparkline.text([0, 1, 4, 8, 800, 0]) == "·▁▁▁█·")
+        #expect(Sparkline.text([1, 2, 3, 4, 5, 6, 7, 8]) == "▁▂▃▄▅▆▇█")
+        #expect(Sparkline.text([]) == "")
+        #expect(Sparkline.text([0, .max, -3]) == "·█·")
+    }
+
+    @Test("Numbers are grouped by thousands, bytes are rounded down to a tenth")
+    func quantities() {
+        #expect(
+            [0, 7, 999, 1000, 1_234_567, -1000].map { Quantity.text($0) } == [
+                "0", "7", "999", "1,000", "1,234,567", "-1,000",
+            ])
+        #expect(Quantity.text(.min) == "-9,223,372,036,854,775,808")
+        #expect(Quantity.bytes(1023) == "1023 B")
+        #expect(Quantity.bytes(1536) == "1.5 KiB")
+        #expect(Quantity.bytes(.max) == "7.9 EiB")
+    }
+
+    @Test("A value of metadata is JSON where it is JSON, else the text that it is")
+    func metadata() {
+        #expect(MetadataPair.member("a=3")?.value == .integer(3))
+        #expect(MetadataPair.member("a={\"b\":[true,null]}")?.value == .object([.init("b", [true, nil])]))
+        #expect(MetadataPair.member("a=plain words")?.value == .string("plain words"))
+        #expect(MetadataPair.member("a==")?.value == .string("="))
+        #expect(MetadataPair.member("a=")?.value == .string(""))
+        #expect(MetadataPair.member("=x") == nil)
+        #expect(MetadataPair.member("x") == nil)
+    }
+}

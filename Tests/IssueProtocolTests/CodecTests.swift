@@ -1,0 +1,124 @@
+import IssueProtocol
+import Testing
+
+@Suite("Every type and its form in JSON")
+struct CodecTests {
+    @Test("A value is read back as it was written, whole or bare")
+    func roundTrips() throws {
+        try check(IssueRecord.full)
+        try check(IssueRecord(message: ""))
+        try check(Samples.storedRecord)
+        try check(Samples.minimalStoredRecord)
+        try check(Samples.group)
+        try check(Samples.minimalGroup)
+        try check(Samples.storedRecord.sender)
+        try check(IssueRecord.full.source ?? SourceLocation())
+        try check(SourceLocation())
+        try check(IssueRecord.full.app ?? Application())
+        try check(Application())
+        try check(Samples.filter)
+        try check(IssueFilter())
+        try check(RecordReceipt.stored(id: "r-1"))
+        try check(RecordReceipt.duplicate(id: "r-1"))
+        try check(RecordReceipt.rejected(field: "source.line", reason: "must be an integer"))
+        try check(RecordReceipt.rejected(field: nil, reason: "is larger than allowed"))
+        try check(Samples.fate)
+        try check(Samples.minimalFate)
+        try check(Samples.ledger)
+        try check(Samples.destination)
+        try check(DestinationStatus(name: "", kind: ""))
+        try check(Samples.suppression)
+        try check(Samples.minimalSuppression)
+        try check(Samples.store)
+        try check(Samples.minimalStore)
+        try check(Samples.status)
+        try check(Samples.minimalStatus)
+    }
+
+    @Test("Parameters and replies are read back as they were written, whole or bare")
+    func methods() throws {
+        try check(ReportParameters(records: [.full, IssueRecord(message: "m")], producer: "p", sequence: 4711))
+        try check(ReportParameters(records: []))
+        try check(ReportReply(receipts: [.stored(id: "1"), .rejected(field: nil, reason: "r")]))
+        try check(ListParameters(filter: Samples.filter, order: .worst, limit: 10, after: "c", sparkline: 24))
+        try check(ListParameters())
+        try check(ListReply(groups: [Samples.group, Samples.minimalGroup], next: "c"))
+        try check(RecordsParameters(filter: Samples.filter, order: .oldest, limit: 1, after: "c", follow: true))
+        try check(RecordsParameters())
+        try check(RecordsReply(records: [Samples.storedRecord, Samples.minimalStoredRecord], next: nil))
+        try check(ShowParameters(id: "r-1"))
+        try check(ShowReply(record: Samples.storedRecord, group: Samples.group, fates: [Samples.fate]))
+        try check(ShowReply(record: nil, group: Samples.minimalGroup, fates: []))
+        try check(FlushParameters(destination: "logz", timeout: .milliseconds(1500)))
+        try check(FlushParameters())
+        try check(FlushReply(destinations: [Samples.destination]))
+        try check(AwaitParameters(id: "r-1", destination: "logz", timeout: .zero))
+        try check(AwaitReply(fates: [Samples.fate, Samples.minimalFate]))
+        try check(
+            ServiceInfo(vendor: "v", product: "p", version: "1", url: "u", interfaces: [CollectorInterface.name]))
+        try check(InterfaceDescriptionParameters(interface: CollectorInterface.name))
+        try check(InterfaceDescriptionReply(description: CollectorInterface.description))
+    }
+
+    @Test("Any record is read back as it was written", arguments: 0..<10)
+    func records(seed: UInt64) throws {
+        for index: UInt64 in 0..<100 { try check(IssueRecord.sample(seed * 100 + index)) }
+    }
+
+    @Test("Every beginning of a record is an error")
+    func truncated() {
+        for seed: UInt64 in 0..<20 {
+            let json = IssueRecord.sample(seed).json
+            for end in json.indices {
+                #expect(throws: FieldError.self) { try IssueRecord(json: Array(json[..<end])) }
+            }
+        }
+        let json = Samples.storedRecord.json
+        for end in json.indices {
+            #expect(throws: FieldError.self) { try StoredRecord(json: Array(json[..<end])) }
+        }
+    }
+
+    @Test("Damaged bytes are read as something else or refused, and what was read can be written again")
+    func damaged() throws {
+        var chance = SeededGenerator(seed: 5)
+        let record = Samples.storedRecord.json
+        let call = Array(VarlinkCall(method: "a.B", parameters: record, more: true).message.dropLast())
+        for _ in 0..<3000 {
+            var damagedRecord = record
+            var damagedCall = call
+            for _ in 0..<Int.random(in: 1...3, using: &chance) {
+                damagedRecord[Int.random(in: record.indices, using: &chance)] = .random(in: 0...255, using: &chance)
+                damagedCall[Int.random(in: call.indices, using: &chance)] = .random(in: 0...255, using: &chance)
+            }
+            if let read = try? StoredRecord(json: damagedRecord) {
+                #expect(try StoredRecord(json: read.json) == read)
+            }
+            if let read = try? VarlinkCall(decoding: damagedCall) {
+                #expect(try VarlinkCall(decoding: Array(read.message.dropLast())) == read)
+            }
+        }
+    }
+
+    @Test("A bare value writes no member for what it has not")
+    func absence() {
+        #expect(text(IssueRecord(message: "m")) == #"{"message":"m"}"#)
+        #expect(text(IssueFilter()) == "{}")
+        #expect(text(Application()) == "{}")
+        #expect(text(RecordReceipt.stored(id: "1")) == #"{"id":"1"}"#)
+        #expect(text(RecordReceipt.duplicate(id: "1")) == #"{"id":"1","duplicate":true}"#)
+        #expect(text(RecordReceipt.rejected(field: nil, reason: "r")) == #"{"rejected":{"reason":"r"}}"#)
+        #expect(text(FlushParameters(timeout: .seconds(30))) == #"{"timeout":30000}"#)
+    }
+
+    private func check<Value: JSONCodable & Equatable>(
+        _ value: Value, sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(try Value(json: value.json) == value, sourceLocation: sourceLocation)
+        // A reader of this version takes what a later one adds, and null for what is absent.
+        let later = try JSONValue(json: value.json).with("later", ["a": [1, nil]]).with("also_later", nil)
+        #expect(try Value(json: later) == value, sourceLocation: sourceLocation)
+    }
+
+    private func text(_ value: some JSONCodable) -> String { String(decoding: value.json, as: UTF8.self) }
+}

@@ -1,0 +1,98 @@
+import IssueProtocol
+import Testing
+
+@Suite("Errors")
+struct CollectorErrorTests {
+    static let collectorErrors: [CollectorError] = [
+        .invalidRecord(index: 3, field: "message", reason: "must be given"),
+        .invalidFilter(field: "codes.2", reason: "must be an integer"),
+        .tooLarge(limit: 1_048_576),
+        .busy(retryAfter: .milliseconds(250)),
+        .noSpace,
+        .notFound(id: "r-1"),
+        .denied,
+    ]
+
+    static let serviceErrors: [CollectorError] = [
+        .interfaceNotFound("org.example"),
+        .methodNotFound("org.issued.Collector.Nothing"),
+        .methodNotImplemented("org.issued.Collector.Purge"),
+        .invalidParameter("limit"),
+        .permissionDenied,
+        .expectedMore,
+    ]
+
+    @Test("An error comes back from its reply", arguments: collectorErrors + serviceErrors)
+    func roundTrip(error: CollectorError) throws {
+        let message = Array(error.reply.message.dropLast())
+
+        let reply = try VarlinkReply(decoding: message)
+
+        #expect(CollectorError(reply) == error)
+        #expect(error.description.hasSuffix("."))
+    }
+
+    @Test("An error of a later version keeps its name and parameters")
+    func unknown() {
+        let reply = VarlinkReply(parameters: Array(#"{"a":1}"#.utf8), error: "org.issued.Collector.New")
+
+        let error = CollectorError(reply)
+
+        #expect(error == .unknown(name: "org.issued.Collector.New", parameters: ["a": 1]))
+        #expect(error?.reply == reply)
+    }
+
+    @Test("An error whose parameters are not those of the interface is unknown, not a guess")
+    func unreadable() {
+        for (name, parameters) in [("TooLarge", "{}"), ("TooLarge", #"{"limit":"x"}"#), ("NotFound", #"{"id":1}"#)] {
+            let error = CollectorError(
+                VarlinkReply(parameters: Array(parameters.utf8), error: "org.issued.Collector.\(name)"))
+            guard case .unknown(let kept, _) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(kept == "org.issued.Collector.\(name)")
+        }
+    }
+
+    @Test("A reply without an error carries none")
+    func none() {
+        #expect(CollectorError(VarlinkReply()) == nil)
+    }
+
+    @Test(
+        "Parameters that can't be read are refused with what was wrong",
+        arguments: [
+            (#"{"limit":"ten"}"#, CollectorError.invalidParameter("limit")),
+            (#"{"limit":0}"#, .invalidParameter("limit")),
+            (#"{"sparkline":-1}"#, .invalidParameter("sparkline")),
+            (#"{"limit":1.5}"#, .invalidParameter("limit")),
+            (#"{"order":"best"}"#, .invalidParameter("order")),
+            (#"[]"#, .invalidParameter("parameters")),
+            (#"{"filter":[]}"#, .invalidParameter("filter")),
+            (#"{"filter":{"text":1}}"#, .invalidFilter(field: "text", reason: "must be a string")),
+            (#"{"filter":{"codes":[1,2,"3"]}}"#, .invalidFilter(field: "codes.2", reason: "must be an integer")),
+            (
+                #"{"filter":{"users":[-1]}}"#,
+                .invalidFilter(field: "users.0", reason: "must lie between 0 and 4294967295")
+            ),
+            (
+                #"{"filter":{"severity":"bad"}}"#,
+                .invalidFilter(
+                    field: "severity", reason: "must be one of debug, info, warning, error, critical")
+            ),
+            (
+                #"{"filter":{"since":"yesterday"}}"#,
+                .invalidFilter(
+                    field: "since", reason: "must be a time as RFC 3339 has it, such as 2026-11-21T10:00:00.123Z")
+            ),
+        ])
+    func refusal(parameters: String, expected: CollectorError) {
+        do {
+            let read = try ListParameters(json: parameters)
+            Issue.record("\(read) was taken")
+        } catch {
+            #expect(CollectorError(refusing: error) == expected)
+        }
+    }
+}

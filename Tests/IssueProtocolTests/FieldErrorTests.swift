@@ -1,0 +1,69 @@
+import IssueProtocol
+import Testing
+
+@Suite("What is said of a value that is not as it should be")
+struct FieldErrorTests {
+    @Test(
+        "A record's fault is named by the way to it",
+        arguments: [
+            (#"{}"#, "message: must be given"),
+            (#"{"message":null}"#, "message: must be given"),
+            (#"{"message":1}"#, "message: must be a string"),
+            (#"[]"#, "the value must be an object"),
+            (#"{"message":"m","code":"1"}"#, "code: must be an integer"),
+            (#"{"message":"m","code":1.5}"#, "code: must be an integer of 64 bits"),
+            (#"{"message":"m","code":9223372036854775808}"#, "code: must be an integer of 64 bits"),
+            (#"{"message":"m","source":{"line":"x"}}"#, "source.line: must be an integer"),
+            (#"{"message":"m","backtrace":[{},{"offset":true}]}"#, "backtrace.1.offset: must be an integer"),
+            (#"{"message":"m","causes":{}}"#, "causes: must be a list"),
+            (#"{"message":"m","causes":[null]}"#, "causes.0: must be an object"),
+            (#"{"message":"m","metadata":[]}"#, "metadata: must be an object"),
+            (#"{"message":"m","reportable":1}"#, "reportable: must be true or false"),
+            (#"{"message":"m"} x"#, "the value is malformed JSON"),
+            (#"{"message":"m","x":[}"#, "x: is malformed JSON"),
+        ])
+    func records(json: String, expected: String) {
+        do {
+            let record = try IssueRecord(json: json)
+            Issue.record("\(record) was taken")
+        } catch {
+            #expect(error.description == expected)
+        }
+    }
+
+    @Test("Of two members with one key the last one counts, null too")
+    func lastWins() throws {
+        #expect(try IssueRecord(json: #"{"message":"a","message":"b"}"#).message == "b")
+        #expect(try IssueRecord(json: #"{"message":"a","code":1,"code":null}"#).code == nil)
+        #expect(try Application(json: #"{"name":null,"n\u0061me":"x"}"#).name == "x")
+    }
+
+    @Test("Null stands for an absent member everywhere")
+    func null() throws {
+        let members = try JSONValue(json: IssueRecord.full.json).asObject ?? []
+        let nulls = JSONValue.object(members.map { .init($0.key, $0.key == "message" ? "m" : .null) })
+
+        #expect(try IssueRecord(json: nulls) == IssueRecord(message: "m"))
+    }
+
+    @Test("A member of the daemon's that is missing is named")
+    func required() throws {
+        for (key, value) in try JSONValue(json: Samples.minimalGroup.json).asObject?.map({ ($0.key, $0.value) }) ?? [] {
+            let bare = try JSONValue(json: Samples.minimalGroup.json).with(key, .null)
+            #expect(throws: FieldError(field: key, reason: "must be given"), "\(value)") { try IssueGroup(json: bare) }
+        }
+    }
+
+    @Test("Durations are whole milliseconds, never negative, and never trap")
+    func durations() throws {
+        #expect(try FlushParameters(json: #"{"timeout":1500}"#).timeout == .milliseconds(1500))
+        #expect(
+            try FlushParameters(json: #"{"timeout":9223372036854775807}"#).timeout == .milliseconds(Int64.max))
+        #expect(throws: FieldError(field: "timeout", reason: "must not be negative")) {
+            try FlushParameters(json: #"{"timeout":-1}"#)
+        }
+        #expect(Duration.seconds(Int64.max).wholeMilliseconds == .max)
+        #expect(Duration.seconds(Int64.min).wholeMilliseconds == .min)
+        #expect(Duration.microseconds(-1500).wholeMilliseconds == -1)
+    }
+}

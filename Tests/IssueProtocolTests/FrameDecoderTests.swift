@@ -1,0 +1,123 @@
+import IssueProtocol
+import Testing
+
+@Suite("Messages out of a stream")
+struct FrameDecoderTests {
+    static let messages = [
+        #"{"method":"a.B"}"#, "", "1234567", "12345678", "123456789", String(repeating: "x", count: 200), "é\u{1}",
+    ]
+    static let stream = messages.flatMap { Array("\($0)\0".utf8) }
+
+    @Test("They come out the same however the bytes arrive", arguments: [1, 2, 3, 7, 64, 1000])
+    func dripFeed(chunk: Int) throws {
+        var decoder = FrameDecoder(limit: 200)
+
+        #expect(try Self.feed(Self.stream, to: &decoder, by: chunk) == Self.messages)
+        #expect(!decoder.hasPartialFrame)
+        #expect(decoder.wantsBytes)
+        #expect(decoder.pendingCount == 0)
+    }
+
+    @Test("They come out the same when a reader writes into the decoder's room", arguments: [1, 2, 3, 7, 64, 1000])
+    func ownRoom(chunk: Int) throws {
+        var decoder = FrameDecoder(limit: 200)
+        var read = 0
+        var messages: [String] = []
+        while read < Self.stream.count {
+            // A reader seldom fills all the room that it is given.
+            let count = try decoder.receive(atMost: 2 * chunk) { buffer, room throws(FrameError) in
+                #expect(room.count == 2 * chunk)
+                let count = min(chunk, Self.stream.count - read)
+                buffer.replaceSubrange(room.prefix(count), with: Self.stream[read..<(read + count)])
+                return count
+            }
+            read += count
+            messages += try Self.drain(&decoder)
+        }
+
+        #expect(messages == Self.messages)
+    }
+
+    @Test("A stream that ends anywhere gives the whole messages before, and says that one has begun")
+    func truncated() throws {
+        for end in 0...Self.stream.count {
+            var decoder = FrameDecoder(limit: 200)
+            let messages = try Self.feed(Array(Self.stream[..<end]), to: &decoder, by: 7)
+
+            let whole = Self.stream[..<end].filter { $0 == 0 }.count
+            #expect(messages == Array(Self.messages[..<whole]))
+            #expect(decoder.hasPartialFrame == (end > 0 && Self.stream[end - 1] != 0))
+        }
+    }
+
+    @Test(
+        "A message may be as long as the limit and no longer, whether or not its end has come", arguments: [1, 5, 64])
+    func limit(chunk: Int) throws {
+        for (length, isTaken) in [(31, true), (32, true), (33, false), (1000, false)] {
+            for ending: [UInt8] in [[], [0], [0, 65, 0]] {
+                var decoder = FrameDecoder(limit: 32)
+                let bytes = [UInt8(65), 0] + [UInt8](repeating: 66, count: length) + ending
+                if isTaken {
+                    #expect(
+                        try Self.feed(bytes, to: &decoder, by: chunk).count == 1 + ending.filter { $0 == 0 }.count)
+                } else {
+                    #expect(throws: FrameError.tooLarge(limit: 32)) { try Self.feed(bytes, to: &decoder, by: chunk) }
+                    decoder.receive([0, 65, 0])
+                    #expect(throws: FrameError.tooLarge(limit: 32)) { try decoder.next() }
+                }
+            }
+        }
+    }
+
+    @Test("Many messages in one chunk and a long one after them come out whole")
+    func mixture() throws {
+        var chance = SeededGenerator(seed: 7)
+        var messages: [String] = []
+        for _ in 0..<300 {
+            messages.append(String(repeating: "m", count: chance.pick([0, 1, 8, 15, 16, 100, 3000])))
+        }
+        let stream = messages.flatMap { Array("\($0)\0".utf8) }
+
+        for chunk in [100, 4096, 65_536] {
+            var decoder = FrameDecoder(limit: 3000)
+            #expect(try Self.feed(stream, to: &decoder, by: chunk) == messages)
+        }
+    }
+
+    @Test("Memory is given back only while nothing is held")
+    func release() throws {
+        var decoder = FrameDecoder(limit: 100)
+        decoder.receive([65, 66])
+        #expect(try decoder.next() == nil)
+
+        decoder.releaseMemory()
+        decoder.receive([67, 0])
+        let message = try #require(try decoder.next())
+        #expect(Self.text(decoder[message]) == "ABC")
+
+        decoder.releaseMemory()
+        decoder.receive([68, 0])
+        let next = try #require(try decoder.next())
+        #expect(Self.text(decoder[next]) == "D")
+    }
+
+    static func feed(_ bytes: [UInt8], to decoder: inout FrameDecoder, by chunk: Int) throws -> [String] {
+        var messages: [String] = []
+        for start in stride(from: 0, to: bytes.count, by: chunk) {
+            let part = Array(bytes[start..<min(start + chunk, bytes.count)])
+            decoder.receive(part)
+            messages += try drain(&decoder)
+        }
+        return messages
+    }
+
+    static func drain(_ decoder: inout FrameDecoder) throws -> [String] {
+        var messages: [String] = []
+        while let message = try decoder.next() { messages.append(text(decoder[message])) }
+        return messages
+    }
+
+    static func text(_ bytes: Span<UInt8>) -> String {
+        String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
+    }
+}

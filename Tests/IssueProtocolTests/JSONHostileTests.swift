@@ -1,0 +1,101 @@
+import IssueProtocol
+import Testing
+
+@Suite("JSON from somebody who means harm")
+struct JSONHostileTests {
+    /// A text, and why ours and Foundation's verdicts differ where they do.
+    struct Case: CustomTestStringConvertible, Sendable {
+        var bytes: [UInt8]
+        var isTaken: Bool
+        var difference: String?
+
+        init(_ text: String, taken: Bool, difference: String? = nil) {
+            self.init(bytes: Array(text.utf8), taken: taken, difference: difference)
+        }
+
+        init(bytes: [UInt8], taken: Bool, difference: String? = nil) {
+            self.bytes = bytes
+            isTaken = taken
+            self.difference = difference
+        }
+
+        var testDescription: String { String(String(decoding: bytes, as: UTF8.self).prefix(40)) }
+    }
+
+    static let cases: [Case] = structure + numbers + strings + encoding
+
+    @Test(
+        "Each is taken or refused as RFC 8259 has it, and Foundation agrees but for known differences", arguments: cases
+    )
+    func verdict(_ hostile: Case) {
+        let ours = try? JSONValue(json: hostile.bytes)
+        let theirs = FoundationOracle.parse(hostile.bytes)
+
+        #expect((ours != nil) == hostile.isTaken)
+        #expect(((ours != nil) == (theirs != nil)) == (hostile.difference == nil))
+        if let ours, let theirs { #expect(FoundationOracle.agrees(ours, theirs)) }
+    }
+
+    @Test("Skipping refuses what reading refuses", arguments: cases)
+    func skipping(_ hostile: Case) {
+        #expect(skips(hostile.bytes, atAnySize: false) == hostile.isTaken)
+        #expect(skips(hostile.bytes, atAnySize: true) == hostile.isTaken)
+    }
+
+    @Test("Nesting is bounded", arguments: ["[", "{\"a\":", "[{\"a\":"])
+    func depth(opening: String) throws {
+        let perOpening = opening.filter { $0 == "[" || $0 == "{" }.count
+        for levels in [31, 32, 33, 34, 100_000] {
+            let count = levels / perOpening
+            let closing = opening.reversed().compactMap { $0 == "[" ? "]" : $0 == "{" ? "}" : nil }.joined()
+            let text =
+                String(repeating: opening, count: count) + "1" + String(repeating: closing, count: count)
+            let bytes = Array(text.utf8)
+
+            if count * perOpening <= 32 {
+                #expect(try JSONValue(json: bytes).json == bytes)
+            } else {
+                #expect(throws: JSONError.tooDeep(limit: 32)) { try JSONValue(json: bytes) }
+                #expect(!skips(bytes, atAnySize: false))
+            }
+            #expect(skips(bytes, atAnySize: true))
+            #expect(!skips(Array(bytes.dropLast()), atAnySize: true))
+            #expect(!skips(bytes + Array("]".utf8), atAnySize: true))
+        }
+    }
+
+    @Test("The number of keys is bounded, wherever they stand")
+    func keys() {
+        let bytes = Array(#"{"a":{"b":1,"c":[{"d":2}]},"e":3}"#.utf8)
+
+        for limit in 0...6 {
+            var scanner = JSONScanner(bytes.span, maximumKeys: limit)
+            do {
+                _ = try scanner.skipValue()
+                #expect(limit >= 5)
+            } catch {
+                #expect(limit < 5)
+                #expect(error == .tooManyKeys(limit: limit))
+            }
+        }
+    }
+
+    @Test("Of two members with one key both are seen, and the last one counts")
+    func duplicateKeys() throws {
+        let value = try JSONValue(json: #"{"a":1,"\u0061":2}"#)
+
+        #expect(value.asObject?.count == 2)
+        #expect(value["a"] == 2)
+    }
+
+    private func skips(_ bytes: [UInt8], atAnySize: Bool) -> Bool {
+        var scanner = JSONScanner(bytes.span)
+        do {
+            if atAnySize { try scanner.skipValueOfAnySize() } else { _ = try scanner.skipValue() }
+            try scanner.end()
+            return true
+        } catch {
+            return false
+        }
+    }
+}

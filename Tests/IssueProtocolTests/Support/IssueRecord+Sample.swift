@@ -1,0 +1,26 @@
+import IssueProtocol
+
+extension IssueRecord {
+    /// A record with chance in every member, each of which may be absent.
+    static func sample(_ seed: UInt64) -> IssueRecord {
+        var sampler = RecordSampler(seed: seed)
+        return sampler.record()
+    }
+
+    /// A record with every member that there is.
+    static let full = IssueRecord(
+        message: "Decoding failed: \"price\"\n", severity: .critical, domain: "com.example.shop", code: -4865,
+        occurredAt: Timestamp(milliseconds: 1_795_255_200_123),
+        firstOccurredAt: Timestamp(milliseconds: 1_795_255_100_000), count: 3,
+        source: SourceLocation(
+            fileID: "Shop/Catalogue.swift", line: 42, column: 9, function: "load(page:)", module: "Shop"),
+        app: Application(
+            name: "shop", version: "2.0.0", build: 2500, environment: "production", platform: "linux",
+            network: "wifi", development: false),
+        fingerprint: "same",
+        backtrace: [
+            Frame(image: "shop", buildID: "ab12", offset: 74565, symbol: "main", file: "main.swift", line: 1), Frame(),
+        ],
+        causes: [Cause(domain: "NSCocoaErrorDomain", code: 4865, message: "…"), Cause()],
+        metadata: ["attempt": 3, "payload": ["price": nil, "list": [1, 2.5, true]]], reportable: true)
+}

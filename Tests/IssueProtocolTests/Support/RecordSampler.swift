@@ -1,0 +1,52 @@
+import IssueProtocol
+
+/// Makes records of chance.
+struct RecordSampler {
+    private var json: JSONGenerator
+
+    init(seed: UInt64) {
+        json = JSONGenerator(seed: seed)
+    }
+
+    mutating func record() -> IssueRecord {
+        IssueRecord(
+            message: json.string(), severity: isThere ? json.chance.pick(Severity.allCases) : nil, domain: text(),
+            code: number(), occurredAt: moment(), firstOccurredAt: moment(), count: number(),
+            source: isThere
+                ? SourceLocation(fileID: text(), line: number(), column: number(), function: text(), module: text())
+                : nil,
+            app: isThere
+                ? Application(
+                    name: text(), version: text(), build: number(), environment: text(), platform: text(),
+                    network: text(), development: flag())
+                : nil,
+            fingerprint: text(),
+            backtrace: few.map { _ in
+                Frame(image: text(), buildID: text(), offset: number(), symbol: text(), file: text(), line: number())
+            },
+            causes: few.map { _ in Cause(domain: text(), code: number(), message: text()) },
+            metadata: isThere ? ["a": json.value(), "b": json.value()] : nil, reportable: flag())
+    }
+
+    private var isThere: Bool {
+        mutating get { !json.chance.oneIn(3) }
+    }
+
+    private var few: Range<Int> {
+        mutating get { 0..<json.chance.pick([0, 1, 3]) }
+    }
+
+    private mutating func text() -> String? { isThere ? json.string() : nil }
+
+    private mutating func flag() -> Bool? { isThere ? .random(using: &json.chance) : nil }
+
+    private mutating func number() -> Int64? {
+        isThere ? json.chance.pick([0, -1, .max, .min, .random(in: 0...100_000, using: &json.chance)]) : nil
+    }
+
+    private mutating func moment() -> Timestamp? {
+        guard isThere else { return nil }
+        let named: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+        return Timestamp(milliseconds: .random(in: named, using: &json.chance))
+    }
+}

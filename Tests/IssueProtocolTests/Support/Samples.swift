@@ -1,0 +1,85 @@
+import IssueProtocol
+
+/// Model values with every member, and with those alone that must be there.
+enum Samples {
+    static let moment = Timestamp(milliseconds: 1_795_255_200_123)
+
+    static let storedRecord = StoredRecord(
+        id: "r-1", group: "g-1", receivedAt: moment,
+        sender: Sender(
+            uid: .max, gid: 1000, pid: .max, command: "shop", executable: "/usr/bin/shop", unit: "shop.service"),
+        repairs: ["the message was cut"], record: .full)
+
+    static let minimalStoredRecord = StoredRecord(
+        id: "", group: "", receivedAt: Timestamp(milliseconds: 0), sender: Sender(uid: 0, gid: 0, pid: 0), repairs: [],
+        record: IssueRecord(message: ""))
+
+    static let group = IssueGroup(
+        id: "g-1", title: "Decoding failed", severity: .error, state: .muted, mutedUntil: moment, regressed: true,
+        app: "shop", uid: 1000, fingerprint: "f", domain: "d", code: 1, source: SourceLocation(line: 1), records: 2,
+        occurrences: 3, firstSeen: moment, lastSeen: moment, firstVersion: "1", lastVersion: "2", newest: "r-1",
+        sparkline: [0, 1, 2])
+
+    static let minimalGroup = IssueGroup(
+        id: "g", title: "t", severity: .debug, state: .open, app: nil, uid: 0, fingerprint: "", records: 0,
+        occurrences: 0, firstSeen: Timestamp(milliseconds: 0), lastSeen: Timestamp(milliseconds: 0))
+
+    static let fate = DestinationFate(
+        destination: "logz", fate: .deadLettered, attempts: 3, at: moment, answer: "400", maybeDuplicate: true)
+
+    static let minimalFate = DestinationFate(
+        destination: "logz", fate: .pending, attempts: 0, at: nil, answer: nil, maybeDuplicate: false)
+
+    static var ledger: Ledger {
+        var ledger = Ledger()
+        for (index, fate) in Fate.allCases.enumerated() { ledger[fate] = Int64(1) << Int64(index) }
+        ledger.received = 127
+        return ledger
+    }
+
+    static let destination = DestinationStatus(
+        name: "logz", kind: "logz", state: .paused, reason: "401", advice: "Renew the token.", ledger: ledger,
+        oldestPending: moment, nextAttempt: moment, lastAnswer: "401", lastSuccess: moment, requests: 1, resent: 2,
+        maybeDuplicate: 3, bytesToday: 4)
+
+    static let suppression = Suppression(
+        destination: "logz", app: "shop", group: "g-1", reason: .groupRate, count: 5, since: moment)
+
+    static let minimalSuppression = Suppression(
+        destination: "logz", app: nil, group: nil, reason: .cardinality, count: 0, since: moment)
+
+    static let store = StoreStatus(
+        id: "s", records: 1, groups: 2, bytes: 3, oldest: moment, freeBytes: 4, faults: ["set aside"])
+
+    static let minimalStore = StoreStatus(
+        id: "s", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
+
+    static let status = DaemonStatus(
+        version: "1.0.0", host: "h", startedAt: moment, received: 1, rejected: 2, duplicates: 3, connections: 4,
+        store: store, destinations: [destination], suppressions: [suppression, minimalSuppression])
+
+    static let minimalStatus = DaemonStatus(
+        version: "1.0.0", host: "h", startedAt: moment, received: 0, rejected: 0, duplicates: 0, connections: nil,
+        store: minimalStore, destinations: [], suppressions: [])
+
+    static var filter: IssueFilter {
+        var filter = IssueFilter()
+        filter.apps = ["shop"]
+        filter.versions = ["1", "2"]
+        filter.environments = []
+        filter.severity = .warning
+        filter.domains = ["d"]
+        filter.codes = [1, -1]
+        filter.files = ["Shop/Catalogue.swift"]
+        filter.text = "price"
+        filter.groups = ["g-1"]
+        filter.users = [0, .max]
+        filter.units = ["shop.service"]
+        filter.states = GroupState.allCases
+        filter.fates = Fate.allCases
+        filter.destination = "logz"
+        filter.since = moment
+        filter.until = moment
+        return filter
+    }
+}

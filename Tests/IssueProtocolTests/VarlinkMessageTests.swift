@@ -1,0 +1,148 @@
+import IssueProtocol
+import Testing
+
+@Suite("Calls and replies")
+struct VarlinkMessageTests {
+    static let calls = [
+        VarlinkCall(method: "org.issued.Collector.Status"),
+        VarlinkCall(method: "a.B", parameters: Array(#"{"x":[1,{"y":"é"}]}"#.utf8), oneway: true),
+        VarlinkCall(method: "a.B", more: true),
+        VarlinkCall(method: "a.\"B\"\n", upgrade: true),
+        VarlinkCall(method: "", oneway: true, more: true, upgrade: true),
+    ]
+
+    static let replies = [
+        VarlinkReply(),
+        VarlinkReply(parameters: Array(#"{"groups":[]}"#.utf8), continues: true),
+        VarlinkReply(parameters: Array(#"{"limit":3}"#.utf8), error: "org.issued.Collector.TooLarge"),
+    ]
+
+    @Test("A call is read back as it was written, and every beginning of it is an error", arguments: calls)
+    func callRoundTrip(call: VarlinkCall) throws {
+        let message = call.message
+        #expect(message.last == 0)
+        #expect(message.dropLast().allSatisfy { $0 != 0 })
+
+        let bytes = Array(message.dropLast())
+        #expect(try VarlinkCall(decoding: bytes) == call)
+        for end in bytes.indices {
+            let beginning = Array(bytes[..<end])
+            #expect(throws: VarlinkError.self) { try VarlinkCall(decoding: beginning) }
+        }
+    }
+
+    @Test("A reply is read back as it was written, and every beginning of it is an error", arguments: replies)
+    func replyRoundTrip(reply: VarlinkReply) throws {
+        let message = reply.message
+        #expect(message.last == 0)
+
+        let bytes = Array(message.dropLast())
+        #expect(try VarlinkReply(decoding: bytes) == reply)
+        for end in bytes.indices {
+            let beginning = Array(bytes[..<end])
+            #expect(throws: VarlinkError.self) { try VarlinkReply(decoding: beginning) }
+        }
+    }
+
+    @Test("Parameters written in place are those of a call, or a reply, made before")
+    func inPlace() throws {
+        var writer = JSONWriter()
+        VarlinkCall.encode("a.B", ShowParameters(id: "1"), more: true, to: &writer)
+        VarlinkReply.encode(ShowParameters(id: "2"), continues: true, to: &writer)
+
+        let parts = writer.bytes.split(separator: 0).map(Array.init)
+
+        #expect(parts.count == 2)
+        #expect(
+            try VarlinkCall(decoding: parts[0])
+                == VarlinkCall(method: "a.B", parameters: ShowParameters(id: "1").json, more: true))
+        #expect(
+            try VarlinkReply(decoding: parts[1])
+                == VarlinkReply(parameters: ShowParameters(id: "2").json, continues: true))
+    }
+
+    @Test("Absent, null and empty parameters are alike, and unknown members are passed over")
+    func parameters() throws {
+        for text in [
+            #"{"method":"a.B"}"#, #"{"method":"a.B","parameters":null}"#, #"{"method":"a.B","parameters":{}}"#,
+            #" { "parameters" : {} , "later" : [ { } ] , "method" : "a.B" , "more" : false } "#,
+            #"{"method":"a.C","method":"a.B","parameters":{"a":1},"parameters":null}"#,
+            #"{"m\u0065thod":"\u0061.B","oneway":true,"oneway":false}"#,
+        ] {
+            #expect(try call(text) == VarlinkCall(method: "a.B"))
+        }
+        for text in ["{}", #"{"parameters":null}"#, #"{"parameters":{},"later":1}"#] {
+            let bytes = Array(text.utf8)
+            #expect(try VarlinkReply(decoding: bytes) == VarlinkReply())
+        }
+    }
+
+    @Test("A member of the wrong type is named")
+    func types() {
+        for (text, field) in [
+            (#"{"method":1}"#, "method"), (#"{"method":null}"#, "method"), (#"{}"#, "method"),
+            (#"{"method":"a","parameters":[]}"#, "parameters"), (#"{"method":"a","parameters":""}"#, "parameters"),
+            (#"{"method":"a","oneway":1}"#, "oneway"), (#"{"method":"a","oneway":null}"#, "oneway"),
+            (#"{"method":"a","more":"true"}"#, "more"), (#"{"method":"a","upgrade":{}}"#, "upgrade"), ("[]", ""),
+            ("1", ""),
+        ] {
+            #expect(Self.invalidField { _ = try call(text) } == field, "\(text)")
+        }
+        for (text, field) in [
+            (#"{"error":1}"#, "error"), (#"{"error":null}"#, "error"), (#"{"continues":0}"#, "continues"),
+            (#"{"parameters":1}"#, "parameters"), ("null", ""),
+        ] {
+            let bytes = Array(text.utf8)
+            #expect(Self.invalidField { _ = try VarlinkReply(decoding: bytes) } == field, "\(text)")
+        }
+    }
+
+    @Test("What is no JSON is said to be none")
+    func malformed() {
+        for text in [
+            "", "{", "x", #"{"method":"a"} x"#, #"{"method":"a","parameters":{]}"#, #"{1:2}"#, "{\"method\":\"\u{1}\"}",
+        ] {
+            do {
+                _ = try call(text)
+                Issue.record("\(text) was taken")
+            } catch VarlinkError.malformed {
+                continue
+            } catch {
+                Issue.record("\(text): \(error)")
+            }
+        }
+    }
+
+    @Test("The envelope says where method and parameters lie, however deep the parameters are")
+    func envelope() throws {
+        let deep = #"{"a":"# + String(repeating: "[", count: 500) + String(repeating: "]", count: 500) + "}"
+        for parameters in [#"{"a":1}"#, "{ }", deep] {
+            let message = Array(#"{"x":[],"parameters": \#(parameters) ,"more":true,"method":"a.B"}"#.utf8)
+
+            let envelope = try VarlinkCall.Envelope(scanning: message.span)
+
+            let range = try #require(envelope.parameters)
+            #expect(String(decoding: message[range], as: UTF8.self) == parameters)
+            #expect(String(decoding: message[envelope.method.start..<envelope.method.end], as: UTF8.self) == "a.B")
+            #expect(envelope.more && !envelope.oneway && !envelope.upgrade)
+        }
+        let broken = Array(#"{"method":"a.B","parameters":\#(deep.dropLast(2))}}"#.utf8)
+        #expect(throws: VarlinkError.self) { try VarlinkCall.Envelope(scanning: broken.span) }
+    }
+
+    private func call(_ text: String) throws -> VarlinkCall {
+        let bytes = Array(text.utf8)
+        return try VarlinkCall(decoding: bytes)
+    }
+
+    private static func invalidField(_ body: () throws -> Void) -> String? {
+        do {
+            try body()
+            return nil
+        } catch VarlinkError.invalid(let error) {
+            return error.field
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,14 @@
+internal import Issues
+internal import Synchronization
+
+/// A sink that remembers what it was given.
+final class Collector: IssueSink {
+    private let stored = Mutex<[IssueReport]>([])
+
+    var reports: [IssueReport] { stored.withLock { $0 } }
+    var messages: [String] { reports.map(\.message) }
+
+    func receive(_ report: IssueReport) {
+        stored.withLock { $0.append(report) }
+    }
+}

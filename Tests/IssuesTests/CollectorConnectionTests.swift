@@ -1,0 +1,79 @@
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("A connection for questions")
+struct CollectorConnectionTests {
+    @Test("A call brings its reply, and a refusal the daemon's error")
+    func calls() async throws {
+        try await Desk.with { desk in
+            var connection = try CollectorConnection(paths: ["/nowhere/at.all", desk.path])
+            #expect(connection.path == desk.path)
+
+            let reply: AwaitReply = try connection.call(.await, AwaitParameters(id: "x"))
+            #expect(reply.fates.map(\.fate) == [.delivered])
+
+            do throws(CollectorConnectionError) {
+                _ = try connection.call(.show, ShowParameters(id: "x"), returning: ShowReply.self)
+                Issue.record("The refusal was not seen")
+            } catch {
+                #expect(error == .refused(.notFound(id: "x")))
+            }
+        }
+    }
+
+    @Test("A stream brings every part, until it ends or enough is had")
+    func streams() async throws {
+        try await Desk.with { desk in
+            var connection = try CollectorConnection(paths: [desk.path])
+            var pages: [String?] = []
+            try connection.stream(.records, RecordsParameters(), of: RecordsReply.self) { reply in
+                pages.append(reply.next)
+                return true
+            }
+            #expect(pages == ["1", "2", nil])
+
+            pages = []
+            try connection.stream(.records, RecordsParameters(), of: RecordsReply.self) { reply in
+                pages.append(reply.next)
+                return false
+            }
+            #expect(pages == ["1"])
+        }
+    }
+
+    @Test("An answer that does not come ends at the deadline")
+    func deadline() async throws {
+        try await Desk.with { desk in
+            var connection = try CollectorConnection(paths: [desk.path])
+            do throws(CollectorConnectionError) {
+                _ = try connection.call(
+                    .flush, FlushParameters(), returning: FlushReply.self, timeout: .milliseconds(30))
+                Issue.record("The deadline was not seen")
+            } catch {
+                #expect(error == .timedOut)
+            }
+        }
+    }
+
+    @Test("Where nobody answers the error says where and why")
+    func unreachable() {
+        #expect(throws: CollectorConnectionError.unreachable(path: "/nowhere/b", .noSuchFile)) {
+            _ = try CollectorConnection(paths: ["/nowhere/a", "/nowhere/b"]).path
+        }
+        #expect(throws: CollectorConnectionError.switchedOff) {
+            _ = try CollectorConnection(paths: []).path
+        }
+    }
+
+    @Test("The socket is searched by the environment's word, then the user's, then the system's")
+    func search() {
+        #expect(SocketPath.user(runtimeDirectory: "/run/user/7", userID: 8) == "/run/user/7/issued/issued.sock")
+        #expect(SocketPath.user(runtimeDirectory: nil, userID: 8) == "/run/user/8/issued/issued.sock")
+        #expect(SocketPath.user(runtimeDirectory: "", userID: 8) == "/run/user/8/issued/issued.sock")
+        #expect(SocketPath.search(override: nil, userSocket: "/u") == ["/u", "/run/issued/issued.sock"])
+        #expect(SocketPath.search(override: "/o", userSocket: "/u") == ["/o"])
+        #expect(SocketPath.search(override: "", userSocket: "/u") == [])
+    }
+}

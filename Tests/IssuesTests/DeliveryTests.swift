@@ -1,0 +1,222 @@
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("Delivery to the daemon")
+struct DeliveryTests {
+    @Test(
+        "Every issue gets exactly one id, in order, whatever the daemon does",
+        arguments: [
+            [], [.busy(.milliseconds(20))], [.none, .closeUnread], [.none, .closeUnanswered],
+            [.halfAnswer, .busy(.zero)],
+            [.none, .busy(.milliseconds(1)), .closeUnread, .noSpace, .closeUnanswered, .none, .halfAnswer, .tooLarge],
+        ] as [[FakeCollector.Fault]])
+    func everyIssueOnce(faults: [FakeCollector.Fault]) async throws {
+        var limits = Desk.quickLimits
+        limits.callEntries = 7
+        try await Desk.with(faults: faults, limits: limits) { desk in
+            let receipts = (1...100).map { desk.reporter.submit(IssueReport("issue \($0)")) }
+
+            var ids: [String] = []
+            for receipt in receipts { ids.append(try await receipt.stored()) }
+
+            let stored = desk.collector?.stored ?? []
+            #expect(stored.map(\.record.message) == (1...100).map { "issue \($0)" })
+            #expect(stored.map(\.id) == ids)
+            #expect(Set(ids).count == 100)
+            #expect(Set(stored.map(\.producer)) == [desk.delivery.producer])
+            #expect(stored.map(\.sequence) == Array(1...100))
+            #expect(desk.delivery.flush(timeout: .seconds(5)))
+        }
+    }
+
+    @Test("Without a daemon reporting goes on at once, and all arrives when one appears")
+    func absence() async throws {
+        try await Desk.with(faults: nil) { desk in
+            let start = MonotonicClock.now
+            let receipts = (1...200).map { desk.reporter.submit(IssueReport("issue \($0)")) }
+            #expect(start.duration(to: MonotonicClock.now) < .seconds(2))
+            #expect(!desk.delivery.flush(timeout: .milliseconds(30)))
+
+            let collector = try FakeCollector(path: desk.path)
+            defer { collector.stop() }
+            for receipt in receipts { _ = try await receipt.stored() }
+
+            #expect(collector.stored.map(\.record.message) == (1...200).map { "issue \($0)" })
+        }
+    }
+
+    @Test("A restart of the daemon loses nothing and doubles nothing")
+    func restart() async throws {
+        try await Desk.with(faults: nil) { desk in
+            let first = try FakeCollector(path: desk.path)
+            let before = desk.reporter.submit(IssueReport("before"))
+            _ = try await before.stored()
+            first.stop()
+            let during = desk.reporter.submit(IssueReport("during"))
+
+            let second = try FakeCollector(path: desk.path)
+            defer { second.stop() }
+            _ = try await during.stored()
+
+            #expect(second.stored.map(\.record.message) == ["during"])
+            #expect(second.stored.map(\.sequence) == [2])
+        }
+    }
+
+    @Test("A flush waits no longer than told, and says whether all arrived")
+    func flushing() async throws {
+        try await Desk.with(faults: [.late]) { desk in
+            #expect(desk.delivery.flush(timeout: .zero))
+            desk.reporter.submit(IssueReport("slow"))
+
+            let start = MonotonicClock.now
+            #expect(!desk.delivery.flush(timeout: .milliseconds(50)))
+            let waited = start.duration(to: MonotonicClock.now)
+            #expect(waited >= .milliseconds(50))
+            #expect(waited < .seconds(5))
+
+            desk.collector?.release()
+            #expect(desk.delivery.flush(timeout: .seconds(10)))
+        }
+    }
+
+    @Test("Who is in a hurry gives up as soon as the daemon proves absent")
+    func hurry() async throws {
+        try await Desk.with(faults: nil) { desk in
+            desk.reporter.submit(IssueReport("nobody hears"))
+
+            let start = MonotonicClock.now
+            #expect(!desk.delivery.flush(timeout: .seconds(20), givesUpWhenAway: true))
+            #expect(start.duration(to: MonotonicClock.now) < .seconds(10))
+        }
+    }
+
+    @Test("A bad record's receipt says so, and its neighbours are stored")
+    func rejection() async throws {
+        try await Desk.with { desk in
+            let receipts = ["good", "bad", "better"].map { desk.reporter.submit(IssueReport($0)) }
+
+            _ = try await receipts[0].stored()
+            let error = await #expect(throws: DeliveryError.self) { try await receipts[1].stored() }
+            _ = try await receipts[2].stored()
+
+            #expect(error?.code == .rejected)
+            #expect(error?.message == "message: is bad")
+        }
+    }
+
+    @Test("A call that the daemon can't read is given up, and the next one goes through")
+    func refusal() async throws {
+        var limits = Desk.quickLimits
+        limits.callEntries = 1
+        try await Desk.with(faults: [.invalid], limits: limits) { desk in
+            let first = desk.reporter.submit(IssueReport("first"))
+            let second = desk.reporter.submit(IssueReport("second"))
+
+            let error = await #expect(throws: DeliveryError.self) { try await first.stored() }
+            _ = try await second.stored()
+
+            #expect(error?.code == .rejected)
+            #expect(desk.collector?.stored.map(\.sequence) == [2])
+        }
+    }
+
+    @Test("A full buffer fails the receipts of what had to go, and the next record says how many")
+    func dropping() async throws {
+        var limits = Desk.quickLimits
+        limits.entries = 2
+        try await Desk.with(faults: nil, limits: limits) { desk in
+            let mild = desk.reporter.submit(IssueReport("mild", level: .warning))
+            let kept = desk.reporter.submit(IssueReport("kept", level: .error))
+            let worst = desk.reporter.submit(IssueReport("worst", level: .critical))
+            let error = await #expect(throws: DeliveryError.self) { try await mild.stored() }
+
+            let collector = try FakeCollector(path: desk.path)
+            defer { collector.stop() }
+            _ = try await kept.stored()
+            _ = try await worst.stored()
+
+            #expect(error?.code == .dropped)
+            #expect(collector.stored.map(\.record.message) == ["kept", "worst"])
+            #expect(collector.stored.first?.record.metadata?["dropped_before"]?.asInteger == 1)
+        }
+    }
+
+    @Test("Switched off, a receipt says so at once")
+    func disabled() async throws {
+        let reporter = DaemonReporter(delivery: Delivery(paths: []))
+
+        let error = await #expect(throws: DeliveryError.self) {
+            try await reporter.submit(IssueReport("nowhere")).stored()
+        }
+
+        #expect(error?.code == .disabled)
+    }
+
+    @Test("Waiting for a receipt can be cancelled, and others go on waiting")
+    func cancellation() async throws {
+        try await Desk.with(faults: [.late]) { desk in
+            let receipt = desk.reporter.submit(IssueReport("slow"))
+            let impatient = Task { try await receipt.stored() }
+            let patient = Task { try await receipt.stored() }
+
+            impatient.cancel()
+            await #expect(throws: CancellationError.self) { try await impatient.value }
+            desk.collector?.release()
+
+            let id = try await patient.value
+            #expect(id == desk.collector?.stored.first?.id)
+        }
+    }
+
+    @Test("What became of a record is asked on a second connection")
+    func fates() async throws {
+        try await Desk.with { desk in
+            let fates = try await desk.reporter.submit(IssueReport("m")).delivered(timeout: .seconds(10))
+
+            #expect(fates.map(\.destination) == ["LogzIO"])
+            #expect(fates.map(\.outcome) == [.delivered])
+            #expect(desk.collector?.state.withLock { $0.connections } == 2)
+        }
+    }
+
+    @Test("What was not stored in time has no fate, and says so")
+    func fatesOfNothing() async throws {
+        try await Desk.with(faults: nil) { desk in
+            let receipt = desk.reporter.submit(IssueReport("m"))
+
+            let error = await #expect(throws: DeliveryError.self) {
+                try await receipt.delivered(timeout: .milliseconds(20))
+            }
+
+            #expect(error?.code == .timedOut)
+        }
+    }
+
+    @Test("In the child of a fork the issues go another way, under another producer")
+    func fork() {
+        let inherited = Delivery(paths: [], processID: -1)
+
+        let own = inherited.ofThisProcess
+
+        #expect(own !== inherited)
+        #expect(own === inherited.ofThisProcess)
+        #expect(own === own.ofThisProcess)
+        #expect(own.producer != inherited.producer)
+        #expect(own.producer.utf8.count == 36)
+    }
+
+    @Test("However many reporters of a list lead to one daemon, it is told once")
+    func once() async throws {
+        try await Desk.with { desk in
+            withIssueReporters([desk.reporter, DaemonReporter(delivery: desk.delivery)]) {
+                reportIssue("m")
+            }
+
+            #expect(desk.delivery.flush(timeout: .seconds(10)))
+            #expect(desk.collector?.stored.map(\.record.message) == ["m"])
+        }
+    }
+}

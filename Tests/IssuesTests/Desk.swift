@@ -1,0 +1,45 @@
+import Issues
+import UnixIO
+
+/// A folder for a socket, a reporter that sends there, and perhaps a collector.
+struct Desk: Sendable {
+    let path: String
+    let delivery: Delivery
+    let reporter: DaemonReporter
+    let collector: FakeCollector?
+
+    /// Runs a test with a collector that misbehaves as told, or without any.
+    static func with(
+        faults: [FakeCollector.Fault]? = [], limits: OutboxLimits = quickLimits,
+        _ body: (Desk) async throws -> Void
+    ) async throws {
+        let folder = "/tmp/issues-\(String(Randomness.uint64(), radix: 36))"
+        try FileSystem.makeFolders(folder, mode: 0o700)
+        let path = "\(folder)/issued.sock"
+        let delivery = Delivery(paths: [path], limits: limits)
+        let collector = try faults.map { try FakeCollector(path: path, faults: $0) }
+        let desk = Desk(
+            path: path, delivery: delivery, reporter: DaemonReporter(delivery: delivery), collector: collector)
+        do {
+            try await body(desk)
+        } catch {
+            desk.clear(folder)
+            throw error
+        }
+        desk.clear(folder)
+    }
+
+    /// Short waits, so that no test takes long.
+    static var quickLimits: OutboxLimits {
+        var limits = OutboxLimits()
+        limits.firstDelay = .milliseconds(2)
+        limits.lastDelay = .milliseconds(20)
+        return limits
+    }
+
+    private func clear(_ folder: String) {
+        delivery.stop()
+        collector?.stop()
+        try? FileSystem.removeEmptyFolder(folder)
+    }
+}

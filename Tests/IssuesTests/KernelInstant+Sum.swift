@@ -1,0 +1,7 @@
+import UnixIO
+
+extension KernelInstant {
+    static func + (moment: KernelInstant, duration: Duration) -> KernelInstant {
+        moment.advanced(by: duration)
+    }
+}

@@ -1,0 +1,296 @@
+import Issues
+import Testing
+import UnixIO
+
+@Suite("The outbox")
+struct OutboxTests {
+    private let start = KernelInstant(nanoseconds: 0)
+
+    @Test("Nothing is done before the first issue, and then a connection is made")
+    func connecting() {
+        var outbox = Outbox<Int>()
+        #expect(outbox.next(at: start).name == "idle")
+
+        _ = outbox.submitted(1, level: .error, bytes: 10)
+
+        #expect(outbox.next(at: start).name == "connect")
+    }
+
+    @Test("Numbers ascend, and as many calls are on their way as allowed")
+    func pipelining() {
+        var outbox = connectedOutbox(callEntries: 2, calls: 2)
+        for number in 1...7 { _ = outbox.submitted(number, level: .error, bytes: 10) }
+
+        let sent = outbox.sendAll(at: start)
+
+        #expect(sent.map(\.sequence) == [1, 3])
+        #expect(sent.map(\.payloads) == [[1, 2], [3, 4]])
+        #expect(outbox.answered(receipts: 2, at: start)?.map(\.payload) == [1, 2])
+        #expect(outbox.sendAll(at: start).map(\.payloads) == [[5, 6]])
+        #expect(outbox.answered(receipts: 2, at: start)?.map(\.payload) == [3, 4])
+        #expect(outbox.sendAll(at: start).map(\.sequence) == [7])
+    }
+
+    @Test("What was not answered goes again on the next connection, with the same numbers and before all else")
+    func reconnecting() {
+        var outbox = connectedOutbox(callEntries: 2, calls: 2)
+        for number in 1...5 { _ = outbox.submitted(number, level: .error, bytes: 10) }
+        let first = outbox.sendAll(at: start)
+        _ = outbox.answered(receipts: 2, at: start)
+
+        outbox.disconnected(at: start, unit: 0)
+        #expect(outbox.next(at: start).moment == start + .milliseconds(50))
+        #expect(outbox.next(at: start + .milliseconds(50)).name == "connect")
+        outbox.connected()
+        let second = outbox.sendAll(at: start)
+
+        #expect(first.map(\.sequence) == [1, 3])
+        #expect(second.map(\.sequence) == [3, 5])
+        #expect(second.map(\.payloads) == [[3, 4], [5]])
+        #expect(second.first?.text == first.last?.text)
+    }
+
+    @Test("A refused call holds what follows, and sending starts again with it")
+    func refusal() {
+        var outbox = connectedOutbox(callEntries: 1, calls: 3)
+        for number in 1...4 { _ = outbox.submitted(number, level: .error, bytes: 10) }
+        _ = outbox.sendAll(at: start)
+        #expect(outbox.answered(receipts: 1, at: start)?.map(\.payload) == [1])
+
+        // The second is refused, and with it the third, which was behind it on the wire.
+        #expect(outbox.refusedForNow(retryAfter: .seconds(2), at: start, unit: 0) == true)
+        #expect(outbox.sendAll(at: start).isEmpty)
+        #expect(outbox.refusedForNow(retryAfter: .seconds(2), at: start, unit: 0) == true)
+
+        #expect(outbox.next(at: start).moment == start + .seconds(2))
+        #expect(outbox.sendAll(at: start + .seconds(2)).map(\.sequence) == [2, 3, 4])
+    }
+
+    @Test("While refused answers are still due nothing is sent, even when the time is over")
+    func refusalOutstanding() {
+        var outbox = connectedOutbox(callEntries: 1, calls: 2)
+        for number in 1...2 { _ = outbox.submitted(number, level: .error, bytes: 10) }
+        _ = outbox.sendAll(at: start)
+
+        #expect(outbox.refusedForNow(retryAfter: .seconds(1), at: start, unit: 0) == true)
+
+        #expect(outbox.sendAll(at: start + .seconds(1)).isEmpty)
+        #expect(outbox.refusedForNow(retryAfter: nil, at: start + .seconds(1), unit: 0) == true)
+        #expect(outbox.sendAll(at: start + .seconds(1)).map(\.sequence) == [1, 2])
+    }
+
+    @Test("What is refused for good leaves, and a new connection steps over the hole at once")
+    func refusalForGood() {
+        var outbox = connectedOutbox(callEntries: 1, calls: 2)
+        for number in 1...2 { _ = outbox.submitted(number, level: .error, bytes: 10) }
+        _ = outbox.sendAll(at: start)
+
+        #expect(outbox.refusedForGood(at: start)?.map(\.payload) == [1])
+
+        #expect(outbox.next(at: start).name == "disconnect")
+        outbox.disconnected(at: start, unit: 1)
+        #expect(outbox.next(at: start).name == "connect")
+        outbox.connected()
+        #expect(outbox.sendAll(at: start).map(\.sequence) == [2])
+    }
+
+    @Test("A call that is too large is halved, its numbers kept; a single issue is given up")
+    func tooLarge() {
+        var outbox = connectedOutbox(callEntries: 2, calls: 2)
+        for number in 1...3 { _ = outbox.submitted(number, level: .error, bytes: 10) }
+        #expect(outbox.sendAll(at: start).map(\.sequence) == [1, 3])
+
+        #expect(outbox.refusedAsTooLarge(limit: nil, at: start)?.isEmpty == true)
+        #expect(outbox.refusedForNow(retryAfter: .zero, at: start, unit: 0) == true)
+
+        let later = start + .seconds(1)
+        #expect(outbox.sendAll(at: later).map(\.sequence) == [1, 2, 3])
+        #expect(outbox.refusedAsTooLarge(limit: nil, at: later)?.map(\.payload) == [1])
+    }
+
+    @Test("A call that comes out larger than it was thought is halved before it is sent")
+    func largeEncoding() {
+        var limits = OutboxLimits()
+        limits.callBytes = 100
+        var outbox = Outbox<Int>(limits: limits)
+        outbox.connected()
+        for number in 1...4 { _ = outbox.submitted(number, level: .error, bytes: 10) }
+
+        let sent = outbox.sendAll(at: start) { call in [UInt8](repeating: 0, count: call.entries.count * 60) }
+
+        #expect(sent.map(\.payloads) == [[1], [2], [3], [4]])
+        #expect(sent.map(\.sequence) == [1, 2, 3, 4])
+    }
+
+    @Test("A full buffer loses the oldest of the mildest, counts it, and the next call says so")
+    func dropping() {
+        var limits = OutboxLimits()
+        limits.entries = 3
+        var outbox = Outbox<Int>(limits: limits)
+        _ = outbox.submitted(1, level: .warning, bytes: 10)
+        _ = outbox.submitted(2, level: .critical, bytes: 10)
+        _ = outbox.submitted(3, level: .warning, bytes: 10)
+
+        #expect(outbox.submitted(4, level: .error, bytes: 10).map(\.payload) == [1])
+        #expect(outbox.submitted(5, level: .critical, bytes: 10).map(\.payload) == [3])
+        #expect(outbox.submitted(6, level: .debug, bytes: 10).map(\.payload) == [6])
+        #expect(outbox.dropped == 3)
+
+        outbox.connected()
+        let sent = outbox.sendAll(at: start)
+        #expect(sent.map(\.payloads) == [[2, 4, 5]])
+        #expect(sent.map(\.droppedBefore) == [3])
+        _ = outbox.answered(receipts: 3, at: start)
+        _ = outbox.submitted(7, level: .error, bytes: 10)
+        #expect(outbox.sendAll(at: start).map(\.droppedBefore) == [0])
+    }
+
+    @Test("The buffer is bounded by size too")
+    func bytes() {
+        var limits = OutboxLimits()
+        limits.bytes = 100
+        var outbox = Outbox<Int>(limits: limits)
+        _ = outbox.submitted(1, level: .error, bytes: 60)
+
+        #expect(outbox.submitted(2, level: .error, bytes: 60).map(\.payload) == [1])
+        #expect(outbox.submitted(3, level: .error, bytes: 40).isEmpty)
+        #expect(outbox.count == 2)
+    }
+
+    @Test("Each failure doubles the wait up to its bound, and an answer ends that")
+    func backOff() {
+        var outbox = Outbox<Int>()
+        _ = outbox.submitted(1, level: .error, bytes: 10)
+
+        var waits: [Duration] = []
+        for _ in 1...11 {
+            outbox.disconnected(at: start, unit: 1)
+            waits.append(outbox.next(at: start).moment.map { start.duration(to: $0) } ?? .zero)
+        }
+        #expect(waits.prefix(3) == [.milliseconds(100), .milliseconds(200), .milliseconds(400)])
+        #expect(waits.last == .seconds(30))
+        #expect(outbox.failedAttempts == 11)
+
+        outbox.connected()
+        _ = outbox.sendAll(at: start)
+        _ = outbox.answered(receipts: 1, at: start)
+        _ = outbox.submitted(2, level: .error, bytes: 10)
+        outbox.disconnected(at: start, unit: 0)
+        #expect(outbox.next(at: start).moment == start + .milliseconds(50))
+        outbox.hurried()
+        #expect(outbox.next(at: start).name == "connect")
+    }
+
+    @Test("An answer that never comes ends the connection, not the issue")
+    func overdue() {
+        var outbox = connectedOutbox(callEntries: 1, calls: 2)
+        _ = outbox.submitted(1, level: .error, bytes: 10)
+        _ = outbox.sendAll(at: start)
+
+        #expect(outbox.next(at: start).moment == start + .seconds(45))
+        #expect(outbox.next(at: start + .seconds(45)).name == "disconnect")
+        outbox.disconnected(at: start, unit: 0)
+
+        #expect(outbox.count == 1)
+    }
+
+    @Test("An answer that fits no call is said to be none")
+    func strayAnswers() {
+        var outbox = connectedOutbox(callEntries: 2, calls: 2)
+        #expect(outbox.answered(receipts: 1, at: start) == nil)
+        _ = outbox.submitted(1, level: .error, bytes: 10)
+        _ = outbox.sendAll(at: start)
+
+        #expect(outbox.answered(receipts: 2, at: start) == nil)
+        #expect(outbox.count == 1)
+    }
+
+    @Test("What came before a mark is settled once it was answered, whatever came after")
+    func settling() {
+        var outbox = connectedOutbox(callEntries: 1, calls: 1)
+        _ = outbox.submitted(1, level: .warning, bytes: 10)
+        _ = outbox.submitted(2, level: .critical, bytes: 10)
+        let mark = outbox.mark
+        _ = outbox.submitted(3, level: .error, bytes: 10)
+
+        _ = outbox.sendAll(at: start)
+        _ = outbox.answered(receipts: 1, at: start)
+        #expect(!outbox.isSettled(before: mark))
+        _ = outbox.sendAll(at: start)
+        _ = outbox.answered(receipts: 1, at: start)
+
+        #expect(outbox.isSettled(before: mark))
+        #expect(!outbox.isSettled(before: outbox.mark))
+    }
+
+    @Test("Whatever the connection does, every issue is settled once and in order", arguments: UInt64(1)...40)
+    func anyWeather(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        var daemon = StrictDaemon()
+        var outbox = connectedOutbox(callEntries: 3, calls: 3)
+        var settled: [Int] = []
+        var now = start
+
+        for number in 1...60 {
+            _ = outbox.submitted(number, level: .allCases.randomElement(using: &random) ?? .error, bytes: 10)
+            if Bool.random(using: &random) { now = now + .milliseconds(30) }
+            settled += Self.step(&outbox, &daemon, at: &now, &random)
+        }
+        var rounds = 0
+        while outbox.count > 0, rounds < 10_000 {
+            rounds += 1
+            settled += Self.step(&outbox, &daemon, at: &now, &random)
+        }
+
+        #expect(settled == Array(1...60))
+        #expect(daemon.stored == Array(1...60))
+    }
+
+    private static func step(
+        _ outbox: inout Outbox<Int>, _ daemon: inout StrictDaemon, at now: inout KernelInstant,
+        _ random: inout SplitMix
+    ) -> [Int] {
+        switch outbox.next(at: now) {
+        case .connect:
+            daemon.connect()
+            outbox.connected()
+        case .encode(let call):
+            let payloads = call.entries.map(\.payload)
+            outbox.encoded(call.sequence, as: payloads.map(UInt8.init) + [UInt8(call.sequence)])
+        case .send(let text):
+            daemon.receive(text)
+        case .disconnect:
+            outbox.disconnected(at: now, unit: 0.5)
+        case .wait(let moment):
+            if daemon.hasAnswer {
+                break
+            }
+            now = max(now, moment)
+        case .idle:
+            break
+        }
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0:
+            outbox.disconnected(at: now, unit: 0.5)
+            daemon.disconnect()
+            return []
+        case 1: daemon.isBusy.toggle()
+        default: break
+        }
+        switch daemon.answer() {
+        case .receipts(let count)?: return outbox.answered(receipts: count, at: now)?.map(\.payload) ?? []
+        case .busy?: _ = outbox.refusedForNow(retryAfter: .milliseconds(20), at: now, unit: 0.5)
+        case nil: break
+        }
+        return []
+    }
+
+    private func connectedOutbox(callEntries: Int, calls: Int) -> Outbox<Int> {
+        var limits = OutboxLimits()
+        limits.callEntries = callEntries
+        limits.calls = calls
+        var outbox = Outbox<Int>(limits: limits)
+        outbox.connected()
+        return outbox
+    }
+}

@@ -1,0 +1,59 @@
+import IssueProtocol
+import Issues
+import Testing
+
+private struct OutOfStock: Error {
+    var article: Int
+}
+
+@Suite("Records on the wire")
+struct RecordTests {
+    @Test("All that was said arrives")
+    func whole() async throws {
+        try await Desk.with { desk in
+            withIssueReporters([desk.reporter]) {
+                withIssueMetadata(["request": "r1"]) {
+                    reportIssue(OutOfStock(article: 7), "Ordering", level: .critical, metadata: ["attempt": 3])
+                }
+                reportIssue(CancellationError())
+            }
+            #expect(desk.delivery.flush(timeout: .seconds(10)))
+
+            let records = desk.collector?.stored.map(\.record) ?? []
+            let record = try #require(records.first)
+            #expect(record.message == "Ordering: OutOfStock(article: 7)")
+            #expect(record.severity == .critical)
+            #expect(record.domain?.hasSuffix("OutOfStock") == true)
+            #expect(record.metadata?["request"]?.asString == "r1")
+            #expect(record.metadata?["attempt"]?.asInteger == 3)
+            #expect(record.source?.fileID == "IssuesTests/RecordTests.swift")
+            #expect(record.source?.module == "IssuesTests")
+            #expect(record.source?.line == 16)
+            #expect(record.app?.name == IssueReporters.application.name)
+            #expect(record.app?.platform == "linux")
+            #expect(record.occurredAt != nil)
+            #expect(records.map(\.reportable) == [nil, false])
+        }
+    }
+
+    @Test("A record that the daemon would refuse for its size is cut, not lost", arguments: ["x", "\u{1}", "ä"])
+    func oversize(letter: String) async throws {
+        try await Desk.with { desk in
+            let text = String(repeating: letter, count: 300_000)
+            let message = desk.reporter.submit(IssueReport(text))
+            let metadata = desk.reporter.submit(IssueReport("short", metadata: ["text": .init(text)]))
+            let beside = desk.reporter.submit(IssueReport("beside"))
+            _ = try await message.stored()
+            _ = try await metadata.stored()
+            _ = try await beside.stored()
+
+            let records = desk.collector?.stored.map(\.record) ?? []
+            #expect(records.count == 3)
+            #expect(records.allSatisfy { $0.json.count <= 256 << 10 })
+            #expect(records[0].message.count > 10_000)
+            #expect(text.hasPrefix(records[0].message))
+            #expect(records[1].message == "short")
+            #expect(records[1].metadata?["omitted_bytes"]?.asInteger ?? 0 > 300_000)
+        }
+    }
+}
