@@ -2,6 +2,7 @@ import Foundation
 import IssueCore
 import IssueProtocol
 import LogzShipping
+import Testing
 
 /// One golden file and the line that must be in it.
 struct Golden: CustomTestStringConvertible, Sendable {

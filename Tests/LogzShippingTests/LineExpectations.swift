@@ -4,16 +4,17 @@ import Testing
 
 /// A line as another reader of JSON sees it.
 func foundationObject(_ line: [UInt8]) throws -> [String: Any] {
-    try #require(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
+    let object = try JSONSerialization.jsonObject(with: Data(line))
+    return try #require(object as? [String: Any])
 }
 
 /// A line as our own reader sees it, its members in order.
-func parsed(_ line: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws -> JSONValue {
+func parsed(_ line: [UInt8], sourceLocation: Testing.SourceLocation = #_sourceLocation) throws -> JSONValue {
     try #require(try? JSONValue(json: line), sourceLocation: sourceLocation)
 }
 
 /// Checks a line against all that is documented, the silent limits too.
-func expectWithinLimits(_ line: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) {
+func expectWithinLimits(_ line: [UInt8], sourceLocation: Testing.SourceLocation = #_sourceLocation) {
     #expect(line.count <= 450_000, sourceLocation: sourceLocation)
     #expect(!line.contains { $0 < 0x20 }, sourceLocation: sourceLocation)
     guard let value = try? JSONValue(json: line), (try? foundationObject(line)) != nil else {
