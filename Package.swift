@@ -57,7 +57,7 @@ let package = Package(
             name: "IssueStoreTests", dependencies: ["IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol"]),
         .testTarget(
             name: "LogzShippingTests",
-            dependencies: ["LogzShipping", "FakeLogz", "IssueCore", "IssueProtocol"],
+            dependencies: ["LogzShipping", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"],
             resources: [.copy("Golden")]),
         .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),
         .testTarget(

@@ -61,12 +61,13 @@ extension LineDraft {
         guard let index = metadataIndex else { return }
         let metadata = members.remove(at: index)
         noteTruncated(allOf: metadata.key)
-        let text = String(decoding: metadata.value.json, as: UTF8.self).cut(toBytes: Self.shortText)
+        let text = String(decoding: metadata.value.json, as: UTF8.self)
         if let context = self.index(of: "context_json"), let other = members[context].value.asString {
-            members[context].value = .string("\(other) \(text)")
+            let half = Self.shortText / 2
+            members[context].value = .string("\(other.cut(toBytes: half)) \(text.cut(toBytes: half - 1))")
             noteTruncated("context_json")
         } else {
-            members.append(.init("context_json", .string(text)))
+            members.append(.init("context_json", .string(text.cut(toBytes: Self.shortText))))
         }
     }
 

@@ -19,11 +19,11 @@ struct MetadataFitting {
 
     /// The part of the members that fits under a name.
     mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
-        guard let depth = enter(name, at: "", depth: 1), met(.object, at: name) else {
+        guard enter(name, at: "", depth: 1) != nil, met(.object, at: name) else {
             context += members
             return nil
         }
-        let fitting = fit(members, at: name, way: "", depth: depth, whole: false) ?? []
+        let fitting = fit(members, at: name, way: "", depth: 2, whole: false) ?? []
         return fitting.isEmpty ? nil : .object(fitting)
     }
 
@@ -33,7 +33,7 @@ struct MetadataFitting {
         _ members: [JSONValue.Member], at path: String, way: String, depth: Int, whole: Bool
     ) -> [JSONValue.Member]? {
         var fitting: [JSONValue.Member] = []
-        for member in members {
+        for member in ReservedKeys.unique(members) {
             let place = "\(path).\(member.key)"
             if fields < LineLimits.metadataFields, let depth = enter(member.key, at: path, depth: depth),
                 let value = fit(member.value, at: place, way: "\(way)\(member.key).", depth: depth, whole: whole)
@@ -56,13 +56,13 @@ struct MetadataFitting {
         case .null:
             return value
         case .bool:
-            return met(.bool, at: path) ? value : nil
+            return scalar(value, .bool, at: path)
         case .integer:
-            return met(.integer, at: path) ? value : nil
+            return scalar(value, .integer, at: path)
         case .number(let spelling):
             // A field for fractions is single-precision, and refuses what is infinite in it.
             guard !Self.isInteger(spelling), let number = Float(spelling), number.isFinite else { return nil }
-            return met(.number, at: path) ? value : nil
+            return scalar(value, .number, at: path)
         case .string(let text):
             guard met(.string, at: path) else { return nil }
             guard text.utf8.count > LineLimits.textBytes else { return value }
@@ -75,6 +75,12 @@ struct MetadataFitting {
             guard depth <= LineLimits.depth, met(.object, at: path) else { return nil }
             return fit(members, at: path, way: way, depth: depth, whole: whole).map { .object($0) }
         }
+    }
+
+    private mutating func scalar(_ value: JSONValue, _ kind: FieldTypes.Kind, at path: String) -> JSONValue? {
+        // Not a conditional expression, in which nil would be JSON's null.
+        guard met(kind, at: path) else { return nil }
+        return value
     }
 
     /// An array has the type of what is in it, so it goes as a whole or not at all.
@@ -101,7 +107,9 @@ struct MetadataFitting {
     /// A dot in a key means an object within an object there.
     private mutating func enter(_ key: String, at path: String, depth: Int) -> Int? {
         let steps = key.split(separator: ".", omittingEmptySubsequences: false)
-        guard key.utf8.count <= LineLimits.keyBytes, !steps.contains(where: \.isEmpty) else { return nil }
+        guard key.utf8.count <= LineLimits.keyBytes, !steps.contains(where: \.isEmpty),
+            depth + steps.count - 1 <= LineLimits.depth
+        else { return nil }
         var place = path
         for step in steps.dropLast() {
             place += place.isEmpty ? String(step) : ".\(step)"

@@ -52,7 +52,8 @@ enum ReservedKeys {
         return (renamed, keys)
     }
 
-    private static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
+    /// The last of several members with one key, where readers differ in which they take.
+    static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
         var seen: Set<String> = []
         return Array(members.reversed().filter { seen.insert($0.key).inserted }.reversed())
     }

@@ -6,8 +6,10 @@ extension String {
         while utf8[end] & 0xC0 == 0x80 { end = utf8.index(before: end) }
         let prefix = self[..<end]
         guard !prefix.isEmpty else { return "" }
-        let last = prefix.index(before: prefix.endIndex)
-        let tail = prefix[last...].utf8.count
+        let tail = prefix[prefix.index(before: prefix.endIndex)...].utf8.count
+        // An index made anew, as the other one remembers how long its
+        // character is in the prefix.
+        let last = utf8.index(end, offsetBy: -tail)
         let isWhole = self[last...].first?.utf8.count == tail
         // A character may be made of thousands of marks, and one that is cut is
         // better than none.
