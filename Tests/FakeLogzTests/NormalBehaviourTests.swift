@@ -42,9 +42,11 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("What is not one JSON object in UTF-8 is malformed", arguments: [
-        "[1]", "1", "\"text\"", "null", "{", "{}{}", "{'a':1}", "{\"a\":1,}", "{\"a\":\u{7f}\u{1}}",
-    ])
+    @Test(
+        "What is not one JSON object in UTF-8 is malformed",
+        arguments: [
+            "[1]", "1", "\"text\"", "null", "{", "{}{}", "{'a':1}", "{\"a\":1,}", "{\"a\":\u{7f}\u{1}}",
+        ])
     func malformed(line: String) throws {
         try listening { fake in
             let answer = try fake.answer(to: line)

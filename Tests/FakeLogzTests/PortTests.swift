@@ -38,7 +38,7 @@ struct PortTests {
             #expect(try fake.answer(to: "{}").status == 503)
             #expect(Self.connects(to: fake.port) == .connectionRefused)
 
-            try fake.plan(FaultStep(.down(for: .milliseconds(100))))
+            try fake.plan(FaultStep(.down(for: .seconds(1))))
             #expect(Self.connects(to: fake.port) == .connectionRefused)
             let deadline = MonotonicClock.now.advanced(by: .seconds(10))
             while Self.connects(to: fake.port) != nil, MonotonicClock.now < deadline {}
@@ -68,10 +68,8 @@ struct PortTests {
         }
     }
 
-    @Test("Stopping ends all that hangs, and leaves no descriptor open")
+    @Test("Stopping ends what hangs, and closes both ports")
     func stop() throws {
-        // A first one, so that what the process opens once is open.
-        try listening { _ in }
         let fake = try FakeLogz(FakeLogzOptions(tokens: ["good"], plan: [FaultStep(.readSilent, times: .forever)]))
         let client = try RawClient(port: fake.port)
         try client.post("{}")

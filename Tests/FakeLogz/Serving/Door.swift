@@ -21,6 +21,7 @@ final class Door: Sendable {
     let port: UInt16
     private let state = Monitor(State())
     private let wake: EventCounter
+    private let poller: Poller
     private let crew = Crew()
     private let keeper = Crew()
     private let handler: Handler
@@ -30,6 +31,9 @@ final class Door: Sendable {
         self.port = try first.descriptor.localPort()
         self.handler = handler
         wake = try EventCounter()
+        poller = try Poller(capacity: 2)
+        try poller.add(wake.descriptor, token: 0, for: .read)
+        try poller.add(first.descriptor, token: 1, for: .read)
         // Not by way of the thread's closure, which would keep it open.
         state.withLock { $0.first = first }
         try keeper.start(name: name) { [self] in keep() }
@@ -76,9 +80,6 @@ final class Door: Sendable {
         var crowd: [OpenSocket] = []
         defer { extendLifetime(crowd) }
         var mode = DoorMode.open
-        guard let poller = try? Poller(capacity: 2), (try? poller.add(wake.descriptor, token: 0, for: .read)) != nil
-        else { preconditionFailure("The kernel has no room for a poller") }
-        if let listener { try? poller.add(listener.descriptor, token: 1, for: .read) }
         var events: [PollEvent] = []
 
         while true {

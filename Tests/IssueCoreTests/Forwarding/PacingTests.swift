@@ -25,18 +25,19 @@ struct PacingTests {
                 == .wait(until: at(5)))
     }
 
-    @Test("A builder takes lines until it is full, and the first however long it is")
+    @Test("A builder is full once its lines or their bytes reach the limit; a line that was admitted always goes")
     func building() {
         var builder = BatchBuilder(limit: BatchLimit(records: 3, bytes: 100))
-
-        #expect(builder.add(1, bytes: 500) == true)
-        #expect(builder.add(2, bytes: 1) == false)
+        builder.add(1, bytes: 500)
         #expect(builder.isFull)
+        #expect(builder.ids == [1])
 
         builder = BatchBuilder(limit: BatchLimit(records: 3, bytes: 100))
-        let added = [1, 2, 3, 4].map { builder.add($0, bytes: 33) }
-        #expect(added == [true, true, true, false])
-        #expect(builder.ids == [1, 2, 3])
+        #expect(builder.isEmpty)
+        for id in [1, 2] as [Int64] { builder.add(id, bytes: 33) }
+        #expect(!builder.isFull)
+        builder.add(3, bytes: 33)
+        #expect(builder.isFull)
         #expect(builder.bytes == 99)
     }
 
