@@ -15,7 +15,7 @@ extension StoreWriter {
             let outcomes = try transaction {
                 try fill(submissions, wall: wall, monotonic: monotonic)
             }
-            if open.count >= Self.rangeRecords || open.byteCount >= Self.rangeBytes { startRange() }
+            if isRangeFull { startRange() }
             return outcomes
         } catch {
             clock = before.clock
@@ -54,7 +54,7 @@ extension StoreWriter {
         for (account, sum) in commit.sums { ledger.received(sum, account: account, destinations: destinations) }
         try ledger.write(on: connection)
         try insertExpress(commit.express)
-        if open.count >= Self.rangeRecords || open.byteCount >= Self.rangeBytes { try closeRange() }
+        if isRangeFull { try closeRange() }
         return outcomes
     }
 
