@@ -119,7 +119,7 @@ extension StoreWriter {
         let id = open.nextID
         open.append(
             series: place.series, receivedAt: time, count: record.count,
-            bytes: Int(record.message.count) + Int(record.metadata.count) + Self.rowOverhead)
+            bytes: Int(row.message.count) + Int(row.metadata.count) + Int(row.details.count) + Self.rowOverhead)
         commit.sums[place.account, default: LedgerChanges.Sum()].records += 1
         commit.sums[place.account, default: LedgerChanges.Sum()].occurrences += record.count
         if record.severity == .critical || commit.newGroup {
