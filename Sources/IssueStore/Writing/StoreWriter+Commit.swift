@@ -10,7 +10,7 @@ extension StoreWriter {
     package func commit(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> [CallOutcome] {
-        let before = (clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs)
+        let before = (clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs, guardian: guardian)
         do {
             let outcomes = try transaction {
                 try fill(submissions, wall: wall, monotonic: monotonic)
@@ -21,6 +21,7 @@ extension StoreWriter {
             clock = before.clock
             open.truncate(to: before.open, byteCount: before.bytes)
             storeIDs = before.stores
+            guardian = before.guardian
             producers.removeAll()
             forgetCaches()
             throw error
