@@ -37,7 +37,7 @@ extension StoreWriter {
         rows.clear()
         rows.firstID = open.nextID
         rows.receivedAt = time.wall.milliseconds
-        if series.isFull { forgetCaches() }
+        if series.isFull { series.removeAll() }
 
         var commit = Commit(time: time)
         var outcomes: [CallOutcome] = []
