@@ -31,9 +31,9 @@ extension StoreWriter {
     private func fill(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws -> [CallOutcome] {
+        let clockBefore = clock
         let time = clock.committed(wall: wall, monotonic: monotonic)
         try nameStore(at: time.wall)
-        if let offset = time.newOffset { try write(clockOffset: offset) }
         rows.clear()
         rows.firstID = open.nextID
         rows.receivedAt = time.wall.milliseconds
@@ -48,6 +48,12 @@ extension StoreWriter {
                 outcomes.append(
                     CallOutcome(connection: submission.process.connection, token: call.token, receipts: receipts))
             }
+        }
+        if rows.rows.isEmpty {
+            // The clock goes on from the last row, so a commit without rows has no time.
+            clock = clockBefore
+        } else if let offset = time.newOffset {
+            try write(clockOffset: offset)
         }
         try insertRows()
         try producers.writeChanges(on: connection, at: time.wall)
@@ -176,7 +182,7 @@ extension StoreWriter {
 
     private func write(clockOffset offset: Int64) throws {
         try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") { statement in
-            statement.bind(open.nextID, at: 1)
+            statement.bind(rows.firstID, at: 1)
             statement.bind(offset, at: 2)
             try statement.run()
         }
