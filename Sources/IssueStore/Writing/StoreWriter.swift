@@ -48,6 +48,11 @@ package final class StoreWriter {
         var app: String
     }
 
+    struct Account {
+        var id: Int64
+        var name: AccountName
+    }
+
     /// Opens the file, making or mending its schema, and reads the open range.
     package init(_ settings: StoreSettings) throws(StoreFailure) {
         self.settings = settings
