@@ -21,6 +21,8 @@ package enum PostingList {
         while index < bytes.count, shift < 64 {
             let byte = bytes[index]
             index += 1
+            // The tenth byte has room for one bit.
+            guard shift < 63 || byte <= 1 else { return nil }
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return value }
             shift += 7

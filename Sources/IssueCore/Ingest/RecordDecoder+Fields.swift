@@ -10,11 +10,11 @@ extension RecordDecoder {
             try scanner.openObject()
             while let text = try scanner.nextMember() {
                 let key = scanner.key(text)
-                if key == keys.message {
+                if try scanner.null() {
+                    fields.forget(key, keys)
+                } else if key == keys.message {
                     field = "message"
                     fields.message = try scanner.text()
-                } else if try scanner.null() {
-                    continue
                 } else if key == keys.source {
                     try readSource(&scanner, &field)
                 } else if key == keys.app {
@@ -25,6 +25,8 @@ extension RecordDecoder {
                 } else {
                     try readScalar(key, &scanner, &field)
                 }
+                // What fails next is no fault of this member.
+                field = ""
             }
         } catch let error as RecordRejection {
             throw error
@@ -63,10 +65,10 @@ extension RecordDecoder {
             fields.fingerprint = try scanner.text()
         } else if key == keys.causes {
             field = "causes"
-            fields.causes = try objects(in: &scanner, field)
+            fields.causes = try objects(in: &scanner) { try passCause($0, &$1) }
         } else if key == keys.backtrace {
             field = "backtrace"
-            fields.backtrace = try objects(in: &scanner, field)
+            fields.backtrace = try objects(in: &scanner) { try passFrame($0, &$1) }
         } else if key == keys.reportable {
             field = "reportable"
             fields.isReportable = try scanner.bool()
@@ -79,11 +81,12 @@ extension RecordDecoder {
 
     private mutating func readSource(_ scanner: inout JSONScanner, _ field: inout String) throws {
         field = "source"
+        fields.forgetSource()
         try scanner.openObject()
         while let text = try scanner.nextMember() {
             let key = scanner.key(text)
             if try scanner.null() {
-                continue
+                fields.forget(sourceMember: key, keys)
             } else if key == keys.fileID {
                 field = "source.file_id"
                 fields.fileID = try scanner.text()
@@ -104,16 +107,18 @@ extension RecordDecoder {
             } else {
                 _ = try scanner.skipValue()
             }
+            field = "source"
         }
     }
 
     private mutating func readApplication(_ scanner: inout JSONScanner, _ field: inout String) throws {
         field = "app"
+        fields.forgetApplication()
         try scanner.openObject()
         while let text = try scanner.nextMember() {
             let key = scanner.key(text)
             if try scanner.null() {
-                continue
+                fields.forget(applicationMember: key, keys)
             } else if key == keys.name {
                 field = "app.name"
                 fields.name = try scanner.text()
@@ -144,6 +149,7 @@ extension RecordDecoder {
             } else {
                 _ = try scanner.skipValue()
             }
+            field = "app"
         }
     }
 
@@ -159,8 +165,13 @@ extension RecordDecoder {
 
     private func time(in scanner: inout JSONScanner, _ field: String) throws -> Int64 {
         let text = try scanner.text()
-        guard let time = Timestamp(scanner.bytes, from: text.start, to: text.end) else {
-            throw RecordRejection(field: field, reason: "a time is written as RFC 3339 has it: 2026-11-21T10:00:00.123Z")
+        // No form of a time needs an escape, but a writer may use one.
+        let time =
+            text.hasEscapes
+            ? Timestamp(scanner.string(text)) : Timestamp(scanner.bytes, from: text.start, to: text.end)
+        guard let time else {
+            throw RecordRejection(
+                field: field, reason: "a time is written as RFC 3339 has it: 2026-11-21T10:00:00.123Z")
         }
         return time.milliseconds
     }
@@ -170,13 +181,41 @@ extension RecordDecoder {
         return try scanner.skipValue()
     }
 
-    /// An array of objects; what they hold is looked at when somebody reads it.
-    private func objects(in scanner: inout JSONScanner, _ field: String) throws -> Range<Int> {
+    /// An array of objects, kept as it stands: each member that a reader will ask for must have its type now.
+    private func objects(
+        in scanner: inout JSONScanner, passing member: (JSONKey, inout JSONScanner) throws -> Void
+    ) throws -> Range<Int> {
         guard try scanner.kind() == .array else { throw JSONError.wrongType(at: scanner.position) }
         let start = scanner.position
         try scanner.openArray()
-        while try scanner.nextElement() { _ = try value(of: .object, in: &scanner) }
+        while try scanner.nextElement() {
+            try scanner.openObject()
+            while let text = try scanner.nextMember() {
+                let key = scanner.key(text)
+                if try !scanner.null() { try member(key, &scanner) }
+            }
+        }
         return start..<scanner.position
+    }
+
+    private func passCause(_ key: JSONKey, _ scanner: inout JSONScanner) throws {
+        if key == keys.domain || key == keys.message {
+            _ = try scanner.text()
+        } else if key == keys.code {
+            _ = try scanner.integer()
+        } else {
+            _ = try scanner.skipValue()
+        }
+    }
+
+    private func passFrame(_ key: JSONKey, _ scanner: inout JSONScanner) throws {
+        if key == keys.image || key == keys.buildID || key == keys.symbol || key == keys.file {
+            _ = try scanner.text()
+        } else if key == keys.offset || key == keys.line {
+            _ = try scanner.integer()
+        } else {
+            _ = try scanner.skipValue()
+        }
     }
 
     private func rejection(of field: String, _ error: JSONError) -> RecordRejection {

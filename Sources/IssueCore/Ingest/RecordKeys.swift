@@ -31,6 +31,12 @@ struct RecordKeys: Sendable {
     let network = JSONKey("network")
     let development = JSONKey("development")
 
+    let image = JSONKey("image")
+    let buildID = JSONKey("build_id")
+    let offset = JSONKey("offset")
+    let symbol = JSONKey("symbol")
+    let file = JSONKey("file")
+
     let debug = JSONKey("debug")
     let info = JSONKey("info")
     let warning = JSONKey("warning")

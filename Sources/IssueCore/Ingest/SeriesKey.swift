@@ -22,6 +22,8 @@ package enum SeriesKey {
         package static let column = Flags(rawValue: 16)
         package static let development = Flags(rawValue: 32)
         package static let inDevelopment = Flags(rawValue: 64)
+
+        static let all = Flags(rawValue: 127)
     }
 
     static let absent = UInt32.max
@@ -78,6 +80,7 @@ package enum SeriesKey {
         guard key.count >= 35, let severity = Severity(rawValue: key[2]) else { return nil }
         var index = 3
         let flags = Flags(rawValue: UInt16(key[0]) | UInt16(key[1]) << 8)
+        guard flags.isSubset(of: .all) else { return nil }
         func integer() -> Int64 {
             var bits: UInt64 = 0
             for offset in (0..<8).reversed() { bits = bits << 8 | UInt64(key[index + offset]) }

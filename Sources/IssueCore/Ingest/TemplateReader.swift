@@ -66,7 +66,8 @@ struct TemplateReader: ~Escapable {
         let first = position
         if let token = uuidOrHexadecimal(from: first) { return token }
         var index = digitsEnd(from: first)
-        if bytes[first] == UInt8(ascii: "0"), index == first + 1, index < end, bytes[index] | 0x20 == UInt8(ascii: "x") {
+        if bytes[first] == UInt8(ascii: "0"), index == first + 1, index < end, bytes[index] | 0x20 == UInt8(ascii: "x")
+        {
             var last = index + 1
             while last < end, ByteClass.isHexadecimal(bytes[last]) { last += 1 }
             if last > index + 1 {

@@ -27,7 +27,9 @@ package struct FieldTypes: Equatable, Sendable {
 
     /// A value is about to be sent under a path.
     package mutating func met(_ kind: Kind, at path: String) -> Verdict {
-        if let known = kinds[path] { return known == kind || (known == .number && kind == .integer) ? .fits : .doesNotFit }
+        if let known = kinds[path] {
+            return known == kind || (known == .number && kind == .integer) ? .fits : .doesNotFit
+        }
         guard kinds.count < Self.most else { return .doesNotFit }
         kinds[path] = kind
         added.append(path)

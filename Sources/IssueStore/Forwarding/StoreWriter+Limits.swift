@@ -8,8 +8,6 @@ extension StoreWriter {
             try put(.bucket, LimitRows.key(row.key), LimitRows.json(row), of: destination)
         }
         for row in changes.groups { try put(.group, row.group, LimitRows.json(row), of: destination) }
-        for row in changes.windows { try put(.window, LimitRows.key(row.key), LimitRows.json(row), of: destination) }
-        for (account, number) in changes.accountSequences { try put(.sequence, account, "\(number)", of: destination) }
         for key in changes.closedWindows {
             try connection.withStatement("DELETE FROM limits WHERE destination = ?1 AND kind = ?2 AND key = ?3") {
                 statement in
@@ -19,6 +17,9 @@ extension StoreWriter {
                 try statement.run()
             }
         }
+        // Behind those that were closed, since one of the same group and reason may have been opened after it.
+        for row in changes.windows { try put(.window, LimitRows.key(row.key), LimitRows.json(row), of: destination) }
+        for (account, number) in changes.accountSequences { try put(.sequence, account, "\(number)", of: destination) }
     }
 
     private func put(_ kind: LimitRows.Kind, _ key: Int64, _ value: String, of destination: Int64) throws {

@@ -7,6 +7,9 @@ enum GroupID {
 
     static func key(_ text: String) -> Int64? {
         guard text.utf8.count == 17, text.utf8.first == UInt8(ascii: "g"),
+            text.utf8.dropFirst().allSatisfy({
+                UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
+            }),
             let key = UInt64(text.dropFirst(), radix: 16)
         else { return nil }
         return Int64(bitPattern: key)

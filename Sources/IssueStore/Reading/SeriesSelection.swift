@@ -22,7 +22,8 @@ struct SeriesSelection {
           AND (?6 IS NULL OR series.domain IN (SELECT value FROM json_each(?6)))
           AND (?7 IS NULL OR series.code IN (SELECT value FROM json_each(?7)))
           AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8)
-                                     WHERE series.file = value OR series.file LIKE '%/' || value))
+                                     WHERE series.file = value
+                                         OR substr(series.file, -length(value) - 1) = '/' || value))
           AND (?9 IS NULL OR groups.key IN (SELECT value FROM json_each(?9)))
           AND (?10 IS NULL OR accounts.uid IN (SELECT value FROM json_each(?10)))
           AND (?11 IS NULL OR senders.unit IN (SELECT value FROM json_each(?11)))
@@ -89,7 +90,8 @@ struct SeriesSelection {
 
     /// Words as the full-text index takes them: each must be there, the beginning of one is enough.
     private static func phrase(_ text: String) -> String? {
-        let words = text.split { $0 == " " || $0 == "\t" || $0 == "\n" }
+        // The index takes a text as C does: it would end at a NUL, and its quotation marks would be left open.
+        let words = text.unicodeScalars.split { $0.value <= 0x20 }.map { String($0) }
         guard !words.isEmpty else { return nil }
         return words.map { word in
             "\"" + word.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\"*"

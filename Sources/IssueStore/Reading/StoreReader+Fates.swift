@@ -6,10 +6,16 @@ extension StoreReader {
     /// What became of a record for each destination.
     func fates(ofRow row: Int64) throws -> [DestinationFate] {
         let destinations = try connection.withStatement(
-            "SELECT id, name, first_id, cursor FROM destinations ORDER BY id"
-        ) { try $0.all { (id: $0.int64(0), name: $0.text(1), firstID: $0.int64(2), cursor: $0.int64(3)) } }
+            """
+            SELECT id, name, cursor FROM destinations
+            WHERE first_id <= ?1 AND (active = 1 OR given_id >= ?1) ORDER BY id
+            """
+        ) { statement in
+            statement.bind(row, at: 1)
+            return try statement.all { (id: $0.int64(0), name: $0.text(1), cursor: $0.int64(2)) }
+        }
         var fates: [DestinationFate] = []
-        for destination in destinations where row >= destination.firstID {
+        for destination in destinations {
             fates.append(try fate(ofRow: row, destination.id, destination.name, cursor: destination.cursor))
         }
         return fates
@@ -59,8 +65,9 @@ extension StoreReader {
         ) { statement in
             statement.bind(destination, at: 1)
             statement.bind(row, at: 2)
-            return try statement.first { found in
+            return try statement.first { found -> BatchRow? in
                 let first = found.int64(0)
+                guard first <= row else { return nil }
                 return BatchRow(
                     isAnswered: found.int64(1) != 0, at: Timestamp(milliseconds: found.int64(2)),
                     attempts: found.int64(3), answer: found.optionalText(4), maybeDuplicate: found.int64(5) != 0,
@@ -69,7 +76,7 @@ extension StoreReader {
                         .withheld: PostingList.decode(found.bytes(7), base: first) ?? [],
                         .dead: PostingList.decode(found.bytes(8), base: first) ?? [],
                     ])
-            }
+            } ?? nil
         }
     }
 

@@ -19,8 +19,9 @@ extension Schema {
             SELECT series.id AS series, series."group",
                    coalesce(totals.records, 0) + coalesce(open.records, 0) AS records,
                    coalesce(totals.occurrences, 0) + coalesce(open.occurrences, 0) AS occurrences,
-                   coalesce(totals.first_at, open.first_at) AS first_at,
-                   coalesce(open.last_at, totals.last_at) AS last_at
+                   -- The wall clock may have been set back in between.
+                   coalesce(min(totals.first_at, open.first_at), totals.first_at, open.first_at) AS first_at,
+                   coalesce(max(totals.last_at, open.last_at), totals.last_at, open.last_at) AS last_at
             FROM series
             LEFT JOIN totals ON totals.series = series.id
             LEFT JOIN open ON open.series = series.id;
@@ -89,6 +90,7 @@ extension Schema {
             FROM ledger
             WHERE destination > 0
             GROUP BY destination, account
-            HAVING received <> fated OR received_occurrences <> fated_occurrences OR min(records) < 0;
+            HAVING received <> fated OR received_occurrences <> fated_occurrences OR min(records) < 0
+                OR min(occurrences) < 0;
         """
 }

@@ -7,6 +7,9 @@ package struct StoreSettings: Sendable {
     package var limits: LimitSettings
     /// Random bits for the ids of a new store.
     package var randomBits: @Sendable () -> UInt64
+    /// How many records a range holds before it closes with the commit that reaches it, and how many bytes.
+    package var rangeRecords = 65_536
+    package var rangeBytes = 16 << 20
 
     package init(path: String, limits: LimitSettings, randomBits: @escaping @Sendable () -> UInt64) {
         self.path = path

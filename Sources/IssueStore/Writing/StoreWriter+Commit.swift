@@ -10,17 +10,18 @@ extension StoreWriter {
     package func commit(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> [CallOutcome] {
-        let before = (clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs)
+        let before = (clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs, guardian: guardian)
         do {
             let outcomes = try transaction {
                 try fill(submissions, wall: wall, monotonic: monotonic)
             }
-            if open.count >= Self.rangeRecords || open.byteCount >= Self.rangeBytes { startRange() }
+            if isRangeFull { startRange() }
             return outcomes
         } catch {
             clock = before.clock
             open.truncate(to: before.open, byteCount: before.bytes)
             storeIDs = before.stores
+            guardian = before.guardian
             producers.removeAll()
             forgetCaches()
             throw error
@@ -30,13 +31,13 @@ extension StoreWriter {
     private func fill(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws -> [CallOutcome] {
+        let clockBefore = clock
         let time = clock.committed(wall: wall, monotonic: monotonic)
         try nameStore(at: time.wall)
-        if let offset = time.newOffset { try write(clockOffset: offset) }
         rows.clear()
         rows.firstID = open.nextID
         rows.receivedAt = time.wall.milliseconds
-        if series.isFull { forgetCaches() }
+        if series.isFull { series.removeAll() }
 
         var commit = Commit(time: time)
         var outcomes: [CallOutcome] = []
@@ -48,13 +49,19 @@ extension StoreWriter {
                     CallOutcome(connection: submission.process.connection, token: call.token, receipts: receipts))
             }
         }
+        if rows.rows.isEmpty {
+            // The clock goes on from the last row, so a commit without rows has no time.
+            clock = clockBefore
+        } else if let offset = time.newOffset {
+            try write(clockOffset: offset)
+        }
         try insertRows()
         try producers.writeChanges(on: connection, at: time.wall)
         var ledger = LedgerChanges()
         for (account, sum) in commit.sums { ledger.received(sum, account: account, destinations: destinations) }
         try ledger.write(on: connection)
         try insertExpress(commit.express)
-        if open.count >= Self.rangeRecords || open.byteCount >= Self.rangeBytes { try closeRange() }
+        if isRangeFull { try closeRange() }
         return outcomes
     }
 
@@ -119,7 +126,7 @@ extension StoreWriter {
         let id = open.nextID
         open.append(
             series: place.series, receivedAt: time, count: record.count,
-            bytes: Int(record.message.count) + Int(record.metadata.count) + Self.rowOverhead)
+            bytes: Int(row.message.count) + Int(row.metadata.count) + Int(row.details.count) + Self.rowOverhead)
         commit.sums[place.account, default: LedgerChanges.Sum()].records += 1
         commit.sums[place.account, default: LedgerChanges.Sum()].occurrences += record.count
         if record.severity == .critical || commit.newGroup {
@@ -175,7 +182,7 @@ extension StoreWriter {
 
     private func write(clockOffset offset: Int64) throws {
         try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") { statement in
-            statement.bind(open.nextID, at: 1)
+            statement.bind(rows.firstID, at: 1)
             statement.bind(offset, at: 2)
             try statement.run()
         }

@@ -51,14 +51,14 @@ extension StoreWriter {
     /// The account of a user's application, by the name it claims or else by its command.
     ///
     /// A user with more names than is allowed reports under one that takes the rest.
-    func account(of series: SeriesDescription, _ sender: Sender, _ commit: inout Commit) throws -> Int64 {
+    func account(of series: SeriesDescription, _ sender: Sender, _ commit: inout Commit) throws -> Account {
         let claimed = AccountName(uid: sender.uid, app: series.app.name ?? sender.command ?? "")
-        if let known = try knownAccount(claimed) { return known }
+        if let known = try knownAccount(claimed) { return Account(id: known, name: claimed) }
         switch guardian.newApplication(uid: sender.uid, at: commit.time.log) {
-        case .allow: return try insert(claimed, at: commit.time.wall)
+        case .allow: return Account(id: try insert(claimed, at: commit.time.wall), name: claimed)
         case .overflow:
             let overflow = AccountName(uid: sender.uid, app: "overflow")
-            return try knownAccount(overflow) ?? insert(overflow, at: commit.time.wall)
+            return Account(id: try knownAccount(overflow) ?? insert(overflow, at: commit.time.wall), name: overflow)
         }
     }
 
@@ -96,10 +96,10 @@ extension StoreWriter {
     }
 
     func insertGroup(
-        _ series: SeriesDescription, _ account: Int64, _ fingerprint: String, _ sender: Sender, _ wall: Timestamp
+        _ series: SeriesDescription, _ account: Account, _ fingerprint: String, _ wall: Timestamp
     ) throws -> Int64 {
-        let app = series.app.name ?? sender.command ?? ""
-        let key = Fingerprint.groupKey(uid: sender.uid, app: app, fingerprint: fingerprint)
+        // By the account's name, not by the one that is claimed: what shares an account's group shares its id.
+        let key = Fingerprint.groupKey(uid: account.name.uid, app: account.name.app, fingerprint: fingerprint)
         try connection.withStatement(
             """
             INSERT INTO groups (account, fingerprint, rule, key, title, severity, domain, code, file, line, function,
@@ -107,7 +107,7 @@ extension StoreWriter {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15)
             """
         ) { statement in
-            statement.bind(account, at: 1)
+            statement.bind(account.id, at: 1)
             statement.bind(fingerprint, at: 2)
             statement.bind(Fingerprint.rule, at: 3)
             statement.bind(Int64(bitPattern: key), at: 4)

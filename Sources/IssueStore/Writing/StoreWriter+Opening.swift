@@ -47,6 +47,7 @@ extension StoreWriter {
             """
             SELECT id, series, received_at, count,
                    coalesce(length(CAST(message AS BLOB)), 0) + coalesce(length(CAST(metadata AS BLOB)), 0)
+                       + coalesce(length(CAST(details AS BLOB)), 0)
             FROM records WHERE id > ?1 ORDER BY id
             """
         ) { statement in

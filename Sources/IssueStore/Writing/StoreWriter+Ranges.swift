@@ -2,6 +2,9 @@ import IssueCore
 import SQLiteKit
 
 extension StoreWriter {
+    /// Whether the open range holds as much as a range may.
+    var isRangeFull: Bool { open.count >= settings.rangeRecords || open.byteCount >= settings.rangeBytes }
+
     /// Writes what the open range has gathered, in the transaction of the commit that filled it.
     func closeRange() throws {
         for posting in open.postings() { try write(posting) }

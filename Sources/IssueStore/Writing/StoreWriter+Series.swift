@@ -31,42 +31,53 @@ extension StoreWriter {
         let account = try account(of: description, sender, &commit)
         let name = description.app.name ?? sender.command ?? ""
         let fingerprint = Fingerprint.of(description, app: name)
-        let group = try groupID(account: account, fingerprint: fingerprint)
-        switch guardian.newSeries(account: account, isNewGroup: group == nil, at: commit.time.log) {
+        let group = try groupID(account: account.id, fingerprint: fingerprint)
+        switch guardian.newSeries(account: account.id, isNewGroup: group == nil, at: commit.time.log) {
         case .allow:
-            let place = try insert(description, key, account, group, fingerprint, sender, process, &commit)
+            let place = try insert(description, key, account, group, fingerprint, process, &commit)
             _ = series.insert(
                 hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: batch.bytes.span,
-                id: place.series, account: account)
+                id: place.series, account: account.id)
             return place
         case .overflowSeries:
-            var overflow = SeriesDescription()
-            overflow.severity = description.severity
-            overflow.app.name = description.app.name
-            overflow.fingerprint = fingerprint
-            overflow.template = description.template
-            return try place(description, in: overflow, account, group, fingerprint, sender, process, &commit)
+            let overflow = overflow(
+                of: description, account, fingerprint, "more different records of this issue than are kept apart")
+            return try place(description, in: overflow, account, group, fingerprint, process, &commit)
         case .overflowGroup:
-            var overflow = SeriesDescription()
-            overflow.app.name = description.app.name
-            overflow.fingerprint = "overflow"
-            overflow.template = Array("more different issues than this application may have at a time".utf8)
-            let group = try groupID(account: account, fingerprint: "overflow")
-            return try place(description, in: overflow, account, group, "overflow", sender, process, &commit)
+            let overflow = overflow(
+                of: description, account, "overflow", "more different issues than this application may have at a time")
+            let group = try groupID(account: account.id, fingerprint: "overflow")
+            return try place(description, in: overflow, account, group, "overflow", process, &commit)
         }
+    }
+
+    /// The series that takes the rest of a group or of an application.
+    ///
+    /// It says what decides a record's way, and nothing that a sender could
+    /// make another series of each time.
+    private func overflow(
+        of description: SeriesDescription, _ account: Account, _ fingerprint: String, _ words: StaticString
+    ) -> SeriesDescription {
+        var overflow = SeriesDescription()
+        overflow.severity = description.severity
+        overflow.isReportable = description.isReportable
+        overflow.app.name = description.app.name == account.name.app ? account.name.app : nil
+        overflow.fingerprint = fingerprint
+        overflow.template = Array("\(words)".utf8)
+        return overflow
     }
 
     /// Puts a record whose own series is one too many into the series that takes the rest.
     private func place(
-        _ original: SeriesDescription, in overflow: SeriesDescription, _ account: Int64, _ group: Int64?,
-        _ fingerprint: String, _ sender: Sender, _ process: ProcessEntry, _ commit: inout Commit
+        _ original: SeriesDescription, in overflow: SeriesDescription, _ account: Account, _ group: Int64?,
+        _ fingerprint: String, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesPlace {
         let key = SeriesKey.encode(overflow)
         var place: SeriesPlace
         if let known = try stored(key, sender: process.sender) {
             place = known
         } else {
-            place = try insert(overflow, key, account, group, fingerprint, sender, process, &commit)
+            place = try insert(overflow, key, account, group, fingerprint, process, &commit)
         }
         place.original = original
         return place
@@ -90,15 +101,15 @@ extension StoreWriter {
     }
 
     private func insert(
-        _ description: SeriesDescription, _ key: [UInt8], _ account: Int64, _ group: Int64?, _ fingerprint: String,
-        _ sender: Sender, _ process: ProcessEntry, _ commit: inout Commit
+        _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: Int64?, _ fingerprint: String,
+        _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesPlace {
         let groupID: Int64
         if let group {
             groupID = group
             try widen(group, by: description)
         } else {
-            groupID = try insertGroup(description, account, fingerprint, sender, commit.time.wall)
+            groupID = try insertGroup(description, account, fingerprint, commit.time.wall)
             commit.newGroup = true
         }
         try connection.withStatement(
@@ -111,7 +122,7 @@ extension StoreWriter {
             """
         ) { statement in
             statement.bind(groupID, at: 1)
-            statement.bind(account, at: 2)
+            statement.bind(account.id, at: 2)
             statement.bind(process.sender, at: 3)
             statement.bind(Self.storedHash(key, sender: process.sender), at: 4)
             statement.bind(blob: key, at: 5)
@@ -136,7 +147,7 @@ extension StoreWriter {
             statement.bind(commit.time.wall.milliseconds, at: 24)
             try statement.run()
         }
-        return SeriesPlace(series: connection.lastInsertedRowID, account: account, original: nil)
+        return SeriesPlace(series: connection.lastInsertedRowID, account: account.id, original: nil)
     }
 
     /// Keeps in the row itself what its overflow series does not say.

@@ -48,9 +48,10 @@ package final class StoreWriter {
         var app: String
     }
 
-    /// How many records a range holds before it closes with the commit that reaches it, and how many bytes.
-    package static let rangeRecords = 65_536
-    package static let rangeBytes = 16 << 20
+    struct Account {
+        var id: Int64
+        var name: AccountName
+    }
 
     /// Opens the file, making or mending its schema, and reads the open range.
     package init(_ settings: StoreSettings) throws(StoreFailure) {

@@ -1,0 +1,69 @@
+import IssueCore
+import IssueProtocol
+
+/// What the decoder made of some records in a row.
+struct Decoding {
+    var batch = RecordBatch()
+    var rejections: [RecordRejection?] = []
+
+    /// Decodes a JSON array of records.
+    init(_ json: String, limits: RecordLimits = RecordLimits()) throws(JSONError) {
+        try self.init(bytes: Array(json.utf8), limits: limits)
+    }
+
+    init(bytes: [UInt8], limits: RecordLimits = RecordLimits()) throws(JSONError) {
+        var decoder = RecordDecoder(limits: limits, seed: 1)
+        var scanner = JSONScanner(bytes.span, maximumDepth: limits.depth, maximumKeys: limits.keys)
+        try scanner.openArray()
+        while try scanner.nextElement() {
+            rejections.append(try decoder.decode(&scanner, into: &batch))
+        }
+        try scanner.end()
+    }
+
+    /// The record that was stored at a place, as whoever reads the store gets it.
+    func record(_ index: Int) -> IssueRecord? {
+        let decoded = batch.records[index]
+        guard let series = SeriesKey.decode(Array(bytes(decoded.seriesKey))) else { return nil }
+        let message =
+            switch decoded.messageForm {
+            case .whole: batch.string(decoded.message)
+            case .template, .parts: MessageTemplate.message(template: series.template, parts: bytes(decoded.message))
+            }
+        var record = IssueRecord(
+            message: message, severity: series.severity, domain: series.domain, code: series.code,
+            count: decoded.count, source: series.source, app: series.app, fingerprint: series.fingerprint,
+            reportable: series.isReportable)
+        record.occurredAt = Self.time(decoded.occurredAt)
+        record.firstOccurredAt = Self.time(decoded.firstOccurredAt)
+        if !decoded.metadata.isEmpty { record.metadata = try? JSONValue(json: batch.string(decoded.metadata)) }
+        if !decoded.details.isEmpty, let details = try? JSONValue(json: batch.string(decoded.details)) {
+            record.causes = details["causes"].flatMap { try? [Cause](json: $0) } ?? []
+            record.backtrace = details["backtrace"].flatMap { try? [Frame](json: $0) } ?? []
+        }
+        return record
+    }
+
+    func series(_ index: Int) -> SeriesDescription? {
+        SeriesKey.decode(Array(bytes(batch.records[index].seriesKey)))
+    }
+
+    private func bytes(_ range: ByteRange) -> ArraySlice<UInt8> { batch.bytes[range.lower..<range.upper] }
+
+    private static func time(_ milliseconds: Int64) -> Timestamp? {
+        milliseconds == DecodedRecord.absent ? nil : Timestamp(milliseconds: milliseconds)
+    }
+}
+
+extension IssueRecord {
+    /// With what the daemon fills in where a sender said nothing.
+    var filledIn: IssueRecord {
+        var record = self
+        record.severity = severity ?? .error
+        record.count = count ?? 1
+        record.source = source ?? SourceLocation()
+        record.app = app ?? Application()
+        record.reportable = reportable ?? true
+        return record
+    }
+}

@@ -1,0 +1,84 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("The fingerprint of an issue")
+struct FingerprintTests {
+    private func fingerprint(_ json: String, app: String = "shop") throws -> String {
+        let decoding = try Decoding("[\(json)]")
+        return Fingerprint.of(try #require(decoding.series(0)), app: app)
+    }
+
+    private static let usual = """
+        {"message":"Timed out after 30 ms","domain":"shop.Error","code":7,
+        "source":{"file_id":"Shop/Net/Load.swift","line":1,"column":2,"function":"load()","module":"Shop"},
+        "app":{"name":"shop","version":"1.0","build":1,"environment":"test"},"severity":"error"}
+        """
+
+    // A change of one of these is a change of the rule: it takes the next number, and old groups keep theirs.
+    @Test("is what rule 1 makes it, on every host and for ever")
+    func isPinned() throws {
+        #expect(Fingerprint.rule == 1)
+        #expect(try fingerprint(Self.usual) == "48d895654d2ba4d5")
+        #expect(try fingerprint(#"{"message":"m"}"#, app: "") == "45553271183fff8a")
+        #expect(try fingerprint(#"{"message":"no value for \"x\" at /a/b on 1.2.3.4","code":0}"#) == "189bcb942156d9c2")
+        #expect(Fingerprint.groupKey(uid: 1001, app: "shop", fingerprint: "0123456789abcdef") == 0x8775_8690_04f3_499f)
+    }
+
+    @Test(
+        "stays the same whatever differs beside its issue",
+        arguments: [
+            ("30 ms", "2500 ms"), (#""line":1"#, #""line":99"#), (#""column":2"#, #""column":3"#),
+            (#""version":"1.0""#, #""version":"2.0""#), (#""build":1"#, #""build":2"#), ("\"test\"", "\"live\""),
+            (#""severity":"error""#, #""severity":"critical""#), ("Shop/Net/Load.swift", "Other/Load.swift"),
+            (#""severity""#, #""reportable":false,"severity""#), (#""severity""#, #""metadata":{"a":1},"severity""#),
+            (#""severity""#, #""count":7,"severity""#), (#""severity""#, #""fingerprint":"","severity""#),
+        ])
+    func stays(part: String, other: String) throws {
+        let changed = Self.usual.replacing(part, with: other)
+        #expect(changed != Self.usual)
+        #expect(try fingerprint(changed) == fingerprint(Self.usual))
+    }
+
+    @Test(
+        "differs where the issue does",
+        arguments: [
+            ("Timed out", "Gave up"), ("shop.Error", "shop.Other"), (#""code":7"#, #""code":8"#),
+            (#""code":7,"#, ""), (#""code":7"#, #""code":0"#), ("Load.swift", "Save.swift"), ("load()", "save()"),
+            (#""module":"Shop""#, #""module":"Other""#), (#""domain":"shop.Error","#, ""),
+        ])
+    func differs(part: String, other: String) throws {
+        let changed = Self.usual.replacing(part, with: other)
+        #expect(changed != Self.usual)
+        #expect(try fingerprint(changed) != fingerprint(Self.usual))
+    }
+
+    @Test("belongs to one application")
+    func belongs() throws {
+        #expect(try fingerprint(Self.usual, app: "shop") != fingerprint(Self.usual, app: "other"))
+    }
+
+    @Test("is the sender's own where it gave one")
+    func isOwn() throws {
+        #expect(try fingerprint(#"{"message":"a","fingerprint":"checkout-timeout"}"#) == "checkout-timeout")
+    }
+
+    @Test("makes another group for each user and application")
+    func makesGroups() {
+        let keys: Set<UInt64> = [
+            Fingerprint.groupKey(uid: 1, app: "a", fingerprint: "f"),
+            Fingerprint.groupKey(uid: 2, app: "a", fingerprint: "f"),
+            Fingerprint.groupKey(uid: 1, app: "b", fingerprint: "f"),
+            Fingerprint.groupKey(uid: 1, app: "a", fingerprint: "g"),
+            Fingerprint.groupKey(uid: 1, app: "af", fingerprint: ""),
+        ]
+        #expect(keys.count == 5)
+    }
+
+    @Test(
+        "is written in sixteen digits",
+        arguments: [(0, "0000000000000000"), (255, "00000000000000ff")] as [(UInt64, String)])
+    func isWritten(number: UInt64, text: String) {
+        #expect(Fingerprint.hexadecimal(number) == text)
+    }
+}

@@ -1,0 +1,123 @@
+import IssueCore
+import Testing
+
+@Suite("The template of a message")
+struct MessageTemplateTests {
+    @Test(
+        "takes out what differs from one occurrence to the next",
+        arguments: [
+            ("Timed out after 30 ms", "Timed out after <n> ms"),
+            ("took 1.5 s of 2", "took <n> s of <n>"),
+            ("-12", "-<n>"),
+            ("attempt3", "attempt<n>"),
+            ("at 0x7fff5fbff8c0", "at <hex>"),
+            ("commit 9a41c07e55b2d310 failed", "commit <hex> failed"),
+            ("hash deadbeef1 is known", "hash <hex> is known"),
+            ("order 550e8400-e29b-41d4-a716-446655440000 is gone", "order <uuid> is gone"),
+            ("{ABCDEFAB-CDEF-ABCD-EFAB-CDEFABCDEFAB}", "{<uuid>}"),
+            ("abcdefab-cdef-abcd-efab-cdefabcdefab", "<uuid>"),
+            ("key \"price\" not found", "key <quoted> not found"),
+            ("no value for 'a b'", "no value for <quoted>"),
+            ("`x` is nil", "<quoted> is nil"),
+            ("can't open /var/lib/shop/catalogue.db.", "can't open <path>."),
+            ("can't open ~/x", "can't open ~<path>"),
+            ("(/etc/passwd)", "(<path>)"),
+            ("Catalogue.swift:42", "Catalogue.swift:<n>"),
+            ("GET https://example.com/a?b=1&c=2#d: 404", "GET <address>: <n>"),
+            ("no route to 10.0.0.1", "no route to <address>"),
+            ("10.0.0.1:8080 refused", "<address> refused"),
+            ("mail to shop@example.com bounced", "mail to <address> bounced"),
+        ])
+    func takesOut(_ message: String, _ title: String) {
+        #expect(TemplateOfText(message).title == title)
+    }
+
+    @Test(
+        "leaves words as they are",
+        arguments: [
+            "and/or", "the user's dogs' bowls", "it isn't", "deadbeef", "a face", "one // two", "key: value", "a@",
+            "://",
+            "don't say \"", "日本語", "", "first",
+        ])
+    func leaves(_ message: String) {
+        let template = TemplateOfText(message)
+        #expect(template.title == message)
+        #expect(template.form == .template)
+    }
+
+    @Test("is the same for messages that differ in numbers, names and addresses alone")
+    func isShared() {
+        let one = TemplateOfText("GET https://a.example/1 took 12 ms for \"ann\" on 10.0.0.1")
+        let other = TemplateOfText("GET https://b.example/2/3?x took 2500.25 ms for \"bob\" on 192.168.1.254:80")
+        #expect(one.template == other.template)
+        #expect(one.parts != other.parts)
+    }
+
+    @Test(
+        "gives a message with control characters to be kept whole, since they could be taken for placeholders",
+        arguments: ["\u{1}", "a\u{6}b 3", "\u{1F}", "3\u{1F}4", "\u{0}", "\u{1B}[31mred", "x\u{7F}"])
+    func keepsWhole(_ message: String) {
+        let template = TemplateOfText(message)
+        #expect(template.form == .whole)
+        #expect(!template.template.contains { $0 < 0x20 && MessageTemplate.Placeholder(rawValue: $0) == nil })
+    }
+
+    @Test("lets line breaks and tabs stand")
+    func letsLinesStand() {
+        let template = TemplateOfText("first 1\n\tsecond \"2\"\r\n")
+        #expect(template.form == .parts)
+        #expect(template.message == Array("first 1\n\tsecond \"2\"\r\n".utf8))
+    }
+
+    @Test("gives every message back exactly, whatever it holds", arguments: 0..<8)
+    func givesBack(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        var asParts = 0
+        for _ in 0..<1000 {
+            let message = GeneratedTexts.message(using: &traffic)
+            let template = TemplateOfText(message)
+            guard let back = template.message else { continue }
+            #expect(back == Array(message.utf8), "\(message.debugDescription)")
+            if template.form == .parts { asParts += 1 }
+        }
+        #expect(asParts > 100)
+    }
+
+    @Test("looks at no more of a long message than it may, and cuts no character in two", arguments: 1020...1030)
+    func cuts(length: Int) {
+        let message = String(repeating: "x", count: length) + "🔥é日" + String(repeating: "y", count: 50)
+        let template = TemplateOfText(message)
+        #expect(template.form == .whole)
+        #expect(template.template.count <= 1024)
+        let text = String(validating: template.template, as: UTF8.self)
+        #expect(text != nil)
+        #expect(text.map { message.hasPrefix($0) } == true)
+    }
+
+    @Test("of a message exactly as long as it may be is all of it")
+    func fits() {
+        let message = String(repeating: "x", count: 1024)
+        #expect(TemplateOfText(message).form == .template)
+        #expect(TemplateOfText(message + "x").form == .whole)
+    }
+
+    @Test("is made of bytes that are no text without a trap", arguments: 0..<4)
+    func survivesBytes(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        for _ in 0..<500 {
+            let bytes = (0..<Int(traffic.number(below: 80))).map { _ in UInt8(truncatingIfNeeded: traffic.next()) }
+            for limit in [0, 1, 7, 1024] {
+                let template = TemplateOfText(bytes: bytes, limit: limit)
+                #expect(template.template.count <= max(limit, 0))
+            }
+        }
+    }
+
+    @Test("survives parts that do not fit it")
+    func survivesParts() {
+        let template = TemplateOfText("a 1 b 2 c").template
+        #expect(MessageTemplate.message(template: template, parts: []) == "a  b  c")
+        #expect(MessageTemplate.message(template: template, parts: Array("7".utf8)) == "a 7 b  c")
+        #expect(MessageTemplate.message(template: template, parts: Array("7\u{1F}8\u{1F}9".utf8)) == "a 7 b 8 c")
+    }
+}

@@ -1,0 +1,105 @@
+import IssueCore
+import Testing
+
+@Suite("The open range")
+struct OpenRangeTests {
+    private struct Entry {
+        var id: Int64
+        var series: Int64
+        var at: Int64
+        var count: Int64
+    }
+
+    private func filled(_ range: inout OpenRange, records: Int, using traffic: inout Traffic) -> [Entry] {
+        var entries: [Entry] = []
+        var time: Int64 = 1_790_000_000_000
+        for _ in 0..<records {
+            // The wall clock may be set back.
+            time += traffic.happens(oneIn: 50) ? -traffic.number(below: 200_000) : traffic.number(below: 3000)
+            if traffic.happens(oneIn: 40) {
+                range.skip()
+                continue
+            }
+            let entry = Entry(
+                id: range.nextID, series: 1 + traffic.number(below: traffic.number(below: 30) + 1), at: time,
+                count: 1 + traffic.number(below: 5))
+            range.append(series: entry.series, receivedAt: entry.at, count: entry.count, bytes: 100)
+            entries.append(entry)
+        }
+        return entries
+    }
+
+    private func expectEqual(_ range: OpenRange, _ entries: [Entry]) {
+        let postings = range.postings()
+        let bySeries = Dictionary(grouping: entries, by: \.series)
+        #expect(postings.map(\.series) == bySeries.keys.sorted())
+        for posting in postings {
+            let own = bySeries[posting.series] ?? []
+            #expect(PostingList.decode(posting.ids, base: range.firstID) == own.map(\.id))
+            #expect(posting.records == Int64(own.count))
+            #expect(posting.occurrences == own.map(\.count).reduce(0, +))
+            #expect(posting.firstAt == own.map(\.at).min())
+            #expect(posting.lastAt == own.map(\.at).max())
+            var minutes: [Int64: (Int64, Int64)] = [:]
+            for minute in posting.minutes {
+                minutes[minute.minute, default: (0, 0)].0 += minute.records
+                minutes[minute.minute, default: (0, 0)].1 += minute.occurrences
+            }
+            let recounted = Dictionary(grouping: own) { $0.at / 60_000 }
+            #expect(minutes.mapValues(\.0) == recounted.mapValues { Int64($0.count) })
+            #expect(minutes.mapValues(\.1) == recounted.mapValues { $0.map(\.count).reduce(0, +) })
+        }
+    }
+
+    @Test("counts and lists what a plain recount finds", arguments: 0..<6)
+    func recounts(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        var range = OpenRange(firstID: 1 + traffic.number(below: 1_000_000))
+        let entries = filled(&range, records: 3000, using: &traffic)
+        #expect(range.count == 3000)
+        #expect(range.lastID == range.firstID + 2999)
+        expectEqual(range, entries)
+    }
+
+    @Test("forgets what came after a point, and nothing before it")
+    func truncates() {
+        var traffic = Traffic(seed: 3)
+        var range = OpenRange(firstID: 10)
+        let kept = filled(&range, records: 100, using: &traffic)
+        let before = (range.count, range.byteCount)
+        _ = filled(&range, records: 50, using: &traffic)
+        range.truncate(to: before.0, byteCount: before.1)
+        #expect(range.nextID == 110)
+        #expect(range.byteCount == before.1)
+        expectEqual(range, kept)
+        range.truncate(to: range.count, byteCount: range.byteCount)
+        expectEqual(range, kept)
+        range.truncate(to: 0, byteCount: 0)
+        #expect(range.isEmpty)
+        #expect(range.nextID == 10)
+        #expect(range.postings().isEmpty)
+    }
+
+    @Test("goes on empty where it is told to")
+    func resets() {
+        var traffic = Traffic(seed: 4)
+        var range = OpenRange(firstID: 1)
+        _ = filled(&range, records: 100, using: &traffic)
+        range.reset(firstID: range.nextID)
+        #expect(range.firstID == 101)
+        #expect(range.byteCount == 0)
+        let entries = filled(&range, records: 20, using: &traffic)
+        expectEqual(range, entries)
+    }
+
+    @Test("passes ids under which nothing is stored")
+    func skips() {
+        var range = OpenRange(firstID: 5)
+        range.skip()
+        range.append(series: 3, receivedAt: 60_000, count: 2, bytes: 1)
+        range.skip()
+        #expect(range.nextID == 8)
+        #expect(PostingList.decode(range.postings()[0].ids, base: 5) == [6])
+        #expect(range.postings().count == 1)
+    }
+}

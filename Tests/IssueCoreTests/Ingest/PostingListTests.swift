@@ -1,0 +1,49 @@
+import IssueCore
+import Testing
+
+@Suite("A posting list")
+struct PostingListTests {
+    @Test("gives back the ids that it was made of", arguments: 0..<4)
+    func givesBack(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        for _ in 0..<300 {
+            let base = traffic.number(below: 1 << 40)
+            var id = base
+            let ids = (0..<traffic.number(below: 60)).map { _ -> Int64 in
+                id += 1 + traffic.number(below: traffic.happens(oneIn: 9) ? 1 << 36 : 200)
+                return id
+            }
+            #expect(PostingList.decode(PostingList.encode(ids, base: base), base: base) == ids)
+        }
+    }
+
+    @Test("takes any numbers at all", arguments: [[Int64.max], [Int64.min, 0, Int64.max], [0, 0, 0], [5, 3]])
+    func takesAny(ids: [Int64]) {
+        #expect(PostingList.decode(PostingList.encode(ids, base: 7), base: 7) == ids)
+    }
+
+    @Test("takes a byte for an id that is near the one before")
+    func isSmall() {
+        #expect(PostingList.encode(1...100, base: 0).count == 100)
+        #expect(PostingList.encode([127, 255], base: 0) == [127, 0x80, 1])
+    }
+
+    @Test("is no list where its bytes were cut within a number or go on for ever")
+    func isNone() {
+        let bytes = PostingList.encode([300, 100_000, 100_001], base: 0)
+        #expect(PostingList.decode(Array(bytes.prefix(1)), base: 0) == nil)
+        #expect(PostingList.decode(Array(bytes.prefix(3)), base: 0) == nil)
+        #expect(PostingList.decode([UInt8](repeating: 0x80, count: 20), base: 0) == nil)
+        #expect(PostingList.decode([UInt8](repeating: 0xFF, count: 9) + [0x02], base: 0) == nil)
+        #expect(PostingList.decode([], base: 0) == [])
+    }
+
+    @Test("is read from any bytes without a trap")
+    func survives() {
+        var traffic = Traffic(seed: 9)
+        for _ in 0..<2000 {
+            let bytes = (0..<Int(traffic.number(below: 40))).map { _ in UInt8(truncatingIfNeeded: traffic.next()) }
+            _ = PostingList.decode(bytes, base: Int64(bitPattern: traffic.next()))
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("The decoder and the record's own form in JSON")
+struct RecordDecoderAgreementTests {
+    @Test("give the same record", arguments: 0..<6)
+    func agree(seed: UInt64) throws {
+        var records = GeneratedRecords(seed: seed)
+        var scrambled = ScrambledJSON(seed: seed)
+        for _ in 0..<400 {
+            let record = records.next()
+            let plain = String(decoding: record.json, as: UTF8.self)
+            let value = try JSONValue(json: plain)
+            let json = scrambled.text(of: value)
+            let decoding = try Decoding("[\(plain),\(json)]")
+            try #require(decoding.rejections == [nil, nil], "\(json)")
+            expectEqual(decoding.record(0), record.filledIn, plain)
+            expectEqual(decoding.record(1), try IssueRecord(json: json).filledIn, json)
+        }
+    }
+
+    @Test("accept and refuse the same", arguments: 10..<16)
+    func refuse(seed: UInt64) throws {
+        var records = GeneratedRecords(seed: seed)
+        var scrambled = ScrambledJSON(seed: seed, isWrong: true)
+        var refused = 0
+        for _ in 0..<400 {
+            let json = scrambled.text(of: try JSONValue(json: records.next().json))
+            let decoding = try Decoding("[\(json)]")
+            let record = try? IssueRecord(json: json)
+            // The codec does not know how often a record may have occurred.
+            guard record?.count ?? 1 > 0 else { continue }
+            #expect((decoding.rejections == [nil]) == (record != nil), "\(json)")
+            if let record, !decoding.batch.records.isEmpty {
+                expectEqual(decoding.record(0), record.filledIn, json)
+            } else {
+                refused += 1
+            }
+        }
+        #expect(refused > 40)
+    }
+
+    private func expectEqual(_ one: IssueRecord?, _ other: IssueRecord, _ json: String) {
+        #expect(one == other, "\(json)")
+        // Texts are compared by their bytes: "é" in two forms is equal as a text.
+        #expect(one?.json == other.json, "\(json)")
+    }
+}

@@ -1,0 +1,28 @@
+import IssueCore
+
+/// A text's template and parts, as the decoder makes them.
+struct TemplateOfText {
+    var template: [UInt8] = []
+    var parts: [UInt8] = []
+    var form: DecodedRecord.MessageForm
+
+    init(_ text: String, limit: Int = RecordLimits().templateBytes) {
+        self.init(bytes: Array(text.utf8), limit: limit)
+    }
+
+    init(bytes: [UInt8], limit: Int = RecordLimits().templateBytes) {
+        form = MessageTemplate.append(
+            messageIn: bytes.span, from: 0, to: bytes.count, limit: limit, template: &template, parts: &parts)
+    }
+
+    var title: String { MessageTemplate.title(of: template) }
+
+    /// What is read back of it; nothing where the message is kept whole.
+    var message: [UInt8]? {
+        switch form {
+        case .template: Array(MessageTemplate.message(template: template, parts: []).utf8)
+        case .parts: Array(MessageTemplate.message(template: template, parts: parts).utf8)
+        case .whole: nil
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import IssueCore
+import Testing
+
+@Suite("The types of fields at a destination")
+struct FieldTypesTests {
+    @Test("are fixed by the first value")
+    func fixes() {
+        var types = FieldTypes()
+        #expect(types.met(.integer, at: "attempt") == .fits)
+        #expect(types.met(.integer, at: "attempt") == .fits)
+        for kind in FieldTypes.Kind.allCases where kind != .integer {
+            #expect(types.met(kind, at: "attempt") == .doesNotFit)
+        }
+        #expect(types.met(.string, at: "other") == .fits)
+    }
+
+    @Test("let an integer stand where numbers do, and no fraction where integers do")
+    func widens() {
+        var types = FieldTypes(["load": .number, "attempt": .integer])
+        #expect(types.met(.integer, at: "load") == .fits)
+        #expect(types.met(.number, at: "load") == .fits)
+        #expect(types.met(.number, at: "attempt") == .doesNotFit)
+        #expect(types.takeAdded().isEmpty)
+    }
+
+    @Test("are given out once to be stored")
+    func givesOut() {
+        var types = FieldTypes(["known": .bool])
+        _ = types.met(.bool, at: "known")
+        _ = types.met(.object, at: "new")
+        _ = types.met(.string, at: "new")
+        #expect(types.takeAdded() == ["new": .object])
+        #expect(types.takeAdded().isEmpty)
+    }
+
+    @Test("are made for so many fields and no more")
+    func bounds() {
+        var types = FieldTypes(Dictionary(uniqueKeysWithValues: (1..<FieldTypes.most).map { ("f\($0)", .string) }))
+        #expect(types.met(.bool, at: "last") == .fits)
+        #expect(types.met(.bool, at: "one too many") == .doesNotFit)
+        #expect(types.met(.bool, at: "last") == .fits)
+        #expect(types.met(.string, at: "f1") == .fits)
+        #expect(types.takeAdded() == ["last": .bool])
+    }
+}
