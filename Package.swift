@@ -37,7 +37,7 @@ let package = Package(
         .target(name: "IssueCommands", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
 
         // Layer 4: executables.
-        .executableTarget(name: "issued", dependencies: ["IssueDaemon", "UnixIO"]),
+        .executableTarget(name: "issued", dependencies: ["IssueDaemon"]),
         .executableTarget(name: "issuectl", dependencies: ["IssueCommands"]),
 
         // Tests, one target for each target above, and what they share.

@@ -20,6 +20,11 @@ package final class Daemon {
     private static let patience: Duration = .seconds(5)
     private static let statusInterval: Duration = .seconds(5)
 
+    /// Runs the program with its arguments, and ends it.
+    package static func runProcess(_ arguments: [String]) -> Never {
+        CurrentProcess.exit(main(arguments))
+    }
+
     /// Runs the program with its arguments and answers its exit code.
     package static func main(_ arguments: [String]) -> Int32 {
         let surroundings = Surroundings.present

@@ -1,4 +1,3 @@
 import IssueDaemon
-import UnixIO
 
-CurrentProcess.exit(Daemon.main(Array(CommandLine.arguments.dropFirst())))
+Daemon.runProcess(Array(CommandLine.arguments.dropFirst()))

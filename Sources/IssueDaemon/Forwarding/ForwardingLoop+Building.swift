@@ -26,7 +26,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Walks the log, judges, and stores a batch before it is sent.
     func build(_ limit: BatchLimit) throws -> Step {
         var walk = Walk(NewBatch(destination: service.destination.id, at: Clock.wall), limit)
-        for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.mostSummaries)) {
+        for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.mostSummaries))
+        {
             let line = try reader.line(ofSummary: id)
             walk.batch.summaries.append(id)
             walk.add(line, id: id)

@@ -51,9 +51,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead { dead[line.line] = lines[line.line] }
         if !dead.isEmpty {
-            service.log.warning("Records were given up, keeping them as dead letters", [
-                "destination": service.destination.name, "count": "\(dead.count)", "answer": answer.summary.text,
-            ])
+            service.log.warning(
+                "Records were given up, keeping them as dead letters",
+                [
+                    "destination": service.destination.name, "count": "\(dead.count)", "answer": answer.summary.text,
+                ])
         }
         let settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: Int64(outcome.requests), answer: answer.summary.text,
@@ -89,15 +91,19 @@ extension ForwardingLoop where Destination: ~Copyable {
         switch view.state {
         case .paused:
             wasDown = true
-            service.log.warning("A destination is paused, keeping its records until it is set right", [
-                "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
-                "advice": view.advice ?? "",
-            ])
+            service.log.warning(
+                "A destination is paused, keeping its records until it is set right",
+                [
+                    "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
+                    "advice": view.advice ?? "",
+                ])
         case .waiting:
             wasDown = true
-            service.log.warning("A destination can't be reached, keeping its records and trying again", [
-                "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
-            ])
+            service.log.warning(
+                "A destination can't be reached, keeping its records and trying again",
+                [
+                    "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
+                ])
         case .idle, .sending:
             guard wasDown else { return }
             wasDown = false

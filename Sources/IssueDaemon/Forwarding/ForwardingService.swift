@@ -24,7 +24,8 @@ final class ForwardingService: Sendable {
     let inbox = Monitor(ForwardingInbox())
 
     init(
-        destination: DestinationRow, settings: Settings, path: String, writer: WriterService, board: StatusBoard, log: Log
+        destination: DestinationRow, settings: Settings, path: String, writer: WriterService, board: StatusBoard,
+        log: Log
     ) {
         self.destination = destination
         self.settings = settings
@@ -71,9 +72,11 @@ final class ForwardingService: Sendable {
         } catch is WriterClosed {
             // The daemon is at its end; the next start goes on from what is stored.
         } catch {
-            log.error("Forwarding has failed, trying again with the next start", [
-                "destination": destination.name, "error": "\(error)",
-            ])
+            log.error(
+                "Forwarding has failed, trying again with the next start",
+                [
+                    "destination": destination.name, "error": "\(error)",
+                ])
             board.tell(fault: "forwarding to \(destination.name) has stopped: \(error)")
         }
         for completed in inbox.withLock({ $0.take() }).flushes { completed() }

@@ -30,7 +30,8 @@ struct ReportReader {
     private mutating func readCall(
         _ parameters: Span<UInt8>, _ token: UInt64, _ batch: inout RecordBatch
     ) throws(CollectorError) -> ReportCall {
-        var call = ReportCall(token: token, records: batch.records.count..<batch.records.count, rejected: [], numbering: nil)
+        let end = batch.records.count
+        var call = ReportCall(token: token, records: end..<end, rejected: [], numbering: nil)
         var id: ProducerID?
         var number: Int64?
         var hasRecords = false

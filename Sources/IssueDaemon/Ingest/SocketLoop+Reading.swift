@@ -6,7 +6,9 @@ import UnixIO
 extension SocketLoop {
     /// Reads what has come and begins the calls in it.
     func read(_ connection: Connection) {
-        guard !connection.hasEnded, connection.held == nil, connection.frames.wantsBytes else { return watch(connection) }
+        guard !connection.hasEnded, connection.held == nil, connection.frames.wantsBytes else {
+            return watch(connection)
+        }
         var result = IOResult.wouldBlock
         connection.frames.receive(atMost: Self.chunk) { buffer, room in
             result = connection.descriptor.attemptRead(into: &buffer, at: room.lowerBound, atMost: room.count)

@@ -105,7 +105,9 @@ final class QueryService: Sendable {
     }
 
     /// Whose records nobody else may see may still learn their fate from the process that reported them.
-    private func fates(_ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader) throws -> [DestinationFate] {
+    private func fates(
+        _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
+    ) throws -> [DestinationFate] {
         var viewer = job.viewer
         if viewer == .nothing, let reporter = try reader.reporter(of: parameters.id),
             reporter.uid == job.sender.uid, reporter.pid == job.sender.pid
