@@ -50,7 +50,8 @@ import Testing
         #expect(
             keys == [
                 "@timestamp", "type", "event_kind", "event_id", "code", "domain", "message", "environment",
-                "reported_at", "mobile", "linux.metadata", "severity", "app", "file", "line", "function", "host", "unit",
+                "reported_at", "mobile", "linux.metadata", "severity", "app", "file", "line", "function", "host",
+                "unit",
                 "uid", "fingerprint", "occurrences", "suppressed_before", "causes", "backtrace", "repairs",
             ])
     }
@@ -99,7 +100,9 @@ import Testing
         #expect(try parsed(named)["context"]?["attempt"] == 3)
         #expect(try parsed(named)["linux.metadata"] == nil)
 
-        for (platform, key) in [("macOS", "macos"), ("", "linux"), ("Plan 9", "linux"), ("a.b", "linux"), ("ü", "linux")] {
+        for (platform, key) in [
+            ("macOS", "macos"), ("", "linux"), ("Plan 9", "linux"), ("a.b", "linux"), ("ü", "linux"),
+        ] {
             var record = Samples.full
             record.stored.record.app?.platform = platform
             #expect(try line(record)["\(key).metadata"]?["attempt"] == 3, "\(platform)")

@@ -60,7 +60,8 @@ enum Samples {
             fingerprint: "mine", backtrace: [Frame(symbol: "one\ntwo", file: "f", line: .max), Frame(offset: -1)],
             metadata: [
                 "": 1, ".": 2, "a..b": 3, "end.": 4, "ok": "fine", "line\nfeed": "a\nb",
-                "huge": .number("123456789012345678901234567890"), "infinite": .number("1e999"), "large": .number("1e39"),
+                "huge": .number("123456789012345678901234567890"), "infinite": .number("1e999"),
+                "large": .number("1e39"),
                 "least": .integer(.min), "nothing": nil, "twice": 1, "twice": 2,
             ]),
         app: "tab\there", unit: "evil\u{0}.service")
@@ -118,7 +119,8 @@ enum Samples {
 
     /// The fields that were there before the records of `typeConflicts`.
     static let knownTypes = FieldTypes([
-        "linux": .object, "linux.metadata": .object, "linux.metadata.attempt": .integer, "linux.metadata.ratio": .number,
+        "linux": .object, "linux.metadata": .object, "linux.metadata.attempt": .integer,
+        "linux.metadata.ratio": .number,
         "linux.metadata.user": .object, "linux.metadata.user.id": .string,
     ])
 

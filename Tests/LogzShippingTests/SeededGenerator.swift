@@ -17,7 +17,8 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 
     private static let keys = [
-        "a", "b", "c", "", ".", "a.b", "a.b.c", "b.", "message", "type", "x.metadata", "ключ", "\"", "\n", "metadata_type",
+        "a", "b", "c", "", ".", "a.b", "a.b.c", "b.", "message", "type", "x.metadata", "ключ", "\"", "\n",
+        "metadata_type",
         String(repeating: "k", count: 300),
     ]
 

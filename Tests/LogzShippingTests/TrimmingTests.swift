@@ -105,7 +105,11 @@ import Testing
 
     @Test("A line that was too large for the destination is cut as far as it can be, once")
     func cut() throws {
-        let full = line(Self.enormous)
+        var record = Samples.full
+        record.stored.record.message = String(repeating: "m", count: 20_000)
+        record.stored.record.metadata = .object((0..<5).map { .init("key\($0)", .string(Self.control(3_000))) })
+        record.stored.record.backtrace = (0..<500).map { Frame(symbol: "frame\($0)") }
+        let full = line(record)
         let cut = try #require(Golden.payload.cut(full))
         #expect(cut.count < full.count)
         expectWithinLimits(cut)

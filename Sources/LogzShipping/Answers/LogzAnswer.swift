@@ -4,6 +4,9 @@ package import IssueProtocol
 
 /// Says what an answer of Logz.io means for the lines it answers.
 package struct LogzAnswer: Sendable {
+    /// More than is shown, in whatever script.
+    private static let shownBytes = AnswerSummary.mostCharacters * 8
+
     private let origin: String
     private let scrubber: TokenScrubber
 
@@ -54,12 +57,12 @@ package struct LogzAnswer: Sendable {
     private static func count(_ lines: [[UInt8]]) -> String { lines.count == 1 ? "1 line" : "\(lines.count) lines" }
 
     /// What our own words hold of the token, which should be nothing.
-    func scrubbed(_ text: String) -> String { scrubber.scrub(Array(text.utf8)) }
+    func scrubbed(_ text: String) -> String { scrubber.scrub(Array(text.utf8), toBytes: Self.shownBytes) }
 
     /// The status, who gave it, and the first of what was said with it.
     private func text(of response: HTTPResponse, ifSilent otherwise: String = "") -> String {
-        let body = scrubber.scrub(response.body).prefix(AnswerSummary.mostCharacters)
-        let words = body.split { $0.isWhitespace || $0.isNewline || $0 == "\0" }
+        let body = scrubber.scrub(response.body, toBytes: Self.shownBytes).prefix(AnswerSummary.mostCharacters)
+        let words = body.split { $0.isWhitespace || $0.unicodeScalars.first?.properties.generalCategory == .control }
         // A page of a proxy says nothing within its first characters.
         let isPage = words.first?.hasPrefix("<") ?? false
         let said = words.isEmpty || isPage ? otherwise : words.joined(separator: " ")

@@ -21,11 +21,12 @@ struct TokenScrubber: Sendable {
 
     /// The text without the token, and without whatever else stands where a token stands in a URL.
     ///
+    /// - Parameter limit: Where to stop, for what is only shown in part.
     /// - Note: Compares bytes, as a character may hide the token's end in itself.
-    func scrub(_ bytes: [UInt8]) -> String {
+    func scrub(_ bytes: [UInt8], toBytes limit: Int) -> String {
         var output: [UInt8] = []
         var index = 0
-        while index < bytes.count {
+        while index < bytes.count, output.count < limit {
             if let form = forms.first(where: { Self.stands($0, in: bytes, at: index) }) {
                 output += Self.mark
                 index += form.count

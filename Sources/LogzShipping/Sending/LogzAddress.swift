@@ -59,8 +59,9 @@ package struct LogzAddress: Hashable, Sendable {
     private static func hostAndPort(_ text: Substring) -> (host: String, port: UInt16?)? {
         let end: Substring.Index
         if text.hasPrefix("[") {
-            guard let bracket = text.firstIndex(of: "]"), text[..<bracket].dropFirst().utf8.allSatisfy(isAddressPart)
-            else { return nil }
+            guard let bracket = text.firstIndex(of: "]") else { return nil }
+            let address = text[..<bracket].dropFirst()
+            guard !address.isEmpty, address.utf8.allSatisfy(isAddressPart) else { return nil }
             end = text.index(after: bracket)
         } else {
             end = text.firstIndex(of: ":") ?? text.endIndex

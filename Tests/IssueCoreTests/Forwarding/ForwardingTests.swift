@@ -71,6 +71,27 @@ struct ForwardingTests {
         #expect(forwarding.view.resent == 3)
     }
 
+    @Test("An answer to a request that was made twice leaves the lines maybe twofold, whatever it says")
+    func madeTwice() {
+        for verdict in [DeliveryVerdict.accepted, .again(.overloaded, retryAfter: nil)] {
+            var forwarding = sending(3)
+            var twofold = answer(verdict)
+            twofold.mayHaveArrivedTwice = true
+
+            var action = forwarding.answered(twofold, unit: 0, at: at(30))
+            if verdict != .accepted {
+                _ = forwarding.waited(at: at(60))
+                action = forwarding.answered(answer(.accepted), unit: 0, at: at(61))
+            }
+
+            guard case .settle(_, let outcome) = action else {
+                Issue.record("The batch did not end, but: \(action)")
+                continue
+            }
+            #expect(outcome.maybeDuplicate)
+        }
+    }
+
     @Test("What the destination asks for is waited for, and neither a flush nor a connection shortens it")
     func retryAfter() {
         var forwarding = sending(3)
