@@ -92,39 +92,33 @@ package struct RecordDecoder: Sendable {
     }
 
     private func appendKey(_ scanner: borrowing JSONScanner, to output: inout [UInt8]) {
-        output.reserveRoom(for: 384 + template.count)
-        let flags = fields.flags.rawValue
-        output.append(UInt8(truncatingIfNeeded: flags))
-        output.append(UInt8(truncatingIfNeeded: flags >> 8))
-        output.append(fields.severity.rawValue)
-        SeriesKey.append(fields.code, to: &output)
-        SeriesKey.append(fields.build, to: &output)
-        SeriesKey.append(fields.line, to: &output)
-        SeriesKey.append(fields.column, to: &output)
-        append(fields.name, of: scanner, to: &output)
-        append(fields.version, of: scanner, to: &output)
-        append(fields.environment, of: scanner, to: &output)
-        append(fields.platform, of: scanner, to: &output)
-        append(fields.network, of: scanner, to: &output)
-        append(fields.domain, of: scanner, to: &output)
-        append(fields.fileID, of: scanner, to: &output)
-        append(fields.function, of: scanner, to: &output)
-        append(fields.module, of: scanner, to: &output)
-        append(fields.fingerprint, of: scanner, to: &output)
-        SeriesKey.append(length: UInt32(truncatingIfNeeded: template.count), to: &output)
+        let start = output.count
+        output.append(contentsOf: repeatElement(0, count: SeriesKey.headerSize))
+        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
+        append(fields.name, of: scanner, to: &output, &lengths[0])
+        append(fields.version, of: scanner, to: &output, &lengths[1])
+        append(fields.environment, of: scanner, to: &output, &lengths[2])
+        append(fields.platform, of: scanner, to: &output, &lengths[3])
+        append(fields.network, of: scanner, to: &output, &lengths[4])
+        append(fields.domain, of: scanner, to: &output, &lengths[5])
+        append(fields.fileID, of: scanner, to: &output, &lengths[6])
+        append(fields.function, of: scanner, to: &output, &lengths[7])
+        append(fields.module, of: scanner, to: &output, &lengths[8])
+        append(fields.fingerprint, of: scanner, to: &output, &lengths[9])
         output.append(contentsOf: template)
+        SeriesKey.store(
+            fields.flags, fields.severity, code: fields.code, build: fields.build, line: fields.line,
+            column: fields.column, lengths: lengths, in: &output, at: start)
     }
 
     @inline(__always)
-    private func append(_ text: JSONText?, of scanner: borrowing JSONScanner, to output: inout [UInt8]) {
-        guard let text else { return SeriesKey.append(length: SeriesKey.absent, to: &output) }
-        let lengthAt = output.count
-        SeriesKey.append(length: UInt32(truncatingIfNeeded: text.count), to: &output)
+    private func append(
+        _ text: JSONText?, of scanner: borrowing JSONScanner, to output: inout [UInt8], _ length: inout UInt32
+    ) {
+        guard let text else { return }
+        let start = output.count
         scanner.append(text, to: &output)
-        if text.hasEscapes {
-            let length = UInt32(truncatingIfNeeded: output.count - lengthAt - 4)
-            for offset in 0..<4 { output[lengthAt + offset] = UInt8(truncatingIfNeeded: length >> UInt32(8 * offset)) }
-        }
+        length = UInt32(truncatingIfNeeded: output.count - start)
     }
 
     /// What few records have, as one JSON object.

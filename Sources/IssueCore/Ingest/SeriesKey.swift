@@ -2,14 +2,14 @@ import IssueProtocol
 
 /// A series' description as bytes: equal descriptions have equal keys, so that finding a series is one look-up.
 ///
-///     key     ::= flags severity integer*4 text*11
-///     flags   ::= UInt16                  ; which integers and flags are there
-///     integer ::= Int64                   ; code, build, line, column
-///     text    ::= UInt32 byte*            ; 0xFFFFFFFF: absent
+///     key     ::= head integer*4 lengths*5 byte*
+///     head    ::= UInt64       ; flags in the lowest 16 bits, above them 8 of severity
+///     integer ::= Int64        ; code, build, line, column
+///     lengths ::= UInt32*2     ; of the texts in turn; 0xFFFFFFFF: absent
 ///
 /// Numbers have their lowest byte first. The texts are: application, version,
-/// environment, platform, network, domain, file, function, module, fingerprint,
-/// template.
+/// environment, platform, network, domain, file, function, module, fingerprint;
+/// what follows them is the template.
 package enum SeriesKey {
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt16
@@ -27,21 +27,24 @@ package enum SeriesKey {
     }
 
     static let absent = UInt32.max
+    static let textCount = 10
+    static let headerSize = 80
 
+    /// Writes what stands before the texts.
     @inline(__always)
-    static func append(_ number: Int64, to output: inout [UInt8]) {
-        let bits = UInt64(bitPattern: number)
-        for shift in stride(from: UInt64(0), to: 64, by: 8) {
-            output.append(UInt8(truncatingIfNeeded: bits >> shift))
+    static func store(
+        _ flags: Flags, _ severity: Severity, code: Int64, build: Int64, line: Int64, column: Int64,
+        lengths: InlineArray<10, UInt32>, in output: inout [UInt8], at start: Int
+    ) {
+        output.store(word: UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16, at: start)
+        output.store(word: UInt64(bitPattern: code), at: start + 8)
+        output.store(word: UInt64(bitPattern: build), at: start + 16)
+        output.store(word: UInt64(bitPattern: line), at: start + 24)
+        output.store(word: UInt64(bitPattern: column), at: start + 32)
+        for pair in 0..<5 {
+            let word = UInt64(lengths[2 * pair]) | UInt64(lengths[2 * pair + 1]) << 32
+            output.store(word: word, at: start + 40 + 8 * pair)
         }
-    }
-
-    @inline(__always)
-    static func append(length: UInt32, to output: inout [UInt8]) {
-        output.append(UInt8(truncatingIfNeeded: length))
-        output.append(UInt8(truncatingIfNeeded: length >> 8))
-        output.append(UInt8(truncatingIfNeeded: length >> 16))
-        output.append(UInt8(truncatingIfNeeded: length >> 24))
     }
 
     /// The key of a description.
@@ -56,44 +59,40 @@ package enum SeriesKey {
             flags.insert(.development)
             if development { flags.insert(.inDevelopment) }
         }
-        var output: [UInt8] = [
-            UInt8(truncatingIfNeeded: flags.rawValue), UInt8(truncatingIfNeeded: flags.rawValue >> 8),
-            series.severity.rawValue,
-        ]
-        for number in [series.code, series.app.build, series.source.line, series.source.column] {
-            append(number ?? 0, to: &output)
-        }
-        for text in [
+        let texts = [
             series.app.name, series.app.version, series.app.environment, series.app.platform, series.app.network,
             series.domain, series.source.fileID, series.source.function, series.source.module, series.fingerprint,
-        ] {
-            append(length: text.map { UInt32($0.utf8.count) } ?? absent, to: &output)
-            output.append(contentsOf: text.map { Array($0.utf8) } ?? [])
+        ]
+        var output = [UInt8](repeating: 0, count: headerSize)
+        var lengths = InlineArray<10, UInt32>(repeating: absent)
+        for (index, text) in texts.enumerated() {
+            guard let text else { continue }
+            lengths[index] = UInt32(text.utf8.count)
+            output.append(contentsOf: text.utf8)
         }
-        append(length: UInt32(series.template.count), to: &output)
         output.append(contentsOf: series.template)
+        store(
+            flags, series.severity, code: series.code ?? 0, build: series.app.build ?? 0,
+            line: series.source.line ?? 0, column: series.source.column ?? 0, lengths: lengths, in: &output, at: 0)
         return output
     }
 
     /// The description that a key was made of, or nothing when the bytes are damaged.
     package static func decode(_ key: [UInt8]) -> SeriesDescription? {
-        guard key.count >= 35, let severity = Severity(rawValue: key[2]) else { return nil }
-        var index = 3
-        let flags = Flags(rawValue: UInt16(key[0]) | UInt16(key[1]) << 8)
-        guard flags.isSubset(of: .all) else { return nil }
-        func integer() -> Int64 {
-            var bits: UInt64 = 0
-            for offset in (0..<8).reversed() { bits = bits << 8 | UInt64(key[index + offset]) }
-            index += 8
-            return Int64(bitPattern: bits)
-        }
-        let (code, build, line, column) = (integer(), integer(), integer(), integer())
+        guard key.count >= headerSize else { return nil }
+        let bytes = key.span
+        let head = bytes.word(at: 0)
+        let flags = Flags(rawValue: UInt16(truncatingIfNeeded: head))
+        guard head >> 24 == 0, flags.isSubset(of: .all),
+            let severity = Severity(rawValue: UInt8(truncatingIfNeeded: head >> 16))
+        else { return nil }
+        let (code, build) = (Int64(bitPattern: bytes.word(at: 8)), Int64(bitPattern: bytes.word(at: 16)))
+        let (line, column) = (Int64(bitPattern: bytes.word(at: 24)), Int64(bitPattern: bytes.word(at: 32)))
         var texts: [[UInt8]?] = []
-        while index < key.count {
-            guard index + 4 <= key.count else { return nil }
-            var length: UInt32 = 0
-            for offset in (0..<4).reversed() { length = length << 8 | UInt32(key[index + offset]) }
-            index += 4
+        var index = headerSize
+        for position in 0..<textCount {
+            let word = bytes.word(at: 40 + 8 * (position / 2))
+            let length = UInt32(truncatingIfNeeded: position % 2 == 0 ? word : word >> 32)
             if length == absent {
                 texts.append(nil)
             } else {
@@ -102,7 +101,7 @@ package enum SeriesKey {
                 index += Int(length)
             }
         }
-        guard texts.count == 11, let template = texts[10] else { return nil }
+        let template = Array(key[index...])
         func text(_ position: Int) -> String? { texts[position].map { String(decoding: $0, as: UTF8.self) } }
         var series = SeriesDescription()
         series.severity = severity

@@ -11,20 +11,23 @@ package struct ProducerID: Hashable, Sendable {
     /// Reads a UUID as RFC 9562 writes it, in either case, or answers nothing.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
-        guard bytes.count == 36 else { return nil }
-        var words: [UInt64] = [0, 0]
-        var digits = 0
-        for (index, byte) in bytes.enumerated() {
-            switch index {
+        self.init(bytes.span, from: 0, to: bytes.count)
+    }
+
+    /// Reads a UUID that lies in a range of bytes, or answers nothing.
+    package init?(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
+        guard end - start == 36 else { return nil }
+        (high, low) = (0, 0)
+        for offset in 0..<36 {
+            let byte = bytes[start + offset]
+            switch offset {
             case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
             default:
-                guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
-                words[digits / 16] = words[digits / 16] << 4 | UInt64(digit)
-                digits += 1
+                guard ByteClass.isHexadecimal(byte) else { return nil }
+                let digit = UInt64(byte <= UInt8(ascii: "9") ? byte & 15 : (byte & 15) + 9)
+                if offset < 18 { high = high << 4 | digit } else { low = low << 4 | digit }
             }
         }
-        high = words[0]
-        low = words[1]
     }
 
     /// The sixteen bytes, the highest first.

@@ -19,8 +19,6 @@ final class Connection {
     var batch = RecordBatch()
     var calls: [ReportCall] = []
 
-    /// How many bytes each report under way took, by its token.
-    var sizes: [UInt64: Int] = [:]
     var bytesInFlight = 0
     /// Reports that want no reply.
     var silent: Set<UInt64> = []

@@ -2,34 +2,42 @@
 struct ReplyQueue {
     /// What is ready to be sent, from `sent` on.
     var bytes: [UInt8] = []
-    var sent = 0
-    private var nextToken: UInt64 = 0
+    private(set) var sent = 0
+    /// Of each call that has no reply yet, how many bytes it took; the first one stands at `head`.
+    private var sizes: [Int] = []
+    private var head = 0
     private var firstOpen: UInt64 = 0
     /// Replies that are ready before those of earlier calls; empty for a call that wants none.
     private var early: [UInt64: [UInt8]] = [:]
 
     var unsentCount: Int { bytes.count - sent }
 
-    /// Keeps the place of a call.
-    mutating func open() -> UInt64 {
-        defer { nextToken += 1 }
-        return nextToken
+    /// Keeps the place of a call that took so many bytes.
+    mutating func open(size: Int = 0) -> UInt64 {
+        sizes.append(size)
+        return firstOpen + UInt64(sizes.count - head - 1)
     }
 
     /// The call's last reply is written by the body, or nothing for a call that wants none.
-    mutating func close(_ token: UInt64, _ write: (inout [UInt8]) -> Void) {
+    ///
+    /// - Returns: how many bytes the call took.
+    @discardableResult
+    mutating func close(_ token: UInt64, _ write: (inout [UInt8]) -> Void) -> Int {
+        let size = sizes[head + Int(token - firstOpen)]
+        sizes[head + Int(token - firstOpen)] = 0
         guard token == firstOpen else {
             var reply: [UInt8] = []
             write(&reply)
             early[token] = reply
-            return
+            return size
         }
         write(&bytes)
-        firstOpen += 1
+        advance()
         while !early.isEmpty, let reply = early.removeValue(forKey: firstOpen) {
             bytes.append(contentsOf: reply)
-            firstOpen += 1
+            advance()
         }
+        return size
     }
 
     /// One of several replies to a call; such a call is always the only open one.
@@ -43,6 +51,18 @@ struct ReplyQueue {
         if sent == bytes.count {
             bytes.removeAll(keepingCapacity: bytes.capacity <= 64 << 10)
             sent = 0
+        }
+    }
+
+    private mutating func advance() {
+        firstOpen += 1
+        head += 1
+        if head == sizes.count {
+            sizes.removeAll(keepingCapacity: sizes.capacity <= 4096)
+            head = 0
+        } else if head >= 4096, 2 * head >= sizes.count {
+            sizes.removeFirst(head)
+            head = 0
         }
     }
 }

@@ -13,22 +13,92 @@ struct ReportReader {
         decoder = RecordDecoder(limits: limits, seed: seed)
     }
 
-    /// Reads one call; what it has added to the batch is taken away again when it is refused.
+    /// A report that was read: its call, and whether it wants a reply.
+    struct Report {
+        var call: ReportCall
+        var oneway: Bool
+    }
+
+    /// How a message begins that is a report written as most clients write it; then it need be read only once.
+    private static let usualStart = Array(#"{"method":"org.issued.Collector.Report","parameters":"#.utf8)
+
+    /// Whether a message begins as most clients begin a report.
+    static func beginsAsUsual(_ message: Span<UInt8>) -> Bool {
+        guard message.count > usualStart.count else { return false }
+        let usual = usualStart.span
+        var index = 0
+        while index + 8 <= usual.count {
+            guard usual.word(at: index) == message.word(at: index) else { return false }
+            index += 8
+        }
+        while index < usual.count {
+            guard usual[index] == message[index] else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// Reads a message that begins as usual, its parameters and what follows them.
+    ///
+    /// - Returns: nothing where it goes on in another way than usual, so that it must be looked at as a whole.
+    mutating func readUsual(
+        _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
+    ) throws(CollectorError) -> Report? {
+        let before = (records: batch.records.count, bytes: batch.bytes.count)
+        var report: Report?
+        do throws(CollectorError) {
+            var scanner = JSONScanner(
+                message, atMemberValue: Self.usualStart.count, maximumDepth: decoder.limits.depth + 1,
+                maximumKeys: decoder.limits.keys)
+            let call = try readCall(&scanner, token, &batch)
+            report = Self.readRest(&scanner).map { Report(call: call, oneway: $0) }
+        } catch {
+            undo(&batch, before)
+            throw error
+        }
+        if report == nil { undo(&batch, before) }
+        return report
+    }
+
+    /// What follows the parameters: whether no reply is wanted, or nothing where there is more than that to say.
+    private static func readRest(_ scanner: inout JSONScanner) -> Bool? {
+        var oneway = false
+        do throws(JSONError) {
+            while let text = try scanner.nextMember() {
+                switch scanner.string(text) {
+                case "oneway": oneway = try scanner.bool()
+                case "more": _ = try scanner.bool()
+                default: return nil
+                }
+            }
+            try scanner.end()
+        } catch {
+            return nil
+        }
+        return oneway
+    }
+
+    /// Reads the parameters of one call; what it has added to the batch is taken away again when it is refused.
     mutating func read(
         _ parameters: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
     ) throws(CollectorError) -> ReportCall {
         let before = (records: batch.records.count, bytes: batch.bytes.count)
         do throws(CollectorError) {
-            return try readCall(parameters, token, &batch)
+            var scanner = JSONScanner(parameters, maximumDepth: decoder.limits.depth, maximumKeys: decoder.limits.keys)
+            return try readCall(&scanner, token, &batch)
         } catch {
-            batch.records.removeSubrange(before.records...)
-            batch.bytes.removeSubrange(before.bytes...)
+            undo(&batch, before)
             throw error
         }
     }
 
+    private func undo(_ batch: inout RecordBatch, _ before: (records: Int, bytes: Int)) {
+        batch.records.removeSubrange(before.records...)
+        batch.bytes.removeSubrange(before.bytes...)
+    }
+
     private mutating func readCall(
-        _ parameters: Span<UInt8>, _ token: UInt64, _ batch: inout RecordBatch
+        _ scanner: inout JSONScanner, _ token: UInt64, _ batch: inout RecordBatch
     ) throws(CollectorError) -> ReportCall {
         let end = batch.records.count
         var call = ReportCall(token: token, records: end..<end, rejected: [], numbering: nil)
@@ -37,7 +107,6 @@ struct ReportReader {
         var hasRecords = false
         var parameter = "parameters"
         do {
-            var scanner = JSONScanner(parameters, maximumDepth: decoder.limits.depth, maximumKeys: decoder.limits.keys)
             try scanner.openObject()
             while let text = try scanner.nextMember() {
                 let key = scanner.key(text)
@@ -51,7 +120,8 @@ struct ReportReader {
                     continue
                 } else if key == producer {
                     parameter = "producer"
-                    id = ProducerID(scanner.string(try scanner.text()))
+                    let text = try scanner.text()
+                    id = ProducerID(scanner.bytes, from: text.start, to: text.end)
                     if id == nil { throw CollectorError.invalidParameter("producer") }
                 } else if key == sequence {
                     parameter = "sequence"

@@ -52,17 +52,18 @@ extension SocketLoop {
 
     /// Begins a call, or holds it; answers whether the next may be looked at.
     private func begin(_ message: Range<Int>, _ connection: Connection) -> Bool {
-        let envelope: VarlinkCall.Envelope
-        do throws(VarlinkError) {
-            envelope = try VarlinkCall.Envelope(scanning: connection.frames[message])
-        } catch {
-            submit(connection)
-            answerLast(Self.refusal(of: error), connection)
-            return false
+        if ReportReader.beginsAsUsual(connection.frames[message]) {
+            switch connection.session.reportArrived() {
+            case .begin: return reportAsUsual(message, connection)
+            case .hold:
+                connection.held = message
+                return false
+            case .drop: return false
+            }
         }
-        let isReport = Self.isReport(envelope.method, in: connection.frames[message])
-        let action = isReport ? connection.session.reportArrived() : connection.session.questionArrived()
-        switch action {
+        guard let envelope = readEnvelope(message, connection) else { return false }
+        let isReport = CollectorMethod(envelope, in: connection.frames[message]) == .report
+        switch isReport ? connection.session.reportArrived() : connection.session.questionArrived() {
         case .begin: break
         case .hold:
             connection.held = message
@@ -84,6 +85,17 @@ extension SocketLoop {
         return true
     }
 
+    /// What a message says around its parameters; nothing where it is no call, which ends the connection.
+    private func readEnvelope(_ message: Range<Int>, _ connection: Connection) -> VarlinkCall.Envelope? {
+        do throws(VarlinkError) {
+            return try VarlinkCall.Envelope(scanning: connection.frames[message])
+        } catch {
+            submit(connection)
+            answerLast(Self.refusal(of: error), connection)
+            return nil
+        }
+    }
+
     private static func refusal(of error: VarlinkError) -> CollectorError {
         switch error {
         case .malformed: .invalidParameter("call")
@@ -91,36 +103,73 @@ extension SocketLoop {
         }
     }
 
-    private static let reportMethod = Array(CollectorMethod.report.fullName.utf8)
+    /// Keeps the place of a report's reply; until it is given, the report's bytes are under way.
+    private func openReport(size: Int, _ connection: Connection) -> UInt64 {
+        connection.bytesInFlight += size
+        users[connection.uid, default: UserLoad()].bytesInFlight += size
+        return connection.replies.open(size: size)
+    }
 
-    private static func isReport(_ method: JSONText, in message: Span<UInt8>) -> Bool {
-        guard method.count == reportMethod.count else { return false }
-        for index in reportMethod.indices where message[method.start + index] != reportMethod[index] { return false }
+    /// Takes a report that is written as most are, in one reading.
+    private func reportAsUsual(_ message: Range<Int>, _ connection: Connection) -> Bool {
+        let token = openReport(size: message.count, connection)
+        do throws(CollectorError) {
+            let report = try reader.readUsual(connection.frames[message], token: token, into: &connection.batch)
+            if let report {
+                try take(report.call, oneway: report.oneway, connection)
+                return true
+            }
+        } catch {
+            return refuse(message, token, error, connection)
+        }
+        guard let envelope = readEnvelope(message, connection) else {
+            _ = connection.session.reportAnswered()
+            return false
+        }
+        report(message, envelope, token, connection)
+        return true
+    }
+
+    /// Answers a report with an error, unless the message as a whole is no call.
+    private func refuse(
+        _ message: Range<Int>, _ token: UInt64, _ error: CollectorError, _ connection: Connection
+    ) -> Bool {
+        guard let envelope = readEnvelope(message, connection) else {
+            _ = connection.session.reportAnswered()
+            return false
+        }
+        if envelope.oneway { connection.silent.insert(token) }
+        finishReport(token, connection) { $0.append(contentsOf: error.reply.message) }
         return true
     }
 
     private func report(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
-        let token = connection.replies.open()
+        report(message, envelope, openReport(size: message.count, connection), connection)
+    }
+
+    private func report(
+        _ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ token: UInt64, _ connection: Connection
+    ) {
         do throws(CollectorError) {
             guard let range = envelope.parameters else { throw .invalidParameter("records") }
             let place = (message.lowerBound + range.lowerBound)..<(message.lowerBound + range.upperBound)
-            var call = try reader.read(connection.frames[place], token: token, into: &connection.batch)
-            if let sequence = call.numbering?.sequence, connection.session.numbers.arrived(sequence) == .refuse {
-                throw .busy(retryAfter: .milliseconds(100))
-            }
-            service.board.counted(rejected: call.rejected.count, duplicates: 0)
-            call.token = token
-            connection.calls.append(call)
-            connection.sizes[token] = message.count
-            connection.bytesInFlight += message.count
-            users[connection.uid, default: UserLoad()].bytesInFlight += message.count
-            if envelope.oneway { connection.silent.insert(token) }
-            if connection.batch.records.count >= WriterService.mostRecords / 2 { submit(connection) }
+            let call = try reader.read(connection.frames[place], token: token, into: &connection.batch)
+            try take(call, oneway: envelope.oneway, connection)
         } catch {
-            finishReport(token, connection) { output in
-                if !envelope.oneway { output.append(contentsOf: error.reply.message) }
-            }
+            if envelope.oneway { connection.silent.insert(token) }
+            finishReport(token, connection) { $0.append(contentsOf: error.reply.message) }
         }
+    }
+
+    /// Adds a call that was read to what the writer is given next.
+    private func take(_ call: ReportCall, oneway: Bool, _ connection: Connection) throws(CollectorError) {
+        if let sequence = call.numbering?.sequence, connection.session.numbers.arrived(sequence) == .refuse {
+            throw .busy(retryAfter: .milliseconds(100))
+        }
+        service.board.counted(rejected: call.rejected.count, duplicates: 0)
+        connection.calls.append(call)
+        if oneway { connection.silent.insert(call.token) }
+        if connection.batch.records.count >= WriterService.mostRecords / 2 { submit(connection) }
     }
 
     private func isThrottled(_ connection: Connection) -> Bool {
@@ -158,14 +207,12 @@ extension SocketLoop {
     }
 
     private func finishReport(_ token: UInt64, _ connection: Connection, _ write: (inout [UInt8]) -> Void) {
-        let isSilent = connection.silent.remove(token) != nil
-        connection.replies.close(token) { output in
+        let isSilent = !connection.silent.isEmpty && connection.silent.remove(token) != nil
+        let size = connection.replies.close(token) { output in
             if !isSilent { write(&output) }
         }
-        if let size = connection.sizes.removeValue(forKey: token) {
-            connection.bytesInFlight -= size
-            release(size, of: connection.uid)
-        }
+        connection.bytesInFlight -= size
+        release(size, of: connection.uid)
         touch(connection)
         switch connection.session.reportAnswered() {
         case .resume: if connection.held != nil { process(connection) }

@@ -1,12 +1,22 @@
+// Copies of whole runs of bytes, where one at a time would cost most of the time of decoding a record. With
+// `WordLoading.swift` the one place outside the seams to C that says `unsafe`: the bounds are checked before each copy.
 extension [UInt8] {
     /// Appends a part of some bytes.
     @inlinable @inline(__always)
     package mutating func append(contentsOf bytes: Span<UInt8>, from start: Int, to end: Int) {
-        reserveRoom(for: end - start)
-        var index = start
-        while index < end {
-            append(bytes[index])
-            index += 1
+        precondition(start >= 0 && start <= end && end <= bytes.count, "A part of bytes lies within them")
+        reserveRoom(for: end &- start)
+        unsafe bytes.withUnsafeBufferPointer { source in
+            unsafe append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<end]))
+        }
+    }
+
+    /// Writes a number over the eight bytes from an index on, the lowest first.
+    @inlinable @inline(__always)
+    package mutating func store(word: UInt64, at index: Int) {
+        precondition(index >= 0 && index <= count - 8, "A word is stored within the bytes that are there")
+        unsafe withUnsafeMutableBytes {
+            unsafe $0.storeBytes(of: word.littleEndian, toByteOffset: index, as: UInt64.self)
         }
     }
 

@@ -22,6 +22,15 @@ package struct JSONScanner: ~Escapable {
         self.maximumKeys = maximumKeys
     }
 
+    /// Begins where the value of an object's member stands, with the object open around it.
+    @_lifetime(copy bytes)
+    package init(
+        _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = 32, maximumKeys: Int = .max
+    ) {
+        self.init(bytes, from: position, maximumDepth: maximumDepth, maximumKeys: maximumKeys)
+        depth = 1
+    }
+
     /// Passes white space and answers which kind of value follows.
     package mutating func kind() throws(JSONError) -> JSONKind {
         switch try peek() {
