@@ -108,7 +108,7 @@ package struct RecordDecoder: Sendable {
         output.append(contentsOf: template)
         SeriesKey.store(
             fields.flags, fields.severity, code: fields.code, build: fields.build, line: fields.line,
-            column: fields.column, lengths: lengths, in: &output, at: start)
+            column: fields.column, lengths: lengths, template: template.count, in: &output, at: start)
     }
 
     @inline(__always)

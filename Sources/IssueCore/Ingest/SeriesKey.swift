@@ -3,7 +3,8 @@ import IssueProtocol
 /// A series' description as bytes: equal descriptions have equal keys, so that finding a series is one look-up.
 ///
 ///     key     ::= head integer*4 lengths*5 byte*
-///     head    ::= UInt64       ; flags in the lowest 16 bits, above them 8 of severity
+///     head    ::= UInt64       ; flags in the lowest 16 bits, then 8 of severity, 8 of nothing, 32 of the
+///                              ; template's length
 ///     integer ::= Int64        ; code, build, line, column
 ///     lengths ::= UInt32*2     ; of the texts in turn; 0xFFFFFFFF: absent
 ///
@@ -34,9 +35,10 @@ package enum SeriesKey {
     @inline(__always)
     static func store(
         _ flags: Flags, _ severity: Severity, code: Int64, build: Int64, line: Int64, column: Int64,
-        lengths: InlineArray<10, UInt32>, in output: inout [UInt8], at start: Int
+        lengths: InlineArray<10, UInt32>, template: Int, in output: inout [UInt8], at start: Int
     ) {
-        output.store(word: UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16, at: start)
+        let head = UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16 | UInt64(template) << 32
+        output.store(word: head, at: start)
         output.store(word: UInt64(bitPattern: code), at: start + 8)
         output.store(word: UInt64(bitPattern: build), at: start + 16)
         output.store(word: UInt64(bitPattern: line), at: start + 24)
@@ -73,7 +75,8 @@ package enum SeriesKey {
         output.append(contentsOf: series.template)
         store(
             flags, series.severity, code: series.code ?? 0, build: series.app.build ?? 0,
-            line: series.source.line ?? 0, column: series.source.column ?? 0, lengths: lengths, in: &output, at: 0)
+            line: series.source.line ?? 0, column: series.source.column ?? 0, lengths: lengths,
+            template: series.template.count, in: &output, at: 0)
         return output
     }
 
@@ -83,7 +86,7 @@ package enum SeriesKey {
         let bytes = key.span
         let head = bytes.word(at: 0)
         let flags = Flags(rawValue: UInt16(truncatingIfNeeded: head))
-        guard head >> 24 == 0, flags.isSubset(of: .all),
+        guard head >> 24 & 0xFF == 0, flags.isSubset(of: .all),
             let severity = Severity(rawValue: UInt8(truncatingIfNeeded: head >> 16))
         else { return nil }
         let (code, build) = (Int64(bitPattern: bytes.word(at: 8)), Int64(bitPattern: bytes.word(at: 16)))
@@ -101,6 +104,7 @@ package enum SeriesKey {
                 index += Int(length)
             }
         }
+        guard key.count - index == Int(head >> 32) else { return nil }
         let template = Array(key[index...])
         func text(_ position: Int) -> String? { texts[position].map { String(decoding: $0, as: UTF8.self) } }
         var series = SeriesDescription()
