@@ -50,23 +50,30 @@ class Daemon:
             os.unlink(notifications)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener, open(self.log, "ab") as log:
             listener.bind(notifications)
-            listener.settimeout(PATIENCE)
+            listener.settimeout(0.2)
             environment = {"PATH": os.environ.get("PATH", ""), "NOTIFY_SOCKET": notifications}
             started = time.monotonic()
             self.process = subprocess.Popen(
                 [self.binary, "--config", configuration], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment)
             try:
-                while b"READY=1" not in listener.recv(4096).split(b"\n"):
-                    pass
-            except TimeoutError:
-                self._end()
-                raise Failure(f"the daemon was not ready after {PATIENCE} s; it said: {self.said()}") from None
+                self._wait_until_ready(listener, started + PATIENCE)
             except BaseException:
                 self._end()
                 raise
             self.ready_after = time.monotonic() - started
         return self
+
+    def _wait_until_ready(self, listener, deadline):
+        while True:
+            try:
+                if b"READY=1" in listener.recv(4096).split(b"\n"):
+                    return
+            except TimeoutError:
+                if self.process.poll() is not None:
+                    raise Failure(f"the daemon did not start; it said: {self.said()}") from None
+                if time.monotonic() > deadline:
+                    raise Failure(f"the daemon was not ready after {PATIENCE} s; it said: {self.said()}") from None
 
     def __exit__(self, kind, *_):
         code = self._end()

@@ -18,7 +18,8 @@ def _thousands(number):
 
 def _throughput(shapes):
     speed = _table(
-        ["thousands a second", "C loop", "daemon", "ratio", "of rounds", "raw loop", "ratio", "p50 ms", "p99 ms", "max ms"],
+        ["thousands a second", "C loop", "daemon", "ratio", "of rounds", "raw loop", "ratio", "p50 ms", "p99 ms",
+         "max ms"],
         [[
             shape["shape"], _thousands(shape["loop_per_second"]), _thousands(shape["daemon_per_second"]),
             f"{shape['ratio']:.2f}", f"{min(shape['ratios']):.2f}–{max(shape['ratios']):.2f}",

@@ -64,9 +64,10 @@ static void check_tables(sqlite3 *database, const char *other) {
     expect("tables and columns that the loop has and the daemon has not, or the other way round",
            integer(
                database,
-               "WITH ours AS (SELECT m.name AS t, c.* FROM other.sqlite_schema AS m, pragma_table_info(m.name, 'other') AS c"
-               "  WHERE m.type = 'table'),"
-               " theirs AS (SELECT m.name AS t, c.* FROM main.sqlite_schema AS m, pragma_table_info(m.name, 'main') AS c"
+               "WITH ours AS (SELECT m.name AS t, c.*"
+               "  FROM other.sqlite_schema AS m, pragma_table_info(m.name, 'other') AS c WHERE m.type = 'table'),"
+               " theirs AS (SELECT m.name AS t, c.*"
+               "  FROM main.sqlite_schema AS m, pragma_table_info(m.name, 'main') AS c"
                "  WHERE m.type = 'table' AND m.name IN (SELECT t FROM ours))"
                " SELECT (SELECT count(*) FROM (SELECT * FROM ours EXCEPT SELECT * FROM theirs))"
                " + (SELECT count(*) FROM (SELECT * FROM theirs EXCEPT SELECT * FROM ours))"),

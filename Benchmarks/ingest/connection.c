@@ -33,7 +33,8 @@ static void name_producer(struct connection *connection) {
     bytes[8] = (bytes[8] & 0x3F) | 0x80;
     char *position = connection->producer;
     for (int index = 0; index < 16; index++) {
-        position += sprintf(position, index == 4 || index == 6 || index == 8 || index == 10 ? "-%02x" : "%02x", bytes[index]);
+        bool has_dash = index == 4 || index == 6 || index == 8 || index == 10;
+        position += sprintf(position, has_dash ? "-%02x" : "%02x", bytes[index]);
     }
 }
 
@@ -118,7 +119,8 @@ void connection_flush(struct connection *connection, struct load *load) {
     connection->is_blocked = false;
 }
 
-static void take_reply(struct connection *connection, struct load *load, const char *bytes, size_t length, int64_t now) {
+static void take_reply(
+    struct connection *connection, struct load *load, const char *bytes, size_t length, int64_t now) {
     if (connection->call_count == 0) fail("a reply came that no call asked for: %.200s", bytes);
     struct call call = connection->calls[connection->first_call];
     if (++connection->first_call == connection->call_capacity) connection->first_call = 0;
@@ -127,13 +129,12 @@ static void take_reply(struct connection *connection, struct load *load, const c
     load->in_flight -= call.records;
 
     struct reply reply = read_reply(bytes, length, call.records);
+    if (reply.stored != call.records && load->first_refusal[0] == '\0') {
+        snprintf(load->first_refusal, sizeof load->first_refusal, "%s", bytes);
+    }
     if (reply.stored + reply.rejected + reply.duplicates != call.records) {
-        if (load->refused == 0) snprintf(load->first_refusal, sizeof load->first_refusal, "%s", bytes);
         load->refused += call.records;
         return;
-    }
-    if (reply.rejected > 0 && load->rejected == 0) {
-        snprintf(load->first_refusal, sizeof load->first_refusal, "%s", bytes);
     }
     load->stored += reply.stored;
     load->rejected += reply.rejected;
@@ -145,15 +146,15 @@ void connection_receive(struct connection *connection, struct load *load) {
     for (;;) {
         size_t room = connection->input_capacity - connection->input_length;
         if (room == 0) fail("a reply is longer than %zu bytes", connection->input_capacity);
-        ssize_t received = recv(connection->descriptor, connection->input + connection->input_length, room, MSG_DONTWAIT);
+        char *unread = connection->input + connection->input_length;
+        ssize_t received = recv(connection->descriptor, unread, room, MSG_DONTWAIT);
         if (received < 0 && errno == EINTR) continue;
         if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (received < 0) fail("receiving: %s", strerror(errno));
         if (received == 0) fail("the daemon has closed a connection");
         int64_t now = monotonic_now();
 
-        char *position = connection->input, *end = position + connection->input_length + received;
-        char *unread = position + connection->input_length;
+        char *position = connection->input, *end = unread + received;
         for (char *nul; (nul = memchr(unread, '\0', (size_t)(end - unread))) != NULL; position = unread = nul + 1) {
             take_reply(connection, load, position, (size_t)(nul - position), now);
         }

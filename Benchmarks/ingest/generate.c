@@ -194,7 +194,8 @@ static void run(struct generator *generator, uint64_t records, double interval) 
     }
 }
 
-static void print_report(const struct load *load, const struct options *options, struct stopwatch watch, uint64_t stored_before) {
+static void print_report(
+    const struct load *load, const struct options *options, struct stopwatch watch, uint64_t stored_before) {
     uint64_t stored = load->stored - stored_before;
     printf("{\"records\":%llu,\"seconds\":%.6f,\"records_per_second\":%.0f,", (unsigned long long)stored,
            in_seconds(watch.wall), (double)stored / in_seconds(watch.wall));
@@ -230,6 +231,8 @@ int main(int argument_count, char **arguments) {
     run(&generator, options.records, options.rate > 0 ? 1e9 / options.rate : 0);
     stopwatch_stop(&watch);
     print_report(load, &options, watch, stored_before);
-    if (load->refused + load->rejected + load->duplicates > 0) fail("not all was stored; the first: %s", load->first_refusal);
+    if (load->refused + load->rejected + load->duplicates > 0) {
+        fail("not all was stored; the first: %s", load->first_refusal);
+    }
     return 0;
 }

@@ -51,7 +51,8 @@ static inline int64_t next_id(const struct open_range *range) {
 }
 
 /* Takes note of the record with the next id. */
-static inline void range_append(struct open_range *range, uint32_t series, int64_t received_at, int64_t count, int64_t bytes) {
+static inline void range_append(
+    struct open_range *range, uint32_t series, int64_t received_at, int64_t count, int64_t bytes) {
     range->series[range->count] = series;
     range->received_at[range->count] = received_at;
     range->counts[range->count] = count;

@@ -7,8 +7,9 @@
 #include "failure.h"
 
 static const char *const actions[] = {
-    "Reading",  "Writing",   "Loading",  "Decoding",  "Fetching", "Updating", "Merging",  "Importing", "Exporting", "Parsing",
-    "Checking", "Reserving", "Charging", "Releasing", "Sending",  "Signing",  "Indexing", "Resizing",  "Archiving", "Renewing",
+    "Reading",  "Writing",   "Loading",  "Decoding",  "Fetching", "Updating",  "Merging",
+    "Parsing",  "Importing", "Exporting", "Checking", "Charging", "Reserving", "Releasing",
+    "Sending",  "Signing",   "Indexing", "Resizing",  "Renewing", "Archiving",
 };
 static const char *const things[] = {
     "price",   "basket",  "invoice",  "voucher", "shipment", "address", "session", "profile", "picture",
@@ -53,7 +54,8 @@ static struct series make_series(uint32_t number) {
         pattern, sizeof pattern,
         "{\"message\":\"%s the %s of " ORDER " failed: %s (" SHORT_ID ")\",\"severity\":\"%s\","
         "\"domain\":\"com.example.%s.%sError\",\"code\":%u,\"occurred_at\":\"" INSTANT "\","
-        "\"source\":{\"file_id\":\"Sources/%s/%s.swift\",\"line\":%u,\"column\":%u,\"function\":\"%s(_:for:)\",\"module\":\"%sServer\"},"
+        "\"source\":{\"file_id\":\"Sources/%s/%s.swift\",\"line\":%u,\"column\":%u,"
+        "\"function\":\"%s(_:for:)\",\"module\":\"%sServer\"},"
         "\"app\":{\"name\":\"%s\",\"version\":\"%s\",\"build\":%u,\"environment\":\"production\","
         "\"platform\":\"linux\",\"network\":\"ethernet\",\"development\":false},\"metadata\":%s}",
         action, thing, reason, severities[number % COUNT(severities)], name, thing, 4000 + number % 900, name, thing,
