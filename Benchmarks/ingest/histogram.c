@@ -27,7 +27,9 @@ double histogram_milliseconds(const struct histogram *histogram, double share) {
     uint64_t seen = 0;
     for (uint32_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
         seen += histogram->counts[bucket];
-        if (seen > wanted) return (double)end_of(bucket) / 1e6;
+        if (seen <= wanted) continue;
+        int64_t end = (int64_t)end_of(bucket);
+        return (double)(end < histogram->longest ? end : histogram->longest) / 1e6;
     }
     return (double)histogram->longest / 1e6;
 }
