@@ -45,7 +45,7 @@ let package = Package(
         .executableTarget(name: "fake-logz", dependencies: ["FakeLogz"], path: "Tests/fake-logz"),
         .target(
             name: "IssueTestSupport",
-            dependencies: ["FakeLogz", "IssueCore", "IssueProtocol", "UnixIO"],
+            dependencies: ["FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO"],
             path: "Tests/IssueTestSupport"),
         .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
         .testTarget(name: "UnixIOTests", dependencies: ["UnixIO"]),

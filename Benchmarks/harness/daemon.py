@@ -1,0 +1,121 @@
+"""The daemon under measurement: started with a configuration of its own, looked at from outside, ended."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+# A benchmark shows thousands of kinds of record at once, which the guard against floods would put into one.
+CONFIGURATION = """\
+[Socket]
+Path={socket}
+[Store]
+Path={database}
+[Limits]
+NewGroupsPerApplication=0
+NewSeriesPerApplication=0
+[Log]
+Level=warning
+Target=stderr
+"""
+
+PATIENCE = 30
+
+
+class Failure(Exception):
+    """What ends the benchmark with a sentence."""
+
+
+class Daemon:
+    """A running daemon; leaving the `with` ends it."""
+
+    def __init__(self, binary, folder):
+        self.binary = binary
+        self.folder = folder
+        self.socket = f"{folder}/issued.sock"
+        self.database = f"{folder}/store/issues.db"
+        self.log = f"{folder}/issued.log"
+        self.process = None
+        self.ready_after = None
+
+    def __enter__(self):
+        os.makedirs(os.path.dirname(self.database), mode=0o700, exist_ok=True)
+        configuration = f"{self.folder}/issued.conf"
+        with open(configuration, "w") as file:
+            file.write(CONFIGURATION.format(socket=self.socket, database=self.database))
+        notifications = f"{self.folder}/notify.sock"
+        if os.path.exists(notifications):
+            os.unlink(notifications)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener, open(self.log, "ab") as log:
+            listener.bind(notifications)
+            listener.settimeout(0.2)
+            environment = {"PATH": os.environ.get("PATH", ""), "NOTIFY_SOCKET": notifications}
+            started = time.monotonic()
+            self.process = subprocess.Popen(
+                [self.binary, "--config", configuration], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=environment)
+            try:
+                self._wait_until_ready(listener, started + PATIENCE)
+            except BaseException:
+                self._end()
+                raise
+            self.ready_after = time.monotonic() - started
+        return self
+
+    def _wait_until_ready(self, listener, deadline):
+        while True:
+            try:
+                if b"READY=1" in listener.recv(4096).split(b"\n"):
+                    return
+            except TimeoutError:
+                if self.process.poll() is not None:
+                    raise Failure(f"the daemon did not start; it said: {self.said()}") from None
+                if time.monotonic() > deadline:
+                    raise Failure(f"the daemon was not ready after {PATIENCE} s; it said: {self.said()}") from None
+
+    def __exit__(self, kind, *_):
+        code = self._end()
+        if kind is None and code != 0:
+            raise Failure(f"the daemon ended with code {code}; it said: {self.said()}")
+
+    def _end(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise Failure(f"the daemon did not end within {PATIENCE} s; it said: {self.said()}") from None
+
+    def said(self):
+        with open(self.log, errors="replace") as file:
+            return file.read()[-2000:].strip() or "nothing"
+
+    def _facts(self, name):
+        with open(f"/proc/{self.process.pid}/{name}") as file:
+            return file.read()
+
+    def cpu_seconds(self):
+        """Processor time of all its threads, in user and kernel mode."""
+        fields = self._facts("stat").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self):
+        """In MiB: the most that was ever resident, what is now, and how much of that is its own."""
+        facts = self._facts("status")
+        names = {"peak": "VmHWM", "resident": "VmRSS", "anonymous": "RssAnon"}
+        return {
+            key: int(re.search(rf"^{name}:\s+(\d+) kB", facts, re.MULTILINE)[1]) / 1024
+            for key, name in names.items()
+        }
+
+    def bytes_written(self):
+        """Bytes that it caused to be sent to the disk."""
+        return int(re.search(r"^write_bytes: (\d+)", self._facts("io"), re.MULTILINE)[1])
+
+    def bytes_on_disk(self):
+        """Of the database and what stands beside it."""
+        folder = os.path.dirname(self.database)
+        return sum(os.path.getsize(f"{folder}/{name}") for name in os.listdir(folder))

@@ -1,0 +1,121 @@
+"""How many records a second, against loops that insert the same rows; one after the other in each round."""
+
+import os
+import shutil
+import statistics
+from dataclasses import dataclass
+
+from . import programs
+from .daemon import Daemon
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the traffic looks like."""
+
+    name: str
+    distribution: str
+    series: int
+    call: int
+
+
+SHAPES = [
+    Shape("zipf ×1", "zipf", 300, 1),
+    Shape("zipf ×50", "zipf", 300, 50),
+    Shape("uniform ×1", "uniform", 5000, 1),
+    Shape("uniform ×50", "uniform", 5000, 50),
+]
+
+
+def _fresh(folder):
+    """An empty folder, and a disk that has nothing left to write of what came before."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, mode=0o700)
+    os.sync()
+    return folder
+
+
+def _measure_daemon(binary, folder, shape, options, loop_database):
+    with Daemon(binary, folder) as daemon:
+        # The generator's own part is not measured, but the daemon is looked at before and after all of it.
+        before = daemon.cpu_seconds()
+        sent = programs.generate(
+            daemon, shape, options.records, "--warm-up", options.warm_up, "--window", options.window,
+            *options.numbering)
+        sent["daemon_cpu_seconds_per_million"] = (daemon.cpu_seconds() - before) / sent["stored_in_all"] * 1e6
+        sent["generator_cpu_seconds_per_million"] = sent["cpu_seconds"] / sent["records"] * 1e6
+        sent["memory"] = daemon.memory()
+    programs.check(daemon, sent["stored_in_all"], shape.series, loop_database)
+    sent["bytes_per_record"] = daemon.bytes_on_disk() / sent["stored_in_all"]
+    return sent
+
+
+def _round(binary, folder, shape, options, with_raw):
+    database = f"{_fresh(folder)}/loop.db"
+    loop = programs.loop("insert_loop", database, shape, options.records, options.warm_up)
+    loop["bytes_per_record"] = os.path.getsize(database) / loop["stored_in_all"]
+    os.sync()
+    measured = {
+        "loop": loop,
+        "daemon": _measure_daemon(binary, f"{folder}/daemon", shape, options, database),
+    }
+    if with_raw:
+        database = f"{_fresh(folder)}/raw.db"
+        raw = programs.loop("raw_loop", database, shape, options.records, options.warm_up)
+        raw["bytes_per_record"] = os.path.getsize(database) / raw["stored_in_all"]
+        measured["raw"] = raw
+    shutil.rmtree(folder, ignore_errors=True)
+    return measured
+
+
+def _median(rounds, *path):
+    values = []
+    for measured in rounds:
+        for key in path:
+            measured = measured[key]
+        values.append(measured)
+    return statistics.median(values)
+
+
+def _summary(shape, rounds, raw_rounds):
+    ratios = [one["daemon"]["records_per_second"] / one["loop"]["records_per_second"] for one in rounds]
+    raw = _median(raw_rounds, "raw", "records_per_second")
+    return {
+        "shape": shape.name,
+        "series": shape.series,
+        "records_a_call": shape.call,
+        "loop_per_second": _median(rounds, "loop", "records_per_second"),
+        "raw_per_second": raw,
+        "daemon_per_second": _median(rounds, "daemon", "records_per_second"),
+        "ratio": statistics.median(ratios),
+        "ratios": ratios,
+        "ratio_to_raw": _median(rounds, "daemon", "records_per_second") / raw,
+        "daemon_cpu": _median(rounds, "daemon", "daemon_cpu_seconds_per_million"),
+        "generator_cpu": _median(rounds, "daemon", "generator_cpu_seconds_per_million"),
+        "loop_cpu": _median(rounds, "loop", "cpu_seconds") / rounds[0]["loop"]["records"] * 1e6,
+        "p50_ms": _median(rounds, "daemon", "p50_ms"),
+        "p99_ms": _median(rounds, "daemon", "p99_ms"),
+        "max_ms": max(one["daemon"]["max_ms"] for one in rounds),
+        "bytes_per_record": _median(rounds, "daemon", "bytes_per_record"),
+        "loop_bytes_per_record": _median(rounds, "loop", "bytes_per_record"),
+        "raw_bytes_per_record": _median(raw_rounds, "raw", "bytes_per_record"),
+        "peak_mib": max(one["daemon"]["memory"]["peak"] for one in rounds),
+        "rounds": rounds,
+    }
+
+
+def measure(binary, folder, options, progress):
+    """All shapes that were asked for, one summary each."""
+    summaries = []
+    raw_rounds = {}
+    for shape in options.shapes:
+        # A raw loop knows no calls, so once for each distribution is enough.
+        with_raw = shape.distribution not in raw_rounds
+        rounds = []
+        for number in range(options.rounds):
+            progress(f"{shape.name}: round {number + 1} of {options.rounds}")
+            rounds.append(_round(binary, f"{folder}/round", shape, options, with_raw))
+        if with_raw:
+            raw_rounds[shape.distribution] = rounds
+        summaries.append(_summary(shape, rounds, raw_rounds[shape.distribution]))
+    return summaries

@@ -1,0 +1,89 @@
+/* Looks into the daemon's database after a run: whether it holds what was
+   acknowledged, whether its sums agree with its rows, and whether the loop that
+   it is compared with wrote the same tables. Prints what is wrong, or nothing. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "database.h"
+#include "failure.h"
+
+static int faults;
+
+static int64_t integer(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement = prepare(database, sql);
+    if (sqlite3_step(statement) != SQLITE_ROW) fail("%s: %s", sql, sqlite3_errmsg(database));
+    int64_t value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+static void expect(const char *what, int64_t found, int64_t wanted) {
+    if (found == wanted) return;
+    printf("%s: %" PRId64 " instead of %" PRId64 "\n", what, found, wanted);
+    faults++;
+}
+
+/* What was acknowledged is there, and nothing else. */
+static void check_records(sqlite3 *database, int64_t records, int64_t series) {
+    expect("records", integer(database, "SELECT count(*) FROM records"), records);
+    expect("series", integer(database, "SELECT count(*) FROM series"), series);
+    expect("series without a record",
+           integer(database, "SELECT count(*) FROM series WHERE id NOT IN (SELECT DISTINCT series FROM records)"), 0);
+    expect("records in the ledger",
+           integer(database, "SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7"), records);
+    expect("accounts that do not balance", integer(database, "SELECT count(*) FROM ledger_check"), 0);
+}
+
+/* What is counted when a range closes says of its rows what they say. */
+static void check_ranges(sqlite3 *database) {
+    int64_t closed = integer(database, "SELECT coalesce(max(last_id), 0) FROM ranges");
+    int64_t rows = integer(
+        database, "SELECT count(*) FROM records WHERE id <= (SELECT coalesce(max(last_id), 0) FROM ranges)");
+    expect("rows up to the last closed range", rows, closed);
+    expect("records in ranges", integer(database, "SELECT coalesce(sum(records), 0) FROM ranges"), rows);
+    expect("records in posting lists", integer(database, "SELECT coalesce(sum(records), 0) FROM postings"), rows);
+    expect("records in totals", integer(database, "SELECT coalesce(sum(records), 0) FROM totals"), rows);
+    expect("records in counts", integer(database, "SELECT coalesce(sum(records), 0) FROM counts"), rows);
+    expect("posting lists that disagree with their rows",
+           integer(
+               database,
+               "SELECT count(*) FROM"
+               " (SELECT ranges.id AS range, series, count(*) AS rows FROM ranges"
+               "  JOIN records ON records.id BETWEEN ranges.first_id AND ranges.last_id GROUP BY 1, 2) AS counted"
+               " FULL JOIN postings USING (range, series) WHERE counted.rows IS NOT postings.records"),
+           0);
+}
+
+/* The columns of the loop's tables are the daemon's. */
+static void check_tables(sqlite3 *database, const char *other) {
+    sqlite3_stmt *attach = prepare(database, "ATTACH ?1 AS other");
+    sqlite3_bind_text(attach, 1, other, -1, SQLITE_STATIC);
+    run_statement(attach);
+    expect("tables and columns that the loop has and the daemon has not, or the other way round",
+           integer(
+               database,
+               "WITH ours AS (SELECT m.name AS t, c.*"
+               "  FROM other.sqlite_schema AS m, pragma_table_info(m.name, 'other') AS c WHERE m.type = 'table'),"
+               " theirs AS (SELECT m.name AS t, c.*"
+               "  FROM main.sqlite_schema AS m, pragma_table_info(m.name, 'main') AS c"
+               "  WHERE m.type = 'table' AND m.name IN (SELECT t FROM ours))"
+               " SELECT (SELECT count(*) FROM (SELECT * FROM ours EXCEPT SELECT * FROM theirs))"
+               " + (SELECT count(*) FROM (SELECT * FROM theirs EXCEPT SELECT * FROM ours))"),
+           0);
+    run_sql(database, "DETACH other");
+}
+
+int main(int argument_count, char **arguments) {
+    if (argument_count != 4 && argument_count != 5) {
+        fputs("usage: check DATABASE RECORDS SERIES [DATABASE-OF-THE-LOOP]\n", stderr);
+        return 64;
+    }
+    sqlite3 *database = open_database(arguments[1]);
+    check_records(database, strtoll(arguments[2], NULL, 10), strtoll(arguments[3], NULL, 10));
+    check_ranges(database);
+    if (argument_count == 5) check_tables(database, arguments[4]);
+    close_database(database);
+    return faults > 0 ? 1 : 0;
+}

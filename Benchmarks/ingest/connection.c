@@ -1,0 +1,166 @@
+#include "connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "failure.h"
+#include "reply.h"
+#include "stopwatch.h"
+
+#define HEAD "{\"method\":\"org.issued.Collector.Report\",\"parameters\":{\"records\":["
+#define TAIL "]}}"
+
+/* As much as one system call should move. */
+enum { OUTPUT_CAPACITY = 128 << 10, INPUT_CAPACITY = 256 << 10, TAIL_CAPACITY = 128 };
+
+static void *allocate(size_t size) {
+    void *memory = malloc(size);
+    if (memory == NULL) fail("there is no memory for a connection");
+    return memory;
+}
+
+/* A UUID that no earlier run has used, or its records were duplicates. */
+static void name_producer(struct connection *connection) {
+    unsigned char bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) fail("there is no randomness");
+    bytes[6] = (bytes[6] & 0x0F) | 0x40;
+    bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    char *position = connection->producer;
+    for (int index = 0; index < 16; index++) {
+        bool has_dash = index == 4 || index == 6 || index == 8 || index == 10;
+        position += sprintf(position, has_dash ? "-%02x" : "%02x", bytes[index]);
+    }
+}
+
+void connection_open(struct connection *connection, const char *path, uint32_t window, const struct load *load) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address.sun_path) fail("%s: the path is too long for a socket", path);
+    memcpy(address.sun_path, path, strlen(path));
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0 || connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+        fail("%s: %s", path, strerror(errno));
+    }
+    size_t record = longest_record(&load->traffic) + 1;
+    *connection = (struct connection){
+        .descriptor = descriptor,
+        .window = window < load->records_a_call ? load->records_a_call : window,
+        .longest_call = sizeof HEAD + load->records_a_call * record + TAIL_CAPACITY,
+        .input_capacity = INPUT_CAPACITY,
+    };
+    connection->output_capacity = OUTPUT_CAPACITY + connection->longest_call;
+    connection->output = allocate(connection->output_capacity);
+    connection->input = allocate(connection->input_capacity);
+    connection->call_capacity = connection->window;
+    connection->calls = allocate(connection->call_capacity * sizeof *connection->calls);
+    name_producer(connection);
+}
+
+bool connection_has_room(const struct connection *connection, const struct load *load) {
+    return load->unsent > 0 && connection->in_flight + next_call_size(load) <= connection->window
+        && connection->output_end + connection->longest_call <= connection->output_capacity;
+}
+
+static uint32_t series_to_send(struct load *load) {
+    if (load->introduced < load->traffic.series_count) return load->introduced++;
+    return next_series(&load->traffic);
+}
+
+void connection_compose(struct connection *connection, struct load *load, int64_t started) {
+    uint32_t records = next_call_size(load);
+    char *position = connection->output + connection->output_end;
+    memcpy(position, HEAD, sizeof HEAD - 1);
+    position += sizeof HEAD - 1;
+    for (uint32_t index = 0; index < records; index++) {
+        const struct series *series = &load->traffic.series[series_to_send(load)];
+        if (index > 0) *position++ = ',';
+        position = write_text(position, &series->record, load->time, &load->traffic.randomness);
+    }
+    if (load->is_numbered) {
+        position += snprintf(
+            position, TAIL_CAPACITY, "],\"producer\":\"%s\",\"sequence\":%llu}}", connection->producer,
+            (unsigned long long)connection->sequence);
+        connection->sequence += records;
+    } else {
+        memcpy(position, TAIL, sizeof TAIL - 1);
+        position += sizeof TAIL - 1;
+    }
+    *position++ = '\0';
+    connection->output_end = (size_t)(position - connection->output);
+
+    uint32_t place = connection->first_call + connection->call_count++;
+    if (place >= connection->call_capacity) place -= connection->call_capacity;
+    connection->calls[place] = (struct call){started, records};
+    connection->in_flight += records;
+    load->in_flight += records;
+    load->unsent -= records;
+}
+
+void connection_flush(struct connection *connection, struct load *load) {
+    while (connection->output_start < connection->output_end) {
+        ssize_t sent = send(
+            connection->descriptor, connection->output + connection->output_start,
+            connection->output_end - connection->output_start, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            connection->is_blocked = true;
+            return;
+        }
+        if (sent < 0) fail("sending: %s", strerror(errno));
+        connection->output_start += (size_t)sent;
+        load->bytes_sent += (uint64_t)sent;
+    }
+    connection->output_start = connection->output_end = 0;
+    connection->is_blocked = false;
+}
+
+static void take_reply(
+    struct connection *connection, struct load *load, const char *bytes, size_t length, int64_t now) {
+    if (connection->call_count == 0) fail("a reply came that no call asked for: %.200s", bytes);
+    struct call call = connection->calls[connection->first_call];
+    if (++connection->first_call == connection->call_capacity) connection->first_call = 0;
+    connection->call_count--;
+    connection->in_flight -= call.records;
+    load->in_flight -= call.records;
+
+    struct reply reply = read_reply(bytes, length, call.records);
+    if (reply.stored != call.records && load->first_refusal[0] == '\0') {
+        snprintf(load->first_refusal, sizeof load->first_refusal, "%s", bytes);
+    }
+    if (reply.stored + reply.rejected + reply.duplicates != call.records) {
+        load->refused += call.records;
+        return;
+    }
+    load->stored += reply.stored;
+    load->rejected += reply.rejected;
+    load->duplicates += reply.duplicates;
+    histogram_add(&load->latency, now - call.started, call.records);
+}
+
+void connection_receive(struct connection *connection, struct load *load) {
+    for (;;) {
+        size_t room = connection->input_capacity - connection->input_length;
+        if (room == 0) fail("a reply is longer than %zu bytes", connection->input_capacity);
+        char *unread = connection->input + connection->input_length;
+        ssize_t received = recv(connection->descriptor, unread, room, MSG_DONTWAIT);
+        if (received < 0 && errno == EINTR) continue;
+        if (received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+        if (received < 0) fail("receiving: %s", strerror(errno));
+        if (received == 0) fail("the daemon has closed a connection");
+        int64_t now = monotonic_now();
+
+        char *position = connection->input, *end = unread + received;
+        for (char *nul; (nul = memchr(unread, '\0', (size_t)(end - unread))) != NULL; position = unread = nul + 1) {
+            take_reply(connection, load, position, (size_t)(nul - position), now);
+        }
+        connection->input_length = (size_t)(end - position);
+        memmove(connection->input, position, connection->input_length);
+        // Less than asked for means that there was no more.
+        if ((size_t)received < room) return;
+    }
+}

@@ -1,0 +1,52 @@
+#ifndef CONNECTION_H
+#define CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "load.h"
+
+/* A call whose reply has not come yet. */
+struct call {
+    int64_t started;
+    uint32_t records;
+};
+
+/* One client: sends calls without waiting for the replies, which come in the
+   order of the calls. */
+struct connection {
+    int descriptor;
+    uint32_t window;
+    uint32_t in_flight;
+    /* Whether the kernel takes no more bytes for now. */
+    bool is_blocked;
+    uint64_t sequence;
+    char producer[37];
+
+    char *output;
+    size_t output_start, output_end, output_capacity, longest_call;
+    char *input;
+    size_t input_length, input_capacity;
+
+    /* A ring, oldest first. */
+    struct call *calls;
+    uint32_t first_call, call_count, call_capacity;
+};
+
+/* Connects to a socket; up to so many records may wait for their receipts. */
+void connection_open(struct connection *connection, const char *path, uint32_t window, const struct load *load);
+
+/* Whether the next call fits into the window and into memory. */
+bool connection_has_room(const struct connection *connection, const struct load *load);
+
+/* Adds a call to what is to be sent; its latency counts from a time on. */
+void connection_compose(struct connection *connection, struct load *load, int64_t started);
+
+/* Sends what the kernel takes now. */
+void connection_flush(struct connection *connection, struct load *load);
+
+/* Reads the replies that are there, and counts what they say. */
+void connection_receive(struct connection *connection, struct load *load);
+
+#endif

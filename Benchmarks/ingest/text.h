@@ -1,0 +1,54 @@
+#ifndef TEXT_H
+#define TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How places that differ from record to record are marked in a pattern: a
+   decimal digit, a hexadecimal digit, a character of the time. */
+#define DIGIT "\001"
+#define HEX "\002"
+#define TIME "\003"
+
+enum { DIGIT_HOLE = 1, HEX_HOLE = 2, TIME_HOLE = 3 };
+
+enum { TEXT_HOLES = 12, TIME_WIDTH = 24 };
+
+/* A place in a text that differs from record to record. */
+struct hole {
+    uint16_t offset;
+    uint8_t width;
+    uint8_t kind;
+};
+
+/* A text that is made once, and then copied with its holes filled. */
+struct text {
+    char *bytes;
+    uint32_t length;
+    uint32_t hole_count;
+    struct hole holes[TEXT_HOLES];
+};
+
+/* A generator of random numbers: small, quick, and the same on each machine. */
+struct randomness {
+    uint64_t state;
+};
+
+static inline uint64_t next_random(struct randomness *randomness) {
+    uint64_t number = randomness->state += 0x9E3779B97F4A7C15u;
+    number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9u;
+    number = (number ^ (number >> 27)) * 0x94D049BB133111EBu;
+    return number ^ (number >> 31);
+}
+
+/* Makes a text of a pattern. */
+struct text text_from(const char *pattern);
+
+/* Writes a text with random digits, and with a time of TIME_WIDTH characters
+   (or NULL where the text has no place for one). Returns where it ends. */
+char *write_text(char *output, const struct text *text, const char *time, struct randomness *randomness);
+
+/* Writes the wall clock's time as RFC 3339 has it, and no NUL behind it. */
+void write_time(char output[TIME_WIDTH], int64_t milliseconds);
+
+#endif

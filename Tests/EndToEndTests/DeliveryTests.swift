@@ -1,0 +1,204 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("A listener that is not well", .daemonLog)
+struct DeliveryTests {
+    /// A daemon that forwards to a listener of its own.
+    private func with(
+        _ settings: String = "", _ body: (DaemonFixture, FakeLogz, RawClient) async throws -> Void
+    ) async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
+            try await body(daemon, listener, try RawClient(path: daemon.socket))
+        }
+    }
+
+    /// All has a fate, the sums are right in the answer and in the file, and the listener has just what was delivered.
+    private func settled(
+        _ daemon: DaemonFixture, _ listener: FakeLogz, delivered ids: [String], dead: Int64 = 0,
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) async throws {
+        let client = try RawClient(path: daemon.socket)
+        try await eventually("nothing is pending", within: .seconds(60)) {
+            try client.destination().ledger.pending == 0
+        }
+        let destination = try client.destination()
+        #expect(destination.ledger.balances, sourceLocation: sourceLocation)
+        #expect(destination.ledger.delivered == Int64(ids.count), sourceLocation: sourceLocation)
+        #expect(destination.ledger.deadLettered == dead, sourceLocation: sourceLocation)
+        #expect(listener.compare(with: ids).isMet, "\(listener.compare(with: ids))", sourceLocation: sourceLocation)
+        #expect(try daemon.file.ledgerFaults == [], sourceLocation: sourceLocation)
+        #expect(listener.stats.duplicates <= Int(destination.maybeDuplicate), sourceLocation: sourceLocation)
+    }
+
+    private func report(_ count: Int, as name: String, _ client: RawClient) throws -> [String] {
+        try client.report((0..<count).map { IssueRecord(message: "\(name) \($0)", app: Application(name: "shop")) })
+            .map { try $0.storedID }
+    }
+
+    @Test("A record is delivered with its id, and Await says so")
+    func delivered() async throws {
+        try await with { daemon, listener, client in
+            let id = try #require(try report(1, as: "Broken", client).first)
+            let fate = try #require(try client.awaitFates(of: id).first)
+            #expect(fate.fate == .delivered)
+            #expect(fate.destination == "logzio")
+            #expect(fate.answer?.contains("200") == true)
+            try await settled(daemon, listener, delivered: [id])
+            let line = try #require(listener.accepted.first)
+            #expect(line.eventID == id)
+            #expect(line["message"] == "Broken 0")
+            #expect(line["app"] == "shop")
+            #expect(try client.show(id).fates.map(\.fate) == [.delivered])
+        }
+    }
+
+    @Test("A record that is not reportable is withheld, and never leaves the host")
+    func withheld() async throws {
+        try await with { daemon, listener, client in
+            let receipt = try client.report([IssueRecord(message: "Just for us", reportable: false)])
+            let hidden = try #require(receipt.first).storedID
+            let id = try #require(try report(1, as: "For all", client).first)
+            try await settled(daemon, listener, delivered: [id])
+            #expect(try client.destination().ledger.withheld == 1)
+            #expect(try client.show(hidden).fates.map(\.fate) == [.withheld])
+        }
+    }
+
+    @Test("Nothing is lost while the listener is down, the daemon being killed meanwhile")
+    func down() async throws {
+        try await with("ConnectTimeout=1s") { daemon, listener, client in
+            var ids = try report(5, as: "Before", client)
+            try await settled(daemon, listener, delivered: ids)
+            try listener.down()
+            ids += try report(20, as: "Meanwhile", client)
+            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
+            #expect(try client.destination().ledger.pending == 20)
+            try daemon.kill()
+            try daemon.start()
+            ids += try report(5, as: "After the kill", try RawClient(path: daemon.socket))
+            try listener.up()
+            try await settled(daemon, listener, delivered: ids)
+            #expect(daemon.log.contains("A destination can't be reached"))
+            #expect(daemon.log.contains("A destination takes records again"))
+        }
+    }
+
+    @Test("Nothing is lost when the listener has answered 503 for a while")
+    func unavailable() async throws {
+        try await with { daemon, listener, client in
+            try listener.plan(FaultStep(.status(503), times: 2))
+            let ids = try report(10, as: "Refused at first", client)
+            try await settled(daemon, listener, delivered: ids)
+            #expect(listener.requests.filter { $0.status == 503 }.count == 2)
+            #expect(try client.destination().resent > 0)
+        }
+    }
+
+    @Test("What was taken without an answer is sent again, and is marked as what may be there twice")
+    func silence() async throws {
+        try await with("RequestTimeout=1s") { daemon, listener, client in
+            try listener.plan(FaultStep(.readSilent))
+            let ids = try report(10, as: "Unanswered", client)
+            try await settled(daemon, listener, delivered: ids)
+            #expect(listener.stats.duplicates == 10)
+            #expect(try client.destination().maybeDuplicate == 10)
+            let fate = try #require(try client.show(ids[0]).fates.first)
+            #expect(fate.maybeDuplicate)
+        }
+    }
+
+    @Test("A batch that the daemon was killed with is sent again with the same lines, and marked")
+    func killedWhileSending() async throws {
+        try await with { daemon, listener, client in
+            try listener.plan(FaultStep(.readSilent, times: .forever))
+            let ids = try report(10, as: "On its way", client)
+            #expect(listener.waitForRequests(1))
+            try await eventually("the lines were taken") { listener.accepted.count == 10 }
+            try daemon.kill()
+            try listener.plan()
+            try daemon.start()
+            try await settled(daemon, listener, delivered: ids)
+            #expect(listener.stats.duplicates == 10)
+            let lines = Dictionary(grouping: listener.accepted) { $0.eventID ?? "" }
+            #expect(lines.values.allSatisfy { Set($0.map(\.text)).count == 1 })
+            let fate = try #require(try RawClient(path: daemon.socket).show(ids[0]).fates.first)
+            #expect(fate.maybeDuplicate)
+        }
+    }
+
+    @Test("A refused token pauses the destination, loses nothing, and a new one is taken with a reload")
+    func refusedToken() async throws {
+        try await with { daemon, listener, client in
+            listener.revokeToken(DaemonConfiguration.token)
+            let ids = try report(10, as: "Locked out", client)
+            try await eventually("it is paused") { try client.destination().state == .paused }
+            let paused = try client.destination()
+            #expect(paused.advice != nil)
+            #expect(paused.ledger.pending == 10)
+            #expect(daemon.log.contains("A destination is paused"))
+
+            try daemon.writeToken("another-token")
+            listener.addToken("another-token")
+            try daemon.reload()
+            try await settled(daemon, listener, delivered: ids)
+            #expect(!daemon.log.contains("another-token"))
+            #expect(!daemon.log.contains(DaemonConfiguration.token))
+        }
+    }
+
+    @Test("A refused token costs nothing across a restart with a new one")
+    func refusedTokenRestart() async throws {
+        try await with { daemon, listener, client in
+            listener.revokeToken(DaemonConfiguration.token)
+            let ids = try report(10, as: "Locked out", client)
+            try await eventually("it is paused") { try client.destination().state == .paused }
+            try daemon.kill()
+            try daemon.writeToken("another-token")
+            listener.addToken("another-token")
+            try daemon.start()
+            try await settled(daemon, listener, delivered: ids)
+        }
+    }
+
+    @Test("One bad line of a batch becomes a dead letter, and all others are delivered")
+    func poison() async throws {
+        try await with { daemon, listener, client in
+            try listener.plan(FaultStep(.poison("POISON"), times: .forever))
+            var records = (0..<20).map { IssueRecord(message: "Good \($0)") }
+            records.insert(IssueRecord(message: "POISON"), at: 7)
+            var ids = try client.report(records).map { try $0.storedID }
+            let bad = ids.remove(at: 7)
+            try await settled(daemon, listener, delivered: ids, dead: 1)
+            let fate = try #require(try client.show(bad).fates.first)
+            #expect(fate.fate == .deadLettered)
+            #expect(fate.answer?.contains("400") == true)
+        }
+    }
+
+    @Test("Flush forwards now, and answers when what waited has a fate")
+    func flush() async throws {
+        try await with("BatchDelay=1h\nCriticalDelay=1h") { daemon, listener, client in
+            let ids = try report(3, as: "Patient", client)
+            #expect(try client.destination().ledger.pending == 3)
+            let reply: FlushReply = try client.call(.flush, FlushParameters(timeout: .seconds(20)))
+            #expect(reply.destinations.first?.ledger.delivered == 3)
+            #expect(reply.destinations.first?.ledger.pending == 0)
+            try await settled(daemon, listener, delivered: ids)
+        }
+    }
+
+    @Test("Flush and Await answer when their time is over, too")
+    func timeouts() async throws {
+        try await with { daemon, listener, client in
+            try listener.down()
+            let ids = try report(1, as: "Patient", client)
+            let reply: FlushReply = try client.call(.flush, FlushParameters(timeout: .milliseconds(300)))
+            #expect(reply.destinations.first?.ledger.pending == 1)
+            #expect(try client.awaitFates(of: ids[0], timeout: .milliseconds(300)).map(\.fate) == [.pending])
+        }
+    }
+}

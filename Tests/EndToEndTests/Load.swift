@@ -1,0 +1,60 @@
+import IssueProtocol
+import IssueTestSupport
+import Synchronization
+import UnixIO
+
+/// Clients that report as fast as they are answered, and remember every receipt.
+final class Load: Sendable {
+    /// The id of each message that has a receipt.
+    private let promised = Mutex<[String: String]>([:])
+    private let hasEnded = Monitor(0)
+    private let clients: Int
+
+    /// Reports until the connection ends.
+    ///
+    /// - Parameter pipelined: How many calls of each client are under way at a time.
+    init(_ path: String, clients: Int, pipelined: Int, recordsPerCall: Int, round: Int) throws {
+        self.clients = clients
+        for number in 1...clients {
+            let client = "\(round)-\(number)"
+            _ = try Thread.start(name: "load-\(number)") { [self] in
+                run(path, client, pipelined, recordsPerCall)
+                hasEnded.withLock { $0 += 1 }
+                hasEnded.broadcast()
+            }
+        }
+    }
+
+    var receipts: [String: String] { promised.withLock { $0 } }
+
+    func waitForEnd() -> Bool {
+        let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+        return hasEnded.wait(deadline: deadline) { $0 == clients ? true : nil } ?? false
+    }
+
+    private func run(_ path: String, _ name: String, _ pipelined: Int, _ count: Int) {
+        do {
+            let client = try RawClient(path: path)
+            var open: [[String]] = []
+            var call = 0
+            while true {
+                while open.count < pipelined {
+                    call += 1
+                    let messages = (0..<count).map { "Client \(name) call \(call) record \($0)" }
+                    let records = messages.map { IssueRecord(message: $0, app: Application(name: "load")) }
+                    try client.begin(.report, ReportParameters(records: records))
+                    open.append(messages)
+                }
+                let receipts = try client.answer(of: ReportReply.self).receipts
+                let messages = open.removeFirst()
+                promised.withLock { promised in
+                    for (message, receipt) in zip(messages, receipts) {
+                        if let id = try? receipt.storedID { promised[message] = id }
+                    }
+                }
+            }
+        } catch {
+            // The daemon was killed, as it should be.
+        }
+    }
+}

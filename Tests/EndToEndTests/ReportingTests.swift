@@ -1,0 +1,161 @@
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("Reporting and asking", .daemonLog)
+struct ReportingTests {
+    @Test("What is reported is listed, paged, shown and counted as it was said")
+    func reportAndAsk() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let record = IssueRecord(
+                message: "Timed out after 30 ms", severity: .critical, domain: "net", code: 110,
+                source: IssueProtocol.SourceLocation(fileID: "Shop/Cart.swift", line: 42, function: "load()"),
+                app: Application(name: "shop", version: "2.0.0"), metadata: .object([.init("attempt", 3)]))
+            let id = try #require(try client.report([record]).first).storedID
+
+            let group = try #require(try client.groups().first)
+            #expect(group.records == 1)
+            #expect(group.severity == .critical)
+            #expect(group.newest == id)
+
+            let stored = try #require(try client.allRecords().first)
+            #expect(stored.id == id)
+            #expect(stored.group == group.id)
+            #expect(stored.record.message == "Timed out after 30 ms")
+            #expect(stored.record.metadata == .object([.init("attempt", 3)]))
+            #expect(stored.record.source?.line == 42)
+            #expect(stored.record.app?.version == "2.0.0")
+
+            let shown = try client.show(id)
+            #expect(shown.record == stored)
+            #expect(shown.group.id == group.id)
+            #expect(try client.show(group.id).group.id == group.id)
+
+            let status = try client.status()
+            #expect(status.received == 1)
+            #expect(status.store.records == 1)
+            #expect(status.store.groups == 1)
+        }
+    }
+
+    @Test("The kernel says who has reported, whatever the record claims")
+    func sender() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let id = try #require(try client.report("Something").first)
+            let sender = try #require(try client.show(id).record).sender
+            #expect(sender.pid == ownPID)
+            #expect(sender.uid == ownUserID)
+            #expect(sender.command != nil)
+        }
+    }
+
+    @Test("A record that is wrong is rejected by its field, and its neighbours are stored")
+    func rejectedNeighbours() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let reply = try client.call(
+                "org.issued.Collector.Report",
+                #"{"records":[{"message":"one"},{"message":"two","severity":"dreadful"},{"nothing":1},{"message":"four"}]}"#)
+            let receipts = try ReportReply(json: reply.parameters).receipts
+            try #require(receipts.count == 4)
+            #expect(throws: Never.self) { try receipts[0].storedID }
+            #expect(throws: Never.self) { try receipts[3].storedID }
+            guard case .rejected(let field, _) = receipts[1] else {
+                Issue.record("\(receipts[1])")
+                return
+            }
+            #expect(field == "severity")
+            guard case .rejected(let missing, _) = receipts[2] else {
+                Issue.record("\(receipts[2])")
+                return
+            }
+            #expect(missing == "message")
+            #expect(try client.allRecords().map(\.record.message) == ["four", "one"])
+            #expect(try client.status().rejected == 2)
+        }
+    }
+
+    @Test("A oneway report gets no reply, and is stored all the same")
+    func oneway() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let silent = ReportParameters(records: [IssueRecord(message: "Said and gone")])
+            try client.begin(.report, silent, oneway: true)
+            // The next reply is that of the next call.
+            let id = try #require(try client.report("Asked for a receipt").first)
+            #expect(try client.show(id).record?.id == id)
+            try await eventually("both records are there") { try client.status().received == 2 }
+        }
+    }
+
+    @Test("Calls that are sent one behind the other are answered in their order, questions between reports too")
+    func pipelining() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            for number in 1...50 {
+                try client.begin(.report, ReportParameters(records: [IssueRecord(message: "Number \(number) went wrong")]))
+                try client.begin(.status, JSONValue.object([]))
+            }
+            var ids: [String] = []
+            for number in 1...50 {
+                ids += try client.answer(of: ReportReply.self).receipts.map { try $0.storedID }
+                // A question sees all that was answered before it.
+                #expect(try client.answer(of: DaemonStatus.self).received == Int64(number))
+            }
+            #expect(Set(ids).count == 50)
+            #expect(try client.allRecords().map(\.id) == ids.reversed())
+        }
+    }
+
+    @Test("Pages of groups and of records join to the whole, each one once")
+    func paging() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let words = ["ash", "birch", "cedar", "elm", "fir", "larch", "maple", "oak", "pine", "yew", "willow"]
+            for word in words { _ = try client.report("No \(word) was found", app: word) }
+            let all = try client.groups()
+            #expect(all.count == words.count)
+
+            var paged: [String] = []
+            var after: String?
+            repeat {
+                let page: ListReply = try client.call(.list, ListParameters(limit: 3, after: after))
+                #expect(page.groups.count <= 3)
+                paged += page.groups.map(\.id)
+                after = page.next
+            } while after != nil
+            #expect(paged == all.map(\.id))
+
+            var records: [String] = []
+            repeat {
+                let page: RecordsReply = try client.call(
+                    .records, RecordsParameters(order: .oldest, limit: 4, after: after))
+                records += page.records.map(\.record.message)
+                after = page.next
+            } while after != nil
+            #expect(records == words.map { "No \($0) was found" })
+        }
+    }
+
+    @Test("A follower gets what comes after him, and nothing that was there before")
+    func follow() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Before")
+            let follower = try RawClient(path: daemon.socket)
+            try follower.begin(.records, RecordsParameters(follow: true), more: true)
+            // He has begun once his place behind the newest is known, which only time tells him; so there is more to come.
+            var seen: [String] = []
+            for number in 1...100 where seen.isEmpty {
+                _ = try client.report("After \(number)")
+                guard let reply = try? follower.reply(within: .milliseconds(200)) else { continue }
+                #expect(reply.continues)
+                seen = try RecordsReply(json: reply.parameters).records.map(\.record.message)
+            }
+            #expect(!seen.isEmpty)
+            #expect(!seen.contains("Before"))
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("Users of one host", .daemonLog, .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
+struct UserTests {
+    private static let first: UInt32 = 4242
+    private static let second: UInt32 = 4243
+    private static let nobody: UInt32 = 65_534
+
+    @Test("Nobody sees another's records, groups or numbers, whatever he asks; root sees all")
+    func apart() async throws {
+        try await DaemonFixture.with { daemon in
+            let first = try OtherUser.client(Self.first, of: daemon).client
+            let second = try OtherUser.client(Self.second, of: daemon).client
+            let own = try first.report("The same message", "Another one")
+            let others = try second.report("The same message")
+
+            #expect(Set(try first.allRecords().map(\.id)) == Set(own))
+            #expect(try second.allRecords().map(\.id) == others)
+            #expect(try first.groups().allSatisfy { $0.uid == Self.first && $0.records == 1 })
+            #expect(try second.groups().map(\.uid) == [Self.second])
+            // The same issue of two users is two groups, with one fingerprint.
+            let root = try RawClient(path: daemon.socket)
+            #expect(try root.groups().count == 3)
+            #expect(Set(try root.groups().filter { $0.title == "The same message" }.map(\.fingerprint)).count == 1)
+
+            #expect(try first.status().received == 2)
+            #expect(try second.status().received == 1)
+            #expect(try second.status().store.records == 1)
+            #expect(try second.status().connections == nil)
+            #expect(try root.status().received == 3)
+
+            var filter = IssueFilter()
+            filter.users = [Self.first]
+            #expect(try second.allRecords(filter).isEmpty)
+            #expect(try second.groups(filter).isEmpty)
+            filter = IssueFilter()
+            filter.groups = [try #require(try first.groups().first).id]
+            #expect(try second.allRecords(filter).isEmpty)
+            #expect(try second.groups(filter).isEmpty)
+        }
+    }
+
+    @Test("A foreign id is answered exactly as one that does not exist, by Show and by Await")
+    func foreignIDs() async throws {
+        try await DaemonFixture.with { daemon in
+            let first = try OtherUser.client(Self.first, of: daemon).client
+            let second = try OtherUser.client(Self.second, of: daemon).client
+            let record = try #require(try first.report("Mine").first)
+            let group = try #require(try first.groups().first).id
+            // As they would be after many more: well formed, and of nobody.
+            let absent = String(record.dropLast(4)) + (record.hasSuffix("7777") ? "7778" : "7777")
+            for method in ["Show", "Await"] {
+                func answer(_ id: String) throws -> VarlinkReply {
+                    try second.call("org.issued.Collector.\(method)", #"{"id":"\#(id)","timeout":100}"#)
+                }
+                let missing = try answer(absent)
+                let foreign = try answer(record)
+                #expect(missing.error == "org.issued.Collector.NotFound")
+                #expect(foreign.error == missing.error)
+                #expect(String(decoding: foreign.parameters, as: UTF8.self).replacing(record, with: absent)
+                    == String(decoding: missing.parameters, as: UTF8.self))
+            }
+            #expect(try second.call("org.issued.Collector.Show", #"{"id":"\#(group)"}"#).error
+                == "org.issued.Collector.NotFound")
+        }
+    }
+
+    @Test("Who sends another's fingerprint and application fills a group of his own")
+    func groups() async throws {
+        try await DaemonFixture.with { daemon in
+            let first = try OtherUser.client(Self.first, of: daemon).client
+            let second = try OtherUser.client(Self.second, of: daemon).client
+            let record = IssueRecord(message: "x", app: Application(name: "shop"), fingerprint: "chosen")
+            _ = try first.report([record])
+            for _ in 1...5 { _ = try second.report([record]) }
+            #expect(try first.groups().map(\.records) == [1])
+            #expect(try second.groups().map(\.records) == [5])
+        }
+    }
+
+    @Test("A producer's numbers belong to its user")
+    func producers() async throws {
+        try await DaemonFixture.with { daemon in
+            let producer = "019aa3c5-0000-7000-8000-000000000003"
+            let first = try OtherUser.client(Self.first, of: daemon).client
+            let second = try OtherUser.client(Self.second, of: daemon).client
+            let record = IssueRecord(message: "Numbered")
+            let own = try first.report([record], producer: producer, sequence: 1)
+            let others = try second.report([record], producer: producer, sequence: 1)
+            guard case .stored = try #require(others.first) else {
+                Issue.record("\(others)")
+                return
+            }
+            #expect(own != others)
+        }
+    }
+
+    @Test("Only operators may flush")
+    func flush() async throws {
+        try await DaemonFixture.with { daemon in
+            let first = try OtherUser.client(Self.first, of: daemon).client
+            #expect(try first.refusal(of: .flush, FlushParameters()) == .denied)
+            #expect(try RawClient(path: daemon.socket).refusal(of: .flush, FlushParameters()) == nil)
+        }
+    }
+
+    @Test("Nobody's records can't be read back, but the process that reported learns their fate")
+    func nobody() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let reporter = try OtherUser.client(Self.nobody, of: daemon).client
+            let stranger = try OtherUser.client(Self.nobody, of: daemon).client
+            let id = try #require(try reporter.report("Whose is this?").first)
+            for client in [reporter, stranger] {
+                #expect(try client.allRecords().isEmpty)
+                #expect(try client.groups().isEmpty)
+                #expect(try client.refusal(of: .show, ShowParameters(id: id)) == .notFound(id: id))
+            }
+            #expect(try reporter.awaitFates(of: id).map(\.fate) == [.delivered])
+            #expect(try stranger.refusal(of: .await, AwaitParameters(id: id, timeout: .milliseconds(100)))
+                == .notFound(id: id))
+        }
+    }
+
+    @Test("A user's share of connections is his own")
+    func connections() async throws {
+        try await DaemonFixture.with("[Socket]\nMaxConnectionsPerUser=1") { daemon in
+            let first = try OtherUser.client(Self.first, of: daemon).client
+            _ = try first.status()
+            let again = try OtherUser.client(Self.first, of: daemon).client
+            guard case .busy = CollectorError(try again.reply()) else {
+                Issue.record("The second connection of a user was not refused")
+                return
+            }
+            _ = try OtherUser.client(Self.second, of: daemon).client.status()
+            // Root may have all.
+            let roots = try (1...3).map { _ in try RawClient(path: daemon.socket) }
+            for root in roots { _ = try root.status() }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+import Foundation
+package import Testing
+
+extension Trait where Self == IssueHandlingTrait {
+    /// Puts what the daemon has written to standard error into each failure.
+    package static var daemonLog: Self {
+        .compactMapIssues { issue in
+            guard let path = DaemonFixture.currentLog, let log = FileManager.default.contents(atPath: path)
+            else { return issue }
+            var issue = issue
+            issue.comments.append("The daemon has written:\n\(String(decoding: log.suffix(8192), as: UTF8.self))")
+            return issue
+        }
+    }
+}

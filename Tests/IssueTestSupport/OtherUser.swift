@@ -1,0 +1,51 @@
+import Foundation
+import UnixIO
+
+/// A connection to the daemon that was made by another user of this host.
+package enum OtherUser {
+    /// Why it can't be had here, if it can't.
+    package static var obstacle: String? {
+        if CurrentProcess.userID != 0 { return "only root can become another user" }
+        if relay == nil { return "there is no python3 that all users may run" }
+        if setpriv == nil { return "there is no setpriv" }
+        return nil
+    }
+
+    private static var relay: String? { TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") }
+    private static var setpriv: String? { TestBinaries.tool("/usr/bin/setpriv", "/bin/setpriv") }
+
+    /// A client whose connection belongs to that user; its process lives as long as the connection.
+    package static func client(_ uid: UInt32, of daemon: DaemonFixture) throws -> OtherUserClient {
+        guard let relay, let setpriv else { throw CocoaError(.featureUnsupported) }
+        let ends = try DescriptorPair.sockets(nonBlocking: false)
+        let far = FileHandle(fileDescriptor: try ends.second.duplicate().release(), closeOnDealloc: true)
+        let process = try ChildProcess(
+            setpriv,
+            ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", relay, "-c", program, daemon.socket],
+            in: daemon.folder, name: "user-\(uid)", input: far, output: far)
+        return OtherUserClient(client: try RawClient(over: try ends.first.duplicate()), process: process)
+    }
+
+    /// Copies between its standard input and output, which are one socket, and the daemon's.
+    private static let program = """
+        import os, selectors, socket, sys
+        near = socket.socket(fileno=0)
+        far = socket.socket(socket.AF_UNIX)
+        far.connect(sys.argv[1])
+        wait = selectors.DefaultSelector()
+        wait.register(near, selectors.EVENT_READ, far)
+        wait.register(far, selectors.EVENT_READ, near)
+        while True:
+            for key, _ in wait.select():
+                data = key.fileobj.recv(65536)
+                if not data:
+                    sys.exit(0)
+                key.data.sendall(data)
+        """
+}
+
+/// A client, and the process by which the kernel knows it.
+package struct OtherUserClient {
+    package let client: RawClient
+    package let process: ChildProcess
+}

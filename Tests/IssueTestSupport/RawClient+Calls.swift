@@ -1,0 +1,89 @@
+package import IssueProtocol
+
+extension RawClient {
+    /// Calls a method with parameters as they are written, and waits for its reply.
+    package func call(_ method: String, _ parameters: String = "{}") throws -> VarlinkReply {
+        try begin(method, parameters)
+        return try reply()
+    }
+
+    package func call<Reply: JSONCodable>(
+        _ method: CollectorMethod, _ parameters: some JSONCodable, returning: Reply.Type = Reply.self
+    ) throws -> Reply {
+        try begin(method, parameters)
+        return try answer()
+    }
+
+    /// The error that a call is answered with, or nothing where it is none.
+    package func refusal(of method: CollectorMethod, _ parameters: some JSONCodable) throws -> CollectorError? {
+        try begin(method, parameters)
+        return CollectorError(try reply())
+    }
+
+    // MARK: The usual questions
+
+    package func report(
+        _ records: [IssueRecord], producer: String? = nil, sequence: Int64? = nil
+    ) throws -> [RecordReceipt] {
+        let parameters = ReportParameters(records: records, producer: producer, sequence: sequence)
+        return try call(.report, parameters, returning: ReportReply.self).receipts
+    }
+
+    /// Reports one record for each message, and answers their ids.
+    package func report(_ messages: String..., app: String = "shop") throws -> [String] {
+        let records = messages.map { IssueRecord(message: $0, app: Application(name: app)) }
+        return try report(records).map { try $0.storedID }
+    }
+
+    package func status() throws -> DaemonStatus {
+        try call(.status, JSONValue.object([]))
+    }
+
+    /// The first destination of the status.
+    package func destination() throws -> DestinationStatus {
+        guard let first = try status().destinations.first else { throw NoReply.quiet }
+        return first
+    }
+
+    package func groups(_ filter: IssueFilter? = nil) throws -> [IssueGroup] {
+        try call(.list, ListParameters(filter: filter, limit: 1000), returning: ListReply.self).groups
+    }
+
+    /// All records that there are to see, the newest first.
+    package func allRecords(_ filter: IssueFilter? = nil) throws -> [StoredRecord] {
+        try begin(.records, RecordsParameters(filter: filter, limit: 500), more: true)
+        var records: [StoredRecord] = []
+        while true {
+            let reply = try reply()
+            if let error = CollectorError(reply) { throw error }
+            records += try RecordsReply(json: reply.parameters).records
+            if !reply.continues { return records }
+        }
+    }
+
+    package func show(_ id: String) throws -> ShowReply {
+        try call(.show, ShowParameters(id: id))
+    }
+
+    package func awaitFates(of id: String, timeout: Duration = .seconds(30)) throws -> [DestinationFate] {
+        try call(.await, AwaitParameters(id: id, timeout: timeout), returning: AwaitReply.self).fates
+    }
+}
+
+extension RecordReceipt {
+    /// A record was not taken that should have been.
+    package struct NotStored: Error {
+        let receipt: RecordReceipt
+    }
+
+    /// The id of a record that is on disk, be it for long.
+    package var storedID: String {
+        get throws {
+            switch self {
+            case .stored(let id): return id
+            case .duplicate(let id?): return id
+            case .duplicate, .rejected: throw NotStored(receipt: self)
+            }
+        }
+    }
+}

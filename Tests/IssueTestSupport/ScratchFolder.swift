@@ -1,0 +1,39 @@
+import Foundation
+
+/// A folder of a test's own, removed with all that is in it when this goes.
+package final class ScratchFolder {
+    package let path: String
+
+    /// Others may pass through it, as clients of another user must.
+    package init(named name: String = "issued-test") throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "\(name)-\(UUID().uuidString.prefix(8))")
+        path = url.path()
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o711])
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The path of something in it.
+    package subscript(name: String) -> String { "\(path)/\(name)" }
+
+    @discardableResult
+    package func write(_ text: String, to name: String, mode: Int = 0o600) throws -> String {
+        let file = self[name]
+        // Made with its mode, so that nobody sees it with another.
+        guard FileManager.default.createFile(
+            atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+        else { throw CocoaError(.fileWriteUnknown) }
+        return file
+    }
+
+    package func text(of name: String) -> String {
+        (FileManager.default.contents(atPath: self[name])).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    package var names: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+    }
+}
