@@ -42,7 +42,7 @@ extension StoreReader {
             var groups: [IssueGroup] = []
             for sum in page { groups.append(try group(sum)) }
             if let buckets = query.sparkline, buckets > 0 {
-                try addSparklines(to: &groups, of: page.map(\.group), buckets: buckets, query)
+                try addSparklines(to: &groups, of: page.map(\.group), buckets: buckets, query, selection)
             }
             let next = sums.count > query.limit ? page.last.map { PageCursor(value: $0.sortKey, row: $0.group).text } : nil
             return GroupPage(groups: groups, next: next)
@@ -71,9 +71,14 @@ extension StoreReader {
             query.filter.since == nil && query.filter.until == nil
             ? "SELECT series, records, occurrences, first_at, last_at FROM totals"
             : """
-            SELECT series, sum(records) AS records, sum(occurrences) AS occurrences,
-                   min(minute) * 60000 AS first_at, max(minute) * 60000 + 59999 AS last_at
-            FROM counts WHERE minute BETWEEN ?14 / 60000 AND ?15 / 60000 GROUP BY series
+            SELECT sum.series, sum.records, sum.occurrences, max(sum.first * 60000, totals.first_at) AS first_at,
+                   min(sum.last * 60000 + 59999, totals.last_at) AS last_at
+            FROM (
+                SELECT series, sum(records) AS records, sum(occurrences) AS occurrences, min(minute) AS first,
+                       max(minute) AS last
+                FROM counts WHERE minute BETWEEN ?14 / 60000 AND ?15 / 60000 GROUP BY series
+            ) AS sum
+            JOIN totals ON totals.series = sum.series
             """
         let sql = """
             WITH matching AS MATERIALIZED (\(SeriesSelection.sql)),
@@ -178,34 +183,39 @@ extension StoreReader {
 
     /// Adds counts in equal buckets between the filter's times, or of the last 24 hours.
     private func addSparklines(
-        to groups: inout [IssueGroup], of rows: [Int64], buckets: Int, _ query: GroupQuery
+        to groups: inout [IssueGroup], of rows: [Int64], buckets: Int, _ query: GroupQuery, _ selection: SeriesSelection
     ) throws {
         let end = query.filter.until ?? query.now
         let start = query.filter.since ?? end.advanced(by: .seconds(-86_400))
         let width = max(1, (end.milliseconds - start.milliseconds + Int64(buckets) - 1) / Int64(buckets))
-        for (index, group) in rows.enumerated() {
-            var counts = [Int64](repeating: 0, count: buckets)
-            try connection.withStatement(
-                """
-                WITH own AS (SELECT id FROM series WHERE "group" = ?1)
-                SELECT max(minute * 60000 - ?2, 0) / ?3 AS bucket, sum(records)
-                FROM counts WHERE series IN own AND minute BETWEEN ?2 / 60000 AND ?4 / 60000 GROUP BY bucket
-                UNION ALL
-                SELECT (received_at - ?2) / ?3 AS bucket, count(*)
-                FROM records WHERE id > ?5 AND series IN own AND received_at BETWEEN ?2 AND ?4 GROUP BY bucket
-                """
-            ) { statement in
-                statement.bind(group, at: 1)
-                statement.bind(start.milliseconds, at: 2)
-                statement.bind(width, at: 3)
-                statement.bind(end.milliseconds, at: 4)
-                statement.bind(try lastClosedID(), at: 5)
-                try statement.forEach { row in
-                    let bucket = Int(min(max(row.int64(0), 0), Int64(buckets) - 1))
-                    counts[bucket] += row.int64(1)
-                }
-            }
-            groups[index].sparkline = counts
+        let places = Dictionary(rows.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
+        for index in groups.indices { groups[index].sparkline = [Int64](repeating: 0, count: buckets) }
+        var writer = JSONWriter()
+        writer.array { for row in rows { $0.integer(row) } }
+        let sql = """
+            WITH own AS MATERIALIZED (
+                SELECT series, "group" FROM (\(SeriesSelection.sql))
+                WHERE "group" IN (SELECT value FROM json_each(?14))
+            )
+            SELECT own."group", max(minute * 60000 - ?15, 0) / ?16 AS bucket, sum(records)
+            FROM counts CROSS JOIN own ON own.series = counts.series
+            WHERE minute BETWEEN ?15 / 60000 AND ?17 / 60000 GROUP BY 1, 2
+            UNION ALL
+            SELECT own."group", (received_at - ?15) / ?16 AS bucket, count(*)
+            FROM records CROSS JOIN own ON own.series = records.series
+            WHERE records.id > ?18 AND received_at BETWEEN ?15 AND ?17 GROUP BY 1, 2
+            """
+        let statement = try Statement(composedSQL: sql, on: connection)
+        selection.bind(to: statement)
+        statement.bind(writer.text, at: 14)
+        statement.bind(start.milliseconds, at: 15)
+        statement.bind(width, at: 16)
+        statement.bind(end.milliseconds, at: 17)
+        statement.bind(try lastClosedID(), at: 18)
+        try statement.forEach { row in
+            guard let index = places[row.int64(0)] else { return }
+            let bucket = Int(min(max(row.int64(1), 0), Int64(buckets) - 1))
+            groups[index].sparkline?[bucket] += row.int64(2)
         }
     }
 }
