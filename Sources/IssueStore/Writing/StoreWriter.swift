@@ -58,6 +58,7 @@ package final class StoreWriter {
         self.settings = settings
         do {
             connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: true)
+            try Schema.recognize(connection)
             try Schema.prepare(connection)
             try Self.migrate(connection)
             batchTable = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
