@@ -31,6 +31,8 @@ package final class StoreWriter {
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
     var guardian: CardinalityGuard
+    /// Whether the guard knows what was made before this start.
+    var isGuardRestored = false
 
     /// From which row on ids carry a store's code.
     struct StoreID {
