@@ -42,31 +42,43 @@ extension StoreReader {
     /// The records that lie behind the cursor, up to where their range or the log's clock changes.
     package func walk(after cursor: Int64, limit: Int) throws -> [WalkedRecord] {
         try snapshot {
-            let clock = try offset(after: cursor)
-            let end = min(try rangeEnd(after: cursor), clock.end)
-            return try connection.withStatement(
-                """
-                SELECT records.id, records.received_at, records.count, series."group", series.account,
-                       series.severity, series.reportable, groups.first_record, groups.state, groups.muted_until
-                FROM records JOIN series ON series.id = records.series JOIN groups ON groups.id = series."group"
-                WHERE records.id > ?1 AND records.id <= ?2 ORDER BY records.id LIMIT ?3
-                """
-            ) { statement in
-                statement.bind(cursor, at: 1)
-                statement.bind(end, at: 2)
-                statement.bind(limit, at: 3)
-                return try statement.all { row in
-                    let at = Timestamp(milliseconds: row.int64(1))
-                    let mutedUntil = row.optionalInt64(9) ?? .max
-                    return WalkedRecord(
-                        candidate: Candidate(
-                            record: row.int64(0), group: row.int64(3), account: row.int64(4),
-                            severity: Severity(rawValue: UInt8(clamping: row.int64(5))) ?? .error,
-                            isFirstOfGroup: row.int64(7) == row.int64(0), count: row.int64(2),
-                            isReportable: row.int64(6) != 0,
-                            isMuted: row.int64(8) == Int64(GroupState.muted.rawValue) && at.milliseconds < mutedUntil),
-                        at: LogInstant(milliseconds: at.milliseconds + clock.offset), receivedAt: at)
-                }
+            var start = cursor
+            while true {
+                let clock = try offset(after: start)
+                let end = min(try rangeEnd(after: start), clock.end)
+                let found = try records(above: start, through: end, offset: clock.offset, limit: limit)
+                // Of a range whose records are gone there is nothing to walk, and the next may hold some.
+                guard found.isEmpty, end < .max else { return found }
+                start = end
+            }
+        }
+    }
+
+    private func records(
+        above start: Int64, through end: Int64, offset: Int64, limit: Int
+    ) throws -> [WalkedRecord] {
+        try connection.withStatement(
+            """
+            SELECT records.id, records.received_at, records.count, series."group", series.account,
+                   series.severity, series.reportable, groups.first_record, groups.state, groups.muted_until
+            FROM records JOIN series ON series.id = records.series JOIN groups ON groups.id = series."group"
+            WHERE records.id > ?1 AND records.id <= ?2 ORDER BY records.id LIMIT ?3
+            """
+        ) { statement in
+            statement.bind(start, at: 1)
+            statement.bind(end, at: 2)
+            statement.bind(limit, at: 3)
+            return try statement.all { row in
+                let at = Timestamp(milliseconds: row.int64(1))
+                let mutedUntil = row.optionalInt64(9) ?? .max
+                return WalkedRecord(
+                    candidate: Candidate(
+                        record: row.int64(0), group: row.int64(3), account: row.int64(4),
+                        severity: Severity(rawValue: UInt8(clamping: row.int64(5))) ?? .error,
+                        isFirstOfGroup: row.int64(7) == row.int64(0), count: row.int64(2),
+                        isReportable: row.int64(6) != 0,
+                        isMuted: row.int64(8) == Int64(GroupState.muted.rawValue) && at.milliseconds < mutedUntil),
+                    at: LogInstant(milliseconds: at.milliseconds &+ offset), receivedAt: at)
             }
         }
     }

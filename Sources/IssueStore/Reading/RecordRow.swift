@@ -48,8 +48,8 @@ package struct RecordRow: Sendable {
             count: row.int64(4), source: series.source == SourceLocation() ? nil : series.source,
             app: series.app == Application() ? nil : series.app, fingerprint: series.fingerprint,
             reportable: series.isReportable)
-        record.occurredAt = row.optionalInt64(2).map { Timestamp(milliseconds: row.int64(1) + $0) } ?? receivedAt
-        record.firstOccurredAt = row.optionalInt64(3).map { Timestamp(milliseconds: row.int64(1) + $0) }
+        record.occurredAt = row.optionalInt64(2).map { Timestamp(milliseconds: row.int64(1) &+ $0) } ?? receivedAt
+        record.firstOccurredAt = row.optionalInt64(3).map { Timestamp(milliseconds: row.int64(1) &+ $0) }
         record.metadata = row.optionalText(6).flatMap { try? JSONValue(json: $0) }
         var repairs: [String] = []
         if let details = row.optionalText(7), let details = try? JSONValue(json: details) {

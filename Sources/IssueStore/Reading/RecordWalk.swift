@@ -6,36 +6,53 @@ import SQLiteKit
 ///
 /// Downwards it follows the chain of each series' posting rows, so that a rare
 /// series costs no more than a common one. Upwards it takes the ranges in turn.
+/// A closed range that lies wholly outside the times asked for is not read.
 struct RecordWalk {
+    /// Ids that are read together: a closed range, or the open one with all above.
+    private struct Span {
+        /// Nothing for what has no posting lists.
+        var range: Int64?
+        var first: Int64
+        var last: Int64
+    }
+
     /// The ids that come next, the next one last.
     private var ready: [Int64] = []
     /// All series when nil.
     private let series: [Int64]?
     private let isAscending: Bool
     private let bound: Int64
-    private let lastClosed: Int64
-    private var isOpenDone = false
-    /// For each series, the range in which it occurs next, going down.
+    /// What is still to be read, the next one last.
+    private var spans: [Span] = []
+    /// Where no span says more: the chain says which range is next.
+    private var isChained: Bool { series != nil && !isAscending }
+    /// Whether ranges outside the times are left out.
+    private let isTimed: Bool
+    /// For each range, the series that occur in it next, going down.
     private var chain: [Int64: [Int64]] = [:]
-    /// The range to look at next, going up.
-    private var nextRange: Int64 = 0
+    /// How far a span has been read.
+    private var edge: Int64
 
-    init(series: [Int64]?, isAscending: Bool, from row: Int64?, on reader: StoreReader) throws {
+    init(
+        series: [Int64]?, isAscending: Bool, from row: Int64?, since: Timestamp? = nil, until: Timestamp? = nil,
+        on reader: StoreReader
+    ) throws {
         self.series = series
         self.isAscending = isAscending
         bound = row ?? (isAscending ? 0 : .max)
-        lastClosed = try reader.lastClosedID()
-        guard series != nil else { return }
-        if isAscending {
-            nextRange =
-                try reader.connection.withStatement("SELECT coalesce(min(id), 0) FROM ranges WHERE last_id > ?1") {
-                    statement in
-                    statement.bind(bound, at: 1)
-                    return try statement.first { $0.int64(0) } ?? 0
-                }
-        } else {
-            try findChain(on: reader)
+        edge = bound
+        isTimed = since != nil || until != nil
+        let lastClosed = try reader.lastClosedID()
+        guard series != nil || isTimed else {
+            spans = [Span(range: nil, first: 1, last: .max)]
+            return
         }
+        let open = Span(range: nil, first: lastClosed + 1, last: .max)
+        if isAscending || isTimed {
+            spans = try Self.closed(beyond: bound, isAscending: isAscending, since: since, until: until, on: reader)
+        }
+        spans = isAscending ? [open] + spans.reversed() : spans + [open]
+        if isChained { try findChain(on: reader) }
     }
 
     /// The next row, or nothing at the end.
@@ -50,51 +67,62 @@ struct RecordWalk {
     private static let stretch: Int64 = 256
 
     private mutating func fetch(on reader: StoreReader) throws -> Bool {
-        guard series != nil else { return try fetchAny(on: reader) }
-        if isAscending {
-            if nextRange > 0 { return try fetchRange(on: reader) }
-            if isOpenDone { return false }
-            try fetchOpen(on: reader)
+        guard let series else { return try fetchAny(on: reader) }
+        guard let span = spans.last else {
+            return isChained && !isTimed ? try fetchChain(in: nil, on: reader) : false
+        }
+        guard let range = span.range else {
+            spans.removeLast()
+            try fetchOpen(series, above: span.first - 1, on: reader)
             return true
         }
-        if !isOpenDone {
-            try fetchOpen(on: reader)
-            return true
+        if isChained { return try fetchChain(in: range, on: reader) }
+        spans.removeLast()
+        var ids: [Int64] = []
+        for series in series {
+            guard let found = try posting(range, series, on: reader) else { continue }
+            ids += PostingList.decode(found.ids, base: span.first) ?? []
         }
-        return try fetchChain(on: reader)
+        ready = ids.filter { $0 > bound }.sorted(by: >)
+        return true
     }
-
-    private var edge: Int64?
 
     /// A stretch of all rows.
     private mutating func fetchAny(on reader: StoreReader) throws -> Bool {
-        let start = edge ?? bound
-        let ids =
-            isAscending
-            ? try reader.connection.withStatement("SELECT id FROM records WHERE id > ?1 ORDER BY id LIMIT ?2") {
-                statement in
-                statement.bind(start, at: 1)
-                statement.bind(Self.stretch, at: 2)
-                return try statement.all { $0.int64(0) }
-            }
-            : try reader.connection.withStatement("SELECT id FROM records WHERE id < ?1 ORDER BY id DESC LIMIT ?2") {
-                statement in
-                statement.bind(start, at: 1)
-                statement.bind(Self.stretch, at: 2)
-                return try statement.all { $0.int64(0) }
-            }
-        edge = ids.last
-        ready = ids.reversed()
-        return !ids.isEmpty
+        while let span = spans.last {
+            let ids =
+                isAscending
+                ? try reader.connection.withStatement(
+                    "SELECT id FROM records WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3"
+                ) { statement in
+                    statement.bind(max(edge, span.first - 1), at: 1)
+                    statement.bind(span.last, at: 2)
+                    statement.bind(Self.stretch, at: 3)
+                    return try statement.all { $0.int64(0) }
+                }
+                : try reader.connection.withStatement(
+                    "SELECT id FROM records WHERE id < ?1 AND id >= ?2 ORDER BY id DESC LIMIT ?3"
+                ) { statement in
+                    statement.bind(span.last < edge ? span.last + 1 : edge, at: 1)
+                    statement.bind(span.first, at: 2)
+                    statement.bind(Self.stretch, at: 3)
+                    return try statement.all { $0.int64(0) }
+                }
+            if ids.count < Self.stretch { spans.removeLast() }
+            guard let last = ids.last else { continue }
+            edge = last
+            ready = ids.reversed()
+            return true
+        }
+        return false
     }
 
     /// The rows of the open range, which has no posting lists yet.
-    private mutating func fetchOpen(on reader: StoreReader) throws {
-        isOpenDone = true
-        let wanted = Set(series ?? [])
+    private mutating func fetchOpen(_ series: [Int64], above row: Int64, on reader: StoreReader) throws {
+        let wanted = Set(series)
         var ids: [Int64] = []
         try reader.connection.withStatement("SELECT id, series FROM records WHERE id > ?1 ORDER BY id") { statement in
-            statement.bind(isAscending ? max(lastClosed, bound) : lastClosed, at: 1)
+            statement.bind(isAscending ? max(row, bound) : row, at: 1)
             try statement.forEach { if wanted.contains($0.int64(1)) { ids.append($0.int64(0)) } }
         }
         ready = isAscending ? ids.reversed() : ids.filter { $0 < bound }
@@ -112,36 +140,44 @@ struct RecordWalk {
     }
 
     /// The newest range in which any of the series occurs.
-    private mutating func fetchChain(on reader: StoreReader) throws -> Bool {
-        guard let range = chain.keys.max(), let members = chain.removeValue(forKey: range) else { return false }
+    ///
+    /// - Parameter asked: The newest range whose rows are wanted; nothing where all are.
+    private mutating func fetchChain(in asked: Int64?, on reader: StoreReader) throws -> Bool {
+        guard let range = chain.keys.max() else { return false }
+        if let asked, range < asked {
+            spans.removeLast()
+            return true
+        }
+        let members = chain.removeValue(forKey: range) ?? []
+        let isWanted = asked == nil || asked == range
         var ids: [Int64] = []
         let firstID = try Self.firstID(of: range, on: reader)
         for series in members {
-            let found = try posting(range, series, on: reader)
-            // Retention has taken it: there is nothing further down either.
-            guard let found else { continue }
+            // Where retention has taken it, there is nothing further down either.
+            guard let found = try posting(range, series, on: reader) else { continue }
             if let previous = found.previous { chain[previous, default: []].append(series) }
-            if let firstID, firstID < bound { ids += PostingList.decode(found.ids, base: firstID) ?? [] }
+            if isWanted, let firstID, firstID < bound { ids += PostingList.decode(found.ids, base: firstID) ?? [] }
         }
         ready = ids.filter { $0 < bound }.sorted()
         return true
     }
 
-    private mutating func fetchRange(on reader: StoreReader) throws -> Bool {
-        let range = nextRange
-        nextRange =
-            try reader.connection.withStatement("SELECT coalesce(min(id), 0) FROM ranges WHERE id > ?1") { statement in
-                statement.bind(range, at: 1)
-                return try statement.first { $0.int64(0) } ?? 0
-            }
-        var ids: [Int64] = []
-        let firstID = try Self.firstID(of: range, on: reader) ?? 0
-        for series in series ?? [] {
-            guard let found = try posting(range, series, on: reader) else { continue }
-            ids += PostingList.decode(found.ids, base: firstID) ?? []
+    /// The closed ranges that hold rows beyond the bound, the oldest first, unless they lie wholly outside the times.
+    private static func closed(
+        beyond bound: Int64, isAscending: Bool, since: Timestamp?, until: Timestamp?, on reader: StoreReader
+    ) throws -> [Span] {
+        try reader.connection.withStatement(
+            """
+            SELECT id, first_id, last_id FROM ranges
+            WHERE last_id > ?1 AND first_id < ?2 AND last_at >= ?3 AND first_at <= ?4 ORDER BY id
+            """
+        ) { statement in
+            statement.bind(isAscending ? bound : .min, at: 1)
+            statement.bind(isAscending ? .max : bound, at: 2)
+            statement.bind(since?.milliseconds ?? .min, at: 3)
+            statement.bind(until?.milliseconds ?? .max, at: 4)
+            return try statement.all { Span(range: $0.int64(0), first: $0.int64(1), last: $0.int64(2)) }
         }
-        ready = ids.filter { $0 > bound }.sorted(by: >)
-        return true
     }
 
     private func posting(

@@ -121,6 +121,26 @@ extension StoreReader {
         }
     }
 
+    /// Whether a process, and no later one with the same number, reported a record.
+    package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
+        try snapshot {
+            guard let id = RecordID(id), try recordID(row: id.row) == id else { return false }
+            return try connection.withStatement(
+                """
+                SELECT 1 FROM records
+                JOIN processes ON processes.id = records.process JOIN senders ON senders.id = processes.sender
+                WHERE records.id = ?1 AND senders.uid = ?2 AND processes.pid = ?3 AND processes.started = ?4
+                """
+            ) { statement in
+                statement.bind(id.row, at: 1)
+                statement.bind(Int64(process.sender.uid), at: 2)
+                statement.bind(Int64(process.sender.pid), at: 3)
+                statement.bind(process.startTime, at: 4)
+                return try statement.first { _ in true } ?? false
+            }
+        }
+    }
+
     private func find(_ text: String, viewer: Viewer) throws -> (row: Int64, group: Int64) {
         guard let id = RecordID(text), try recordID(row: id.row) == id else { throw QueryFailure.notFound(id: text) }
         let found = try connection.withStatement(

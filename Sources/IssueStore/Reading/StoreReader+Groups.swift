@@ -71,11 +71,14 @@ extension StoreReader {
             query.filter.since == nil && query.filter.until == nil
             ? "SELECT series, records, occurrences, first_at, last_at FROM totals"
             : """
-            SELECT counts.series, sum(counts.records) AS records, sum(counts.occurrences) AS occurrences,
-                   max(min(counts.minute) * 60000, totals.first_at) AS first_at,
-                   min(max(counts.minute) * 60000 + 59999, totals.last_at) AS last_at
-            FROM counts JOIN totals ON totals.series = counts.series
-            WHERE counts.minute BETWEEN ?14 / 60000 AND ?15 / 60000 GROUP BY counts.series
+            SELECT sum.series, sum.records, sum.occurrences, max(sum.first * 60000, totals.first_at) AS first_at,
+                   min(sum.last * 60000 + 59999, totals.last_at) AS last_at
+            FROM (
+                SELECT series, sum(records) AS records, sum(occurrences) AS occurrences, min(minute) AS first,
+                       max(minute) AS last
+                FROM counts WHERE minute BETWEEN ?14 / 60000 AND ?15 / 60000 GROUP BY series
+            ) AS sum
+            JOIN totals ON totals.series = sum.series
             """
         let sql = """
             WITH matching AS MATERIALIZED (\(SeriesSelection.sql)),
@@ -195,11 +198,11 @@ extension StoreReader {
                 WHERE "group" IN (SELECT value FROM json_each(?14))
             )
             SELECT own."group", max(minute * 60000 - ?15, 0) / ?16 AS bucket, sum(records)
-            FROM own JOIN counts ON counts.series = own.series
+            FROM counts CROSS JOIN own ON own.series = counts.series
             WHERE minute BETWEEN ?15 / 60000 AND ?17 / 60000 GROUP BY 1, 2
             UNION ALL
             SELECT own."group", (received_at - ?15) / ?16 AS bucket, count(*)
-            FROM own JOIN records ON records.series = own.series
+            FROM records CROSS JOIN own ON own.series = records.series
             WHERE records.id > ?18 AND received_at BETWEEN ?15 AND ?17 GROUP BY 1, 2
             """
         let statement = try Statement(composedSQL: sql, on: connection)

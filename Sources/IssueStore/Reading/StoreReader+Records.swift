@@ -81,6 +81,8 @@ extension StoreReader {
             selection.bind(to: statement)
             series = try statement.all { $0.int64(0) }
         }
-        return try RecordWalk(series: series, isAscending: query.isAscending, from: row, on: self)
+        return try RecordWalk(
+            series: series, isAscending: query.isAscending, from: row, since: query.filter.since,
+            until: query.filter.until, on: self)
     }
 }

@@ -14,6 +14,23 @@ package enum Schema {
             Migration(log), Migration(forwarding), Migration(views),
         ])
 
+    /// Refuses a file of another program or of a newer version before anything in it is changed.
+    static func recognize(_ connection: Connection) throws {
+        let id = Int32(truncatingIfNeeded: try connection.pragma("application_id"))
+        let version = Int(try connection.pragma("user_version"))
+        let tables = try connection.withStatement("SELECT count(*) FROM sqlite_schema") {
+            try $0.first { $0.int64(0) } ?? 0
+        }
+        let isNew = id == 0 && version == 0 && tables == 0
+        guard id == applicationID || isNew else {
+            throw StoreFailure.foreign(MigrationError.foreignApplication(id: id).description)
+        }
+        guard (0...migrator.newestVersion).contains(version) else {
+            throw StoreFailure.foreign(
+                MigrationError.newerVersion(found: version, known: migrator.newestVersion).description)
+        }
+    }
+
     /// What must be said before the first table is made.
     static func prepare(_ connection: Connection) throws(SQLiteError) {
         try connection.setPragma("page_size", to: 8192)

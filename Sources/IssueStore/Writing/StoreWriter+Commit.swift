@@ -10,7 +10,10 @@ extension StoreWriter {
     package func commit(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> [CallOutcome] {
-        let before = (clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs, guardian: guardian)
+        let before = (
+            clock: clock, open: open.count, bytes: open.byteCount, stores: storeIDs, guardian: guardian,
+            isGuardRestored: isGuardRestored
+        )
         do {
             let outcomes = try transaction {
                 try fill(submissions, wall: wall, monotonic: monotonic)
@@ -22,6 +25,7 @@ extension StoreWriter {
             open.truncate(to: before.open, byteCount: before.bytes)
             storeIDs = before.stores
             guardian = before.guardian
+            isGuardRestored = before.isGuardRestored
             producers.removeAll()
             forgetCaches()
             throw error
@@ -34,6 +38,7 @@ extension StoreWriter {
         let clockBefore = clock
         let time = clock.committed(wall: wall, monotonic: monotonic)
         try nameStore(at: time.wall)
+        try restoreGuard(at: time)
         rows.clear()
         rows.firstID = open.nextID
         rows.receivedAt = time.wall.milliseconds

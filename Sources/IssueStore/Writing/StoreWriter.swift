@@ -31,6 +31,8 @@ package final class StoreWriter {
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
     var guardian: CardinalityGuard
+    /// Whether the guard knows what was made before this start.
+    var isGuardRestored = false
 
     /// From which row on ids carry a store's code.
     struct StoreID {
@@ -58,6 +60,7 @@ package final class StoreWriter {
         self.settings = settings
         do {
             connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: true)
+            try Schema.recognize(connection)
             try Schema.prepare(connection)
             try Self.migrate(connection)
             batchTable = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
