@@ -13,9 +13,42 @@ struct ProducerTable {
 
     private var marks: [Key: ProducerMark] = [:]
     private var changed: Set<Key> = []
+    /// Calls of one producer mostly follow each other: its mark is kept at hand, and changed in place.
+    private var current: Key?
+    private var mark = ProducerMark()
+    private var isChanged = false
 
-    mutating func mark(of key: Key, on connection: Connection) throws -> ProducerMark {
-        if let known = marks[key] { return known }
+    /// Which records of a call are known already.
+    mutating func received(
+        _ key: Key, sequence: Int64, count: Int64, on connection: Connection
+    ) throws -> ProducerMark.Reception {
+        if key != current { try turn(to: key, on: connection) }
+        return mark.received(sequence: sequence, count: count)
+    }
+
+    /// The call of the producer that was asked about last is in the transaction that is about to be committed.
+    mutating func stored(_ call: ProducerMark.Call) {
+        mark.stored(call)
+        isChanged = true
+    }
+
+    private mutating func turn(to key: Key, on connection: Connection) throws {
+        putBack()
+        // Taken out of the table, so that it is changed in place.
+        mark = try marks.removeValue(forKey: key) ?? stored(key, on: connection)
+        current = key
+    }
+
+    private mutating func putBack() {
+        guard let key = current else { return }
+        marks[key] = mark
+        if isChanged { changed.insert(key) }
+        current = nil
+        mark = ProducerMark()
+        isChanged = false
+    }
+
+    private func stored(_ key: Key, on connection: Connection) throws -> ProducerMark {
         let stored = try connection.withStatement("SELECT mark FROM producers WHERE uid = ?1 AND producer = ?2") {
             statement in
             statement.bind(Int64(key.uid), at: 1)
@@ -25,15 +58,9 @@ struct ProducerTable {
         return stored.flatMap { ProducerMark(bytes: $0) } ?? ProducerMark()
     }
 
-    mutating func stored(_ call: ProducerMark.Call, of key: Key, after mark: ProducerMark) {
-        var mark = mark
-        mark.stored(call)
-        marks[key] = mark
-        changed.insert(key)
-    }
-
     /// Writes the marks that moved, in the transaction of the records that moved them.
     mutating func writeChanges(on connection: Connection, at wall: Timestamp) throws {
+        putBack()
         for key in changed {
             guard let mark = marks[key] else { continue }
             try connection.withStatement(
@@ -54,5 +81,8 @@ struct ProducerTable {
     mutating func removeAll() {
         marks.removeAll()
         changed.removeAll()
+        current = nil
+        mark = ProducerMark()
+        isChanged = false
     }
 }

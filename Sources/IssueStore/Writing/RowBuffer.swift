@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 /// The rows of one commit, as the database reads them from memory.
-final class RowBuffer: RowSource {
+struct RowBuffer: RowSource {
     /// One row of `records`, its text in the buffer's bytes.
     struct Row {
         var series: Int64
@@ -29,7 +29,10 @@ final class RowBuffer: RowSource {
 
     var rowCount: Int { rows.count }
 
-    func clear() {
+    /// The id of the row that comes next.
+    var nextID: Int64 { firstID + Int64(rows.count) }
+
+    mutating func clear() {
         rows.removeAll(keepingCapacity: true)
         bytes.removeAll(keepingCapacity: true)
     }
@@ -59,14 +62,14 @@ final class RowBuffer: RowSource {
 
     /// Copies a part of a batch and answers where it is here.
     @inline(__always)
-    func take(_ range: ByteRange, from batch: Span<UInt8>) -> ByteRange {
+    mutating func take(_ range: ByteRange, from batch: Span<UInt8>) -> ByteRange {
         guard !range.isEmpty else { return .empty }
         let start = bytes.count
         bytes.append(contentsOf: batch, from: range.lower, to: range.upper)
         return ByteRange(from: start, to: bytes.count)
     }
 
-    func take(_ text: some Sequence<UInt8>) -> ByteRange {
+    mutating func take(_ text: some Sequence<UInt8>) -> ByteRange {
         let start = bytes.count
         bytes.append(contentsOf: text)
         return ByteRange(from: start, to: bytes.count)

@@ -39,12 +39,11 @@ extension StoreWriter {
         let time = clock.committed(wall: wall, monotonic: monotonic)
         try nameStore(at: time.wall)
         try restoreGuard(at: time)
-        rows.clear()
-        rows.firstID = open.nextID
-        rows.receivedAt = time.wall.milliseconds
         if series.isFull { series.removeAll() }
 
-        var commit = Commit(time: time)
+        var commit = Commit(time: time, rows: takeRows())
+        commit.rows.firstID = open.nextID
+        commit.rows.receivedAt = time.wall.milliseconds
         var outcomes: [CallOutcome] = []
         for submission in submissions {
             let process = try entry(of: submission.process)
@@ -54,32 +53,21 @@ extension StoreWriter {
                     CallOutcome(connection: submission.process.connection, token: call.token, receipts: receipts))
             }
         }
-        if rows.rows.isEmpty {
+        if commit.rows.rows.isEmpty {
             // The clock goes on from the last row, so a commit without rows has no time.
             clock = clockBefore
         } else if let offset = time.newOffset {
             try write(clockOffset: offset)
         }
-        try insertRows()
+        try insert(commit.rows)
         try producers.writeChanges(on: connection, at: time.wall)
         var ledger = LedgerChanges()
-        for (account, sum) in commit.sums { ledger.received(sum, account: account, destinations: destinations) }
+        for (account, sum) in commit.allSums { ledger.received(sum, account: account, destinations: destinations) }
         try ledger.write(on: connection)
         try insertExpress(commit.express)
         if isRangeFull { try closeRange() }
+        giveBack(commit.rows)
         return outcomes
-    }
-
-    /// What one commit gathers.
-    struct Commit {
-        var time: LogClock.Reading
-        var sums: [Int64: LedgerChanges.Sum] = [:]
-        var express: [(record: Int64, reason: Int64)] = []
-        var newGroup = false
-
-        init(time: LogClock.Reading) {
-            self.time = time
-        }
     }
 
     /// Stores a call's records, or finds out that they are there already.
@@ -97,7 +85,7 @@ extension StoreWriter {
         _ records: Range<Int>, of call: ReportCall, _ submission: Submission, _ process: ProcessEntry,
         _ commit: inout Commit
     ) throws -> ReceiptList {
-        let first = open.nextID
+        let first = commit.rows.nextID
         for index in records {
             try store(submission.batch.records[index], submission, process, &commit)
         }
@@ -121,19 +109,18 @@ extension StoreWriter {
         }
         let time = commit.time.wall.milliseconds
         let bytes = submission.batch.bytes.span
+        let id = commit.rows.nextID
         var row = RowBuffer.Row(
             series: place.series, process: process.process,
-            occurred: Self.difference(record.occurredAt, time), firstOccurred: Self.difference(record.firstOccurredAt, time),
-            count: record.count, messageForm: record.messageForm, message: rows.take(record.message, from: bytes),
-            metadata: rows.take(record.metadata, from: bytes), details: rows.take(record.details, from: bytes))
-        if let original = place.original { keepWhole(original, of: record, submission.batch, in: &row) }
-        rows.rows.append(row)
-        let id = open.nextID
-        open.append(
-            series: place.series, receivedAt: time, count: record.count,
-            bytes: Int(row.message.count) + Int(row.metadata.count) + Int(row.details.count) + Self.rowOverhead)
-        commit.sums[place.account, default: LedgerChanges.Sum()].records += 1
-        commit.sums[place.account, default: LedgerChanges.Sum()].occurrences += record.count
+            occurred: Self.difference(record.occurredAt, time),
+            firstOccurred: Self.difference(record.firstOccurredAt, time),
+            count: record.count, messageForm: record.messageForm,
+            message: commit.rows.take(record.message, from: bytes),
+            metadata: commit.rows.take(record.metadata, from: bytes),
+            details: commit.rows.take(record.details, from: bytes))
+        if let original = place.original { keepWhole(original, of: record, submission.batch, in: &row, &commit) }
+        commit.rows.rows.append(row)
+        commit.count(record.count, of: place.account)
         if record.severity == .critical || commit.newGroup {
             commit.express.append((id, record.severity == .critical ? 1 : 2))
         }
@@ -156,8 +143,14 @@ extension StoreWriter {
         return receipts
     }
 
-    private func insertRows() throws {
+    /// Writes the rows, and takes note of them in the open range.
+    private func insert(_ rows: RowBuffer) throws {
         guard !rows.rows.isEmpty else { return }
+        for row in rows.rows {
+            open.append(
+                series: row.series, receivedAt: rows.receivedAt, count: row.count,
+                bytes: Int(row.message.count) + Int(row.metadata.count) + Int(row.details.count) + Self.rowOverhead)
+        }
         try batchTable.withRows(of: rows) {
             try connection.withStatement(
                 """
@@ -187,7 +180,7 @@ extension StoreWriter {
 
     private func write(clockOffset offset: Int64) throws {
         try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") { statement in
-            statement.bind(rows.firstID, at: 1)
+            statement.bind(open.nextID, at: 1)
             statement.bind(offset, at: 2)
             try statement.run()
         }

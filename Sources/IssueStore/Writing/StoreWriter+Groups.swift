@@ -96,9 +96,10 @@ extension StoreWriter {
     }
 
     func insertGroup(
-        _ series: SeriesDescription, _ account: Account, _ fingerprint: String, _ wall: Timestamp
+        _ series: SeriesDescription, _ account: Account, _ fingerprint: String, _ commit: Commit
     ) throws -> Int64 {
         // By the account's name, not by the one that is claimed: what shares an account's group shares its id.
+        let (time, first) = (commit.time.wall.milliseconds, commit.rows.nextID)
         let key = Fingerprint.groupKey(uid: account.name.uid, app: account.name.app, fingerprint: fingerprint)
         try connection.withStatement(
             """
@@ -119,9 +120,9 @@ extension StoreWriter {
             statement.bind(series.source.line, at: 10)
             statement.bind(series.source.function, at: 11)
             statement.bind(series.source.module, at: 12)
-            statement.bind(wall.milliseconds, at: 13)
+            statement.bind(time, at: 13)
             statement.bind(series.app.version, at: 14)
-            statement.bind(open.nextID, at: 15)
+            statement.bind(first, at: 15)
             try statement.run()
         }
         let id = connection.lastInsertedRowID

@@ -9,21 +9,20 @@ extension StoreWriter {
         _ commit: inout Commit
     ) throws -> ReceiptList {
         let key = ProducerTable.Key(uid: submission.process.sender.uid, producer: numbering.producer)
-        let mark = try producers.mark(of: key, on: connection)
-        switch mark.received(sequence: numbering.sequence, count: Int64(call.count)) {
+        let count = Int64(call.count)
+        switch try producers.received(key, sequence: numbering.sequence, count: count, on: connection) {
         case .fresh:
-            let first = open.nextID
+            let first = commit.rows.nextID
             let receipts = try store(call.records, of: call, submission, process, &commit)
             producers.stored(
                 ProducerMark.Call(
                     sequence: numbering.sequence, count: Int64(call.count), firstRow: first,
-                    rejected: call.rejected.map { Int64($0.index) }),
-                of: key, after: mark)
+                    rejected: call.rejected.map { Int64($0.index) }))
             return receipts
         case .resend(let answers):
             return .mixed(answers.enumerated().map { receipt($0.element, at: $0.offset, of: call) })
         case .straddles(let answers):
-            return try takeRest(of: call, numbering, known: answers, key, mark, submission, process, &commit)
+            return try takeRest(of: call, numbering, known: answers, submission, process, &commit)
         case .forgotten:
             return .mixed([RecordReceipt](repeating: .duplicate(id: nil), count: call.count))
         }
@@ -32,8 +31,7 @@ extension StoreWriter {
     /// Splits a call of which the first records are known: old receipts, then new records.
     private func takeRest(
         of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastAnswer],
-        _ key: ProducerTable.Key, _ mark: ProducerMark, _ submission: Submission, _ process: ProcessEntry,
-        _ commit: inout Commit
+        _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> ReceiptList {
         let rejectedBefore = call.rejected.count { $0.index < known.count }
         var rest = call
@@ -41,13 +39,12 @@ extension StoreWriter {
         rest.rejected = call.rejected.dropFirst(rejectedBefore).map {
             ReportCall.Rejected(index: $0.index - known.count, rejection: $0.rejection)
         }
-        let first = open.nextID
+        let first = commit.rows.nextID
         _ = try store(rest.records, of: rest, submission, process, &commit)
         producers.stored(
             ProducerMark.Call(
                 sequence: numbering.sequence + Int64(known.count), count: Int64(rest.count), firstRow: first,
-                rejected: rest.rejected.map { Int64($0.index) }),
-            of: key, after: mark)
+                rejected: rest.rejected.map { Int64($0.index) }))
         let old = known.enumerated().map { receipt($0.element, at: $0.offset, of: call) }
         return .mixed(old + receipts(of: rest, first: first))
     }

@@ -84,7 +84,8 @@ extension StoreWriter {
     }
 
     private func stored(_ key: [UInt8], sender: Int64) throws -> SeriesPlace? {
-        try connection.withStatement("SELECT id, account, key FROM series WHERE hash = ?1 AND sender = ?2") { statement in
+        try connection.withStatement("SELECT id, account, key FROM series WHERE hash = ?1 AND sender = ?2") {
+            statement in
             statement.bind(Self.storedHash(key, sender: sender), at: 1)
             statement.bind(sender, at: 2)
             return try statement.all { ($0.int64(0), $0.int64(1), $0.bytes(2)) }
@@ -109,7 +110,7 @@ extension StoreWriter {
             groupID = group
             try widen(group, by: description)
         } else {
-            groupID = try insertGroup(description, account, fingerprint, commit.time.wall)
+            groupID = try insertGroup(description, account, fingerprint, commit)
             commit.newGroup = true
         }
         try connection.withStatement(
@@ -152,11 +153,12 @@ extension StoreWriter {
 
     /// Keeps in the row itself what its overflow series does not say.
     func keepWhole(
-        _ original: SeriesDescription, of record: DecodedRecord, _ batch: RecordBatch, in row: inout RowBuffer.Row
+        _ original: SeriesDescription, of record: DecodedRecord, _ batch: RecordBatch, in row: inout RowBuffer.Row,
+        _ commit: inout Commit
     ) {
         if record.messageForm != .whole {
             let parts = batch.bytes[record.message.lower..<record.message.upper]
-            row.message = rows.take(MessageTemplate.message(template: original.template, parts: parts).utf8)
+            row.message = commit.rows.take(MessageTemplate.message(template: original.template, parts: parts).utf8)
             row.messageForm = .whole
         }
         var writer = JSONWriter()
@@ -168,6 +170,6 @@ extension StoreWriter {
                 details.raw(Array(batch.bytes[record.details.lower..<record.details.upper]))
             }
         }
-        row.details = rows.take(writer.bytes)
+        row.details = commit.rows.take(writer.bytes)
     }
 }

@@ -16,7 +16,8 @@ package final class StoreWriter {
     let connection: Connection
     let settings: StoreSettings
     let batchTable: BatchTable
-    let rows = RowBuffer()
+    /// Kept from commit to commit for its memory.
+    private var spareRows = RowBuffer()
 
     var clock: LogClock
     var open: OpenRange
@@ -77,6 +78,18 @@ package final class StoreWriter {
         } catch {
             preconditionFailure("Opening the store fails with an error of SQLite or of the store: \(error)")
         }
+    }
+
+    /// Gives out the memory of the last commit's rows, empty.
+    func takeRows() -> RowBuffer {
+        var rows = RowBuffer()
+        swap(&rows, &spareRows)
+        rows.clear()
+        return rows
+    }
+
+    func giveBack(_ rows: consuming RowBuffer) {
+        spareRows = rows
     }
 
     /// The id that the next record gets.
