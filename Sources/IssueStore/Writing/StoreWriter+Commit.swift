@@ -123,7 +123,8 @@ extension StoreWriter {
         let bytes = submission.batch.bytes.span
         var row = RowBuffer.Row(
             series: place.series, process: process.process,
-            occurred: Self.difference(record.occurredAt, time), firstOccurred: Self.difference(record.firstOccurredAt, time),
+            occurred: Self.difference(record.occurredAt, time),
+            firstOccurred: Self.difference(record.firstOccurredAt, time),
             count: record.count, messageForm: record.messageForm, message: rows.take(record.message, from: bytes),
             metadata: rows.take(record.metadata, from: bytes), details: rows.take(record.details, from: bytes))
         if let original = place.original { keepWhole(original, of: record, submission.batch, in: &row) }

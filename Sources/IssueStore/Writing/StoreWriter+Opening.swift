@@ -55,7 +55,8 @@ extension StoreWriter {
             try statement.forEach { row in
                 while range.nextID < row.int64(0) { range.skip() }
                 range.append(
-                    series: row.int64(1), receivedAt: row.int64(2), count: row.int64(3), bytes: row.int(4) + rowOverhead)
+                    series: row.int64(1), receivedAt: row.int64(2), count: row.int64(3), bytes: row.int(4) + rowOverhead
+                )
             }
         }
         let mark = try connection.withStatement(

@@ -84,7 +84,8 @@ extension StoreWriter {
     }
 
     private func stored(_ key: [UInt8], sender: Int64) throws -> SeriesPlace? {
-        try connection.withStatement("SELECT id, account, key FROM series WHERE hash = ?1 AND sender = ?2") { statement in
+        try connection.withStatement("SELECT id, account, key FROM series WHERE hash = ?1 AND sender = ?2") {
+            statement in
             statement.bind(Self.storedHash(key, sender: sender), at: 1)
             statement.bind(sender, at: 2)
             return try statement.all { ($0.int64(0), $0.int64(1), $0.bytes(2)) }
