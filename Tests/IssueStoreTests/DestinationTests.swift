@@ -54,6 +54,17 @@ struct DestinationTests {
         }
     }
 
+    @Test("is of the kind that it was configured as last")
+    func changesKind() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let row = try writer.configure([first], at: store.wall)[0]
+            let other = Configured(name: "first", kind: "otlp", takesBacklog: true)
+            #expect(try writer.configure([other], at: store.wall) == [row])
+            #expect(try store.reader().figures(viewer: .everything).ledgers.map(\.kind) == ["otlp"])
+        }
+    }
+
     @Test("that is taken out and put back gets what came in between, once")
     func isPutBack() throws {
         try TemporaryStore.with { store in
