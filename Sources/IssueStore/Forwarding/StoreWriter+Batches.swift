@@ -150,7 +150,8 @@ extension StoreWriter {
     private func settle(
         summary: Int64, isDead: Bool, _ destination: Int64, _ ledger: inout LedgerChanges
     ) throws {
-        let counted = try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1") {
+        let counted = try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1")
+        {
             statement in
             statement.bind(summary, at: 1)
             return try statement.first {

@@ -25,7 +25,7 @@ extension StoreWriter {
             try rest(allBut: configured.map(\.name))
             var rows: [DestinationRow] = []
             for destination in configured {
-                if try !resume(destination.name) { try add(destination, at: now) }
+                if try !resume(destination) { try add(destination, at: now) }
                 if let row = try row(of: destination.name) { rows.append(row) }
             }
             return rows
@@ -51,19 +51,18 @@ extension StoreWriter {
     }
 
     /// Takes a known destination up again; what came in while it was not configured waits for it, too.
-    private func resume(_ name: String) throws -> Bool {
+    private func resume(_ destination: ConfiguredDestination) throws -> Bool {
         let known = try connection.withStatement("SELECT id, active, given_id FROM destinations WHERE name = ?1") {
             statement in
-            statement.bind(name, at: 1)
+            statement.bind(destination.name, at: 1)
             return try statement.first { (id: $0.int64(0), isActive: $0.int64(1) != 0, given: $0.int64(2)) }
         }
         guard let known else { return false }
-        if !known.isActive {
-            try give(known.id, recordsAbove: known.given)
-            try connection.withStatement("UPDATE destinations SET active = 1 WHERE id = ?1") { statement in
-                statement.bind(known.id, at: 1)
-                try statement.run()
-            }
+        if !known.isActive { try give(known.id, recordsAbove: known.given) }
+        try connection.withStatement("UPDATE destinations SET active = 1, kind = ?2 WHERE id = ?1") { statement in
+            statement.bind(known.id, at: 1)
+            statement.bind(destination.kind, at: 2)
+            try statement.run()
         }
         return true
     }

@@ -44,7 +44,8 @@ extension StoreReader {
             if let buckets = query.sparkline, buckets > 0 {
                 try addSparklines(to: &groups, of: page.map(\.group), buckets: buckets, query, selection)
             }
-            let next = sums.count > query.limit ? page.last.map { PageCursor(value: $0.sortKey, row: $0.group).text } : nil
+            let next =
+                sums.count > query.limit ? page.last.map { PageCursor(value: $0.sortKey, row: $0.group).text } : nil
             return GroupPage(groups: groups, next: next)
         }
     }

@@ -65,11 +65,12 @@ extension Schema {
                        )
                    END AS message,
                    records.count, records.metadata, records.details
+            -- CROSS, so that the records are read in their order and a LIMIT ends it early.
             FROM records
-            JOIN series ON series.id = records.series
-            JOIN severities ON severities.severity = series.severity
-            JOIN processes ON processes.id = records.process
-            JOIN senders ON senders.id = processes.sender
+            CROSS JOIN series ON series.id = records.series
+            CROSS JOIN severities ON severities.severity = series.severity
+            CROSS JOIN processes ON processes.id = records.process
+            CROSS JOIN senders ON senders.id = processes.sender
             ORDER BY records.id DESC;
 
         CREATE VIEW ledgers AS

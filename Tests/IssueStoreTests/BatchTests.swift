@@ -1,0 +1,276 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@testable import IssueStore
+
+@Suite("A batch")
+struct BatchTests {
+    /// A store with one destination, and records of which each third is sent, withheld and summarised in turn.
+    private struct Scene {
+        let store: TemporaryStore
+        let writer: StoreWriter
+        let reader: StoreReader
+        let destination: Int64
+        var ids: [RecordID] = []
+
+        init(_ store: TemporaryStore, records: Int = 12) throws {
+            self.store = store
+            writer = try store.writer()
+            destination = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
+            var samples = SampleRecords(seed: 4)
+            for _ in 0..<3 { ids += try store.store(samples.records(records / 3), to: writer) }
+            reader = try store.reader()
+        }
+
+        func batch(_ records: [WalkedRecord]) -> NewBatch {
+            var batch = NewBatch(destination: destination, at: store.wall)
+            guard let first = records.first?.candidate.record, let last = records.last?.candidate.record else {
+                return batch
+            }
+            batch.span = first...last
+            for (index, record) in records.enumerated() {
+                let candidate = record.candidate
+                let tally = NewBatch.Tally(account: candidate.account, records: 1, occurrences: candidate.count)
+                switch index % 3 {
+                case 0:
+                    batch.sent.append(
+                        SentRecord(
+                            row: candidate.record, account: candidate.account, count: candidate.count,
+                            suppressedBefore: Int64(index), occurrences: 100 + Int64(index)))
+                case 1:
+                    batch.withheld.append(candidate.record)
+                    batch.withheldTally.append(tally)
+                default: batch.summarised.append(tally)
+                }
+            }
+            return batch
+        }
+
+        func settlement(
+            _ batch: StoredBatch, dead: [Int: DeadLetterReason] = [:], maybeDuplicate: Bool = false
+        ) -> BatchSettlement {
+            BatchSettlement(
+                batch: batch,
+                outcome: BatchOutcome(
+                    delivered: [], dead: dead.sorted { $0.key < $1.key }.map { .init(line: $0.key, reason: $0.value) },
+                    maybeDuplicate: maybeDuplicate, requests: 2),
+                attempts: 2, answer: "200 OK", deadLines: dead.reduce(into: [:]) { $0[$1.key] = Array("line".utf8) },
+                at: store.wall, state: DestinationRow.State())
+        }
+
+        func fates() throws -> [Fate] {
+            try ids.map { try reader.fates(of: $0.text, viewer: .everything)[0].fate }
+        }
+    }
+
+    private static let stored: [Fate] = [.pending, .withheld, .summarised, .pending, .withheld, .summarised]
+
+    @Test("moves the cursor, and gives each record of its span the fate that was decided")
+    func isStored() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 6)))
+            #expect(stored.sent.map(\.row) == [1, 4])
+            #expect(try scene.fates() == Self.stored + [Fate](repeating: .pending, count: 6))
+            let ledger = try scene.reader.figures(viewer: .everything).ledgers[0].ledger
+            #expect(ledger.pending == 8)
+            #expect(ledger.withheld == 2)
+            #expect(ledger.summarised == 2)
+            #expect(
+                try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].cursor
+                    == 6)
+            try expectSound(store)
+        }
+    }
+
+    @Test("that was answered gives its records their last fates, with attempts and the answer")
+    func isSettled() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 9)))
+            store.pass(.seconds(7))
+            try scene.writer.settle(
+                scene.settlement(stored, dead: [1: .refused], maybeDuplicate: true), destination: scene.destination)
+            let expected: [Fate] = [
+                .delivered, .withheld, .summarised, .deadLettered, .withheld, .summarised, .delivered,
+            ]
+            #expect(try scene.fates().prefix(7) == expected[...])
+            let fate = try scene.reader.fates(of: scene.ids[0].text, viewer: .everything)[0]
+            #expect(
+                fate
+                    == DestinationFate(
+                        destination: "d", fate: .delivered, attempts: 2, at: store.wall, answer: "200 OK",
+                        maybeDuplicate: true))
+            let letters = try store.shell().table(
+                "SELECT record, reason, answer, attempts, line FROM dead_letters", columns: 5)
+            #expect(letters == [["4", "refused", "200 OK", "2", "line"]])
+            #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
+            try expectSound(store)
+        }
+    }
+
+    @Test("that was not answered is found after a restart, with the same records and notes")
+    func isFoundAgain() throws {
+        try TemporaryStore.with { store in
+            let stored: StoredBatch
+            let destination: Int64
+            do {
+                let scene = try Scene(store)
+                stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 12)))
+                destination = scene.destination
+                #expect(stored.sent.count == 4)
+            }
+            let found = try #require(try store.reader().unansweredBatch(of: destination))
+            #expect(found == stored)
+            let writer = try store.writer()
+            _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            let outcome = BatchOutcome(delivered: [0..<4], dead: [], maybeDuplicate: true, requests: 1)
+            try writer.settle(
+                BatchSettlement(
+                    batch: found, outcome: outcome, attempts: 1, answer: nil, deadLines: [:], at: store.wall,
+                    state: DestinationRow.State()), destination: destination)
+            #expect(try store.reader().unansweredBatch(of: destination) == nil)
+            try expectSound(store)
+        }
+    }
+
+    @Test("without a line is answered as soon as it is stored")
+    func isEmpty() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            var batch = scene.batch(try scene.reader.walk(after: 0, limit: 12))
+            batch.withheld += batch.sent.map(\.row)
+            batch.withheld.sort()
+            batch.withheldTally += batch.sent.map { .init(account: $0.account, records: 1, occurrences: $0.count) }
+            batch.sent = []
+            _ = try scene.writer.store(batch)
+            #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
+            try expectSound(store)
+        }
+    }
+
+    @Test("follows the one before it, and each record keeps the fate of its own")
+    func followsOn() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 10
+            let scene = try Scene(store, records: 60)
+            var cursor: Int64 = 0
+            var number = 0
+            while true {
+                let walked = try scene.reader.walk(after: cursor, limit: 7)
+                guard let last = walked.last?.candidate.record else { break }
+                let stored = try scene.writer.store(scene.batch(walked))
+                number += 1
+                if !number.isMultiple(of: 4) {
+                    let dead: [Int: DeadLetterReason] = number.isMultiple(of: 3) ? [0: .tooLarge] : [:]
+                    try scene.writer.settle(scene.settlement(stored, dead: dead), destination: scene.destination)
+                }
+                try expectSound(store)
+                cursor = last
+            }
+            #expect(cursor == 60)
+            let fates = try scene.fates()
+            let ledger = try scene.reader.figures(viewer: .everything).ledgers[0].ledger
+            for fate in Fate.allCases { #expect(ledger[fate] == Int64(fates.count { $0 == fate })) }
+            #expect(ledger.deadLettered > 0)
+            var filter = IssueFilter()
+            filter.fates = [.deadLettered, .summarised]
+            filter.destination = "d"
+            let page = try scene.reader.records(
+                .init(filter: filter, isAscending: true, limit: 100, after: nil), viewer: .everything)
+            #expect(page.records.count == fates.count { $0 == .deadLettered || $0 == .summarised })
+            filter.destination = "other"
+            #expect(
+                try scene.reader.records(
+                    .init(filter: filter, isAscending: true, limit: 100, after: nil), viewer: .everything
+                ).records.isEmpty)
+        }
+    }
+
+    @Test("carries summaries, byte for byte, and one that dies takes with it the records that it counted")
+    func carriesSummaries() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let batch = scene.batch(try scene.reader.walk(after: 0, limit: 12))
+            _ = try scene.writer.settle(
+                scene.settlement(try scene.writer.store(batch)), destination: scene.destination)
+            let lines = [Array("{\"a\":1}".utf8), Array("é🔥".utf8)]
+            let summaries = zip(batch.summarised, lines).enumerated().map { number, pair in
+                StoreWriter.NewSummary(draft: Self.draft(pair.0, sequence: Int64(number + 1)), line: pair.1)
+            }
+            try scene.writer.store(
+                summaries, changes: AdmissionChanges(), destination: scene.destination, at: store.wall)
+            let ids = try scene.reader.unsentSummaries(of: scene.destination, limit: 10)
+            #expect(ids.count == 2)
+            #expect(try ids.map { try scene.reader.line(ofSummary: $0) } == lines)
+            #expect(try scene.reader.unsentSummaries(of: scene.destination, limit: 1) == [ids[0]])
+            #expect(try scene.reader.backlog(of: scene.destination, after: 12).unsentSummaries == 2)
+
+            var carrying = NewBatch(destination: scene.destination, at: store.wall)
+            carrying.summaries = ids
+            let stored = try scene.writer.store(carrying)
+            #expect(try scene.reader.unansweredBatch(of: scene.destination) == stored)
+            try scene.writer.settle(
+                scene.settlement(stored, dead: [1: .retriesExpired]), destination: scene.destination)
+            #expect(try scene.reader.unsentSummaries(of: scene.destination, limit: 10).isEmpty)
+            let ledger = try scene.reader.figures(viewer: .everything).ledgers[0].ledger
+            #expect(ledger.deadLettered == 1)
+            #expect(ledger.summarised == 3)
+            try expectSound(store)
+            // A batch of summaries alone spans nothing, so it says nothing of a record's fate.
+            let later = try store.store([IssueRecord(message: "later")], to: scene.writer)
+            #expect(try scene.reader.fates(of: later[0].text, viewer: .everything)[0].fate == .pending)
+        }
+    }
+
+    private static func draft(_ tally: NewBatch.Tally, sequence: Int64) -> SummaryDraft {
+        let at = LogInstant(milliseconds: 1)
+        return SummaryDraft(
+            group: 1, account: tally.account, reason: .groupRate, windowStart: at, windowEnd: at,
+            suppressedCount: tally.records, suppressedOccurrences: tally.occurrences, forwardedCount: 0,
+            occurrences: tally.occurrences, summarySequence: sequence, firstSeen: at, lastSeen: at, samples: [],
+            maxSeverity: .error, stillSuppressing: false, distinctGroups: 1)
+    }
+
+    @Test("lets a record be express only until every destination has met it")
+    func endsExpress() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let rows = try writer.configure(
+                ["a", "b"].map { .init(name: $0, kind: "k", takesBacklog: false) }, at: store.wall)
+            try store.store((0..<3).map { _ in IssueRecord(message: "m", severity: .critical) }, to: writer)
+            func express() throws -> [Int64] { try store.shell().numbers("SELECT record FROM express ORDER BY 1") }
+            #expect(try express() == [1, 2, 3])
+            func take(_ last: Int64, for destination: Int64) throws {
+                let walked = try store.reader().walk(after: 0, limit: Int(last))
+                var batch = NewBatch(destination: destination, at: store.wall)
+                batch.span = 1...last
+                batch.withheld = walked.map(\.candidate.record)
+                batch.withheldTally = walked.map { .init(account: $0.candidate.account, records: 1, occurrences: 1) }
+                _ = try writer.store(batch)
+            }
+            try take(2, for: rows[0].id)
+            #expect(try express() == [1, 2, 3])
+            try take(1, for: rows[1].id)
+            #expect(try express() == [2, 3])
+            try expectSound(store)
+        }
+    }
+
+    @Test("fixes types of fields once, and they are known after a restart")
+    func fixesTypes() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            var batch = scene.batch(try scene.reader.walk(after: 0, limit: 3))
+            batch.fieldTypes = ["a.b": .integer, "é": .object, "": .bool]
+            _ = try scene.writer.store(batch)
+            batch = scene.batch(try scene.reader.walk(after: 3, limit: 3))
+            batch.fieldTypes = ["a.b": .string, "new": .number]
+            _ = try scene.writer.store(batch)
+            let known: [String: FieldTypes.Kind] = ["a.b": .integer, "é": .object, "": .bool, "new": .number]
+            #expect(try store.reader().fieldTypes(of: scene.destination) == FieldTypes(known))
+            #expect(try store.reader().fieldTypes(of: scene.destination + 1) == FieldTypes())
+        }
+    }
+}

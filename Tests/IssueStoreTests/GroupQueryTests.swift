@@ -1,0 +1,210 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+
+@Suite("A question for groups")
+struct GroupQueryTests {
+    /// A group as a plain recount of what was sent has it.
+    private struct Counted: Equatable {
+        var records: Int64 = 0
+        var occurrences: Int64 = 0
+    }
+
+    private func recount(_ entries: [SentLog.Entry], _ reader: StoreReader) throws -> [String: Counted] {
+        var groups: [String: Counted] = [:]
+        for entry in entries {
+            let group = try #require(try reader.record(row: entry.row)?.stored.group)
+            groups[group, default: Counted()].records += 1
+            groups[group, default: Counted()].occurrences += entry.record.count ?? 1
+        }
+        return groups
+    }
+
+    @Test(
+        "is answered with what a plain recount finds, whatever is asked for",
+        arguments: [Viewer.everything, .user(1001)])
+    func agrees(viewer: Viewer) throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 41
+            let writer = try store.writer()
+            let log = try SentLog.filled(store, writer)
+            let reader = try store.reader()
+            for filter in RecordQueryTests.filters {
+                let page = try reader.groups(.of(filter), viewer: viewer)
+                // In closed ranges times count to the minute.
+                var wide = filter
+                wide.since = filter.since.map { Timestamp(milliseconds: $0.milliseconds / 60_000 * 60_000) }
+                wide.until = filter.until.map { Timestamp(milliseconds: $0.milliseconds / 60_000 * 60_000 + 59_999) }
+                let most = try recount(log.matching(wide, viewer), reader)
+                let least = try recount(log.matching(filter, viewer), reader)
+                #expect(page.groups.count >= least.count && page.groups.count <= most.count)
+                #expect(Set(page.groups.map(\.id)).count == page.groups.count)
+                for group in page.groups {
+                    let (low, high) = (least[group.id] ?? Counted(), most[group.id] ?? Counted())
+                    #expect((low.records...high.records).contains(group.records))
+                    #expect((low.occurrences...high.occurrences).contains(group.occurrences))
+                }
+            }
+        }
+    }
+
+    @Test("says of each group what its records say")
+    func describes() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 30
+            let writer = try store.writer()
+            let log = try SentLog.filled(store, writer)
+            let reader = try store.reader()
+            let page = try reader.groups(.all, viewer: .everything)
+            let byGroup = try Dictionary(grouping: log.entries) { try reader.record(row: $0.row)?.stored.group ?? "" }
+            #expect(Set(page.groups.map(\.id)) == Set(byGroup.keys))
+            for group in page.groups {
+                let own = try #require(byGroup[group.id])
+                #expect(group.firstSeen == own.first?.receivedAt)
+                #expect(group.lastSeen == own.last?.receivedAt)
+                #expect(group.newest == own.last?.id)
+                #expect(group.severity == own.compactMap(\.record.severity).max())
+                #expect(group.uid == own[0].process.sender.uid)
+                #expect(group.app == own[0].app)
+                #expect(group.domain == own[0].record.domain)
+                #expect(group.code == own[0].record.code)
+                #expect(group.firstVersion == own[0].record.app?.version)
+                #expect(group.state == .open)
+                #expect(!group.title.contains { $0.unicodeScalars.contains { $0.value < 0x20 } })
+            }
+        }
+    }
+
+    @Test("within a time names no moment outside what was counted")
+    func clips() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 30
+            let writer = try store.writer()
+            let log = try SentLog.filled(store, writer)
+            var filter = IssueFilter()
+            filter.since = log.entries[20].receivedAt
+            let reader = try store.reader()
+            let all = try reader.groups(.all, viewer: .everything).groups
+            for group in try reader.groups(.of(filter), viewer: .everything).groups {
+                #expect(group.lastSeen == all.first { $0.id == group.id }?.lastSeen)
+                #expect(group.firstSeen <= group.lastSeen)
+            }
+        }
+    }
+
+    @Test(
+        "is answered page by page without loss and without repeat, in each order", arguments: ResultOrder.allCases)
+    func pages(order: ResultOrder) throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 50
+            let writer = try store.writer()
+            _ = try SentLog.filled(store, writer)
+            let reader = try store.reader()
+            let whole = try reader.groups(.of(IssueFilter(), order: order), viewer: .everything)
+            #expect(whole.groups.count > 15)
+            #expect(whole.next == nil)
+            for limit in [1, 3, 10] {
+                var ids: [String] = []
+                var after: String?
+                repeat {
+                    let page = try reader.groups(
+                        .of(IssueFilter(), order: order, limit: limit, after: after), viewer: .everything)
+                    ids += page.groups.map(\.id)
+                    #expect(page.groups.count == limit || page.next == nil)
+                    after = page.next
+                } while after != nil
+                #expect(ids == whole.groups.map(\.id))
+            }
+            let groups = whole.groups
+            for (one, next) in zip(groups, groups.dropFirst()) {
+                switch order {
+                case .newest: #expect(one.lastSeen >= next.lastSeen)
+                case .oldest: #expect(one.firstSeen <= next.firstSeen)
+                case .most: #expect(one.occurrences >= next.occurrences)
+                case .worst: #expect((one.severity, one.lastSeen) >= (next.severity, next.lastSeen))
+                }
+            }
+        }
+    }
+
+    @Test("counts a sparkline that sums to the records that the filter matches")
+    func sparkles() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 33
+            let writer = try store.writer()
+            let log = try SentLog.filled(store, writer)
+            let reader = try store.reader()
+            var filters = [IssueFilter(), IssueFilter(), IssueFilter()]
+            filters[1].versions = ["1.1"]
+            filters[2].severity = .error
+            filters[2].since = log.entries[0].receivedAt
+            for (filter, buckets) in zip(filters + filters, [1, 7, 60, 24, 1000, 2]) {
+                let page = try reader.groups(
+                    .of(filter, sparkline: buckets, now: store.wall), viewer: .everything)
+                #expect(!page.groups.isEmpty)
+                for group in page.groups {
+                    #expect(group.sparkline?.count == buckets)
+                    #expect(group.sparkline?.reduce(0, +) == group.records)
+                }
+            }
+        }
+    }
+
+    private static let texts: [(String, Int)] = [
+        ("timed", 1), ("TIM", 1), ("out after", 1), ("after timed", 1), ("décod", 1), ("decodage", 1),
+        ("com.example", 2), ("nothing", 0), ("timed nothing", 0), ("ime", 0), ("<n>", 1), ("price", 1), (" ", 3),
+        ("timed\u{0}out", 1), ("timed \u{1} out", 1),
+    ]
+
+    /// Texts that mean something to the index, or that it takes for no word at all.
+    private static let hostile = [
+        "\" OR *", "\"", "\"\"", "*", "***", "^timed", "timed*", "title:timed", "timed OR nothing", "timed AND",
+        "NEAR(timed out)", "NOT timed", "(", "-timed", "{title}:timed", "timed\u{0}", "\u{0}", "'; DROP TABLE x",
+        "timed\"", "\"timed", "+", "🔥", "\u{301}", String(repeating: "a ", count: 2000),
+    ]
+
+    @Test("finds words of titles and domains by their beginnings, and takes a hostile text for words alone")
+    func findsText() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store(
+                [
+                    IssueRecord(message: "Timed out after 30 ms", domain: "com.example.net"),
+                    IssueRecord(message: "Décodage échoué: price", domain: "com.example.shop"),
+                    IssueRecord(message: "Disk is full"),
+                ], to: writer)
+            let reader = try store.reader()
+            var filter = IssueFilter()
+            for (text, count) in Self.texts {
+                filter.text = text
+                #expect(try reader.groups(.of(filter), viewer: .everything).groups.count == count, "\(text)")
+            }
+            for text in Self.hostile {
+                filter.text = text
+                #expect(try reader.groups(.of(filter), viewer: .everything).groups.count <= 3, "\(text)")
+            }
+        }
+    }
+
+    @Test("answers for ids of groups, states, and refuses what is no id")
+    func answersForIDs() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([IssueRecord(message: "a"), IssueRecord(message: "b")], to: writer)
+            let reader = try store.reader()
+            let all = try reader.groups(.all, viewer: .everything).groups
+            var filter = IssueFilter()
+            filter.groups = [all[1].id, "g0000000000000000"]
+            #expect(try reader.groups(.of(filter), viewer: .everything).groups == [all[1]])
+            filter.states = [.muted]
+            #expect(try reader.groups(.of(filter), viewer: .everything).groups.isEmpty)
+            filter.states = [.open, .resolved]
+            #expect(try reader.groups(.of(filter), viewer: .everything).groups.count == 1)
+            for id in ["", "g", "g00000000000000000", "g+000000000000001", "gABCDEF0123456789", "h0000000000000000"] {
+                filter.groups = [id]
+                #expect(throws: QueryFailure.self) { try reader.groups(.of(filter), viewer: .everything) }
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// Recounts the fates of all records by plain scans, and says where the ledger has other sums.
+struct LedgerAudit {
+    private struct Line: Hashable {
+        var destination: Int64
+        var account: Int64
+        var fate: Int64
+    }
+
+    private struct Sum: Equatable {
+        var records: Int64 = 0
+        var occurrences: Int64 = 0
+    }
+
+    private struct Span {
+        var rows: ClosedRange<Int64>
+        var isAnswered: Bool
+        var sent: Set<Int64>
+        var withheld: Set<Int64>
+        var dead: Set<Int64>
+    }
+
+    private static let received: Int64 = 7
+    private let connection: Connection
+    private var sums: [Line: Sum] = [:]
+
+    /// What is wrong, a sentence each; nothing where the books are right.
+    ///
+    /// It holds for a file from which nothing has been erased or expired.
+    static func faults(_ connection: Connection) throws -> [String] {
+        var audit = LedgerAudit(connection: connection)
+        return try audit.run()
+    }
+
+    private init(connection: Connection) {
+        self.connection = connection
+    }
+
+    private mutating func run() throws -> [String] {
+        let records = try Statement(
+            composedSQL: """
+                SELECT records.id, series.account, records.count
+                FROM records JOIN series ON series.id = records.series ORDER BY records.id
+                """, on: connection
+        ).all { (row: $0.int64(0), account: $0.int64(1), count: $0.int64(2)) }
+        for record in records { add(0, record.account, Self.received, record.count) }
+
+        let destinations = try Statement(
+            composedSQL: "SELECT id, first_id, active, given_id, cursor FROM destinations", on: connection
+        ).all {
+            (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2) == 1 ? .max : $0.int64(3), cursor: $0.int64(4))
+        }
+        for destination in destinations {
+            let spans = try spans(of: destination.id)
+            for record in records where record.row >= destination.first && record.row <= destination.last {
+                add(destination.id, record.account, Self.received, record.count)
+                let span = spans.first { $0.rows.contains(record.row) }
+                let fate = record.row > destination.cursor ? Fate.pending : Self.fate(of: record.row, in: span)
+                add(destination.id, record.account, Int64(fate.rawValue), record.count)
+            }
+            try addDeadSummaries(of: destination.id)
+        }
+        return try differences() + violations()
+    }
+
+    private static func fate(of row: Int64, in span: Span?) -> Fate {
+        guard let span else { return .pending }
+        if span.withheld.contains(row) { return .withheld }
+        if span.dead.contains(row) { return .deadLettered }
+        if span.sent.contains(row) { return span.isAnswered ? .delivered : .pending }
+        return .summarised
+    }
+
+    private func spans(of destination: Int64) throws -> [Span] {
+        try Statement(
+            composedSQL: """
+                SELECT first_id, last_id, state, sent, withheld, dead FROM batches
+                WHERE destination = \(destination) AND kind = 0
+                """, on: connection
+        ).all { row in
+            let first = row.int64(0)
+            return Span(
+                rows: first...row.int64(1), isAnswered: row.int64(2) != 0, sent: Self.ids(row.bytes(3), first),
+                withheld: Self.ids(row.bytes(4), first), dead: Self.ids(row.bytes(5), first))
+        }
+    }
+
+    private static func ids(_ list: [UInt8], _ base: Int64) -> Set<Int64> {
+        Set(PostingList.decode(list, base: base) ?? [])
+    }
+
+    /// A summary that could not be delivered takes the records with it that it counted.
+    private mutating func addDeadSummaries(of destination: Int64) throws {
+        let dead = try Statement(
+            composedSQL: """
+                SELECT account, records, occurrences FROM summaries WHERE destination = \(destination) AND state = 2
+                """, on: connection
+        ).all { (account: $0.int64(0), records: $0.int64(1), occurrences: $0.int64(2)) }
+        for summary in dead {
+            add(
+                destination, summary.account, Int64(Fate.summarised.rawValue), -summary.occurrences,
+                records: -summary.records)
+            add(
+                destination, summary.account, Int64(Fate.deadLettered.rawValue), summary.occurrences,
+                records: summary.records)
+        }
+    }
+
+    private mutating func add(
+        _ destination: Int64, _ account: Int64, _ fate: Int64, _ occurrences: Int64, records: Int64 = 1
+    ) {
+        let line = Line(destination: destination, account: account, fate: fate)
+        sums[line, default: Sum()].records += records
+        sums[line, default: Sum()].occurrences += occurrences
+    }
+
+    private func differences() throws -> [String] {
+        var stored: [Line: Sum] = [:]
+        try Statement(
+            composedSQL: "SELECT destination, account, fate, records, occurrences FROM ledger", on: connection
+        ).forEach { row in
+            let line = Line(destination: row.int64(0), account: row.int64(1), fate: row.int64(2))
+            stored[line] = Sum(records: row.int64(3), occurrences: row.int64(4))
+        }
+        return Set(stored.keys).union(sums.keys).compactMap { line in
+            let (said, counted) = (stored[line] ?? Sum(), sums[line] ?? Sum())
+            guard said != counted else { return nil }
+            return "destination \(line.destination), account \(line.account), fate \(line.fate): "
+                + "the ledger says \(said), the records say \(counted)"
+        }
+    }
+
+    private func violations() throws -> [String] {
+        try Statement(composedSQL: "SELECT destination, account FROM ledger_check", on: connection).all {
+            "ledger_check names destination \($0.int64(0)), account \($0.int64(1))"
+        }
+    }
+}

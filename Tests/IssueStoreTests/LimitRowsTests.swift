@@ -1,0 +1,127 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("The limiter's state in the database")
+struct LimitRowsTests {
+    private func save(_ changes: AdmissionChanges, _ writer: StoreWriter, _ destination: Int64) throws {
+        try writer.store([], changes: changes, destination: destination, at: Timestamp(milliseconds: 0))
+    }
+
+    private func sorted(_ state: AdmissionState) -> AdmissionState {
+        var state = state
+        state.buckets.sort { "\($0.key)" < "\($1.key)" }
+        state.windows.sort { "\($0.key)" < "\($1.key)" }
+        return state
+    }
+
+    private func window(_ group: Int64, _ reason: SuppressionReason, count: Int64) -> WindowRow {
+        var row = WindowRow(
+            key: .init(group: group, reason: reason), account: 3, start: LogInstant(milliseconds: -5),
+            due: LogInstant(milliseconds: 60_000), interval: .seconds(120), sequence: 9)
+        row.suppressedCount = count
+        row.suppressedOccurrences = count * 7
+        row.forwardedCount = 2
+        row.occurrences = .max
+        row.firstSeen = LogInstant(milliseconds: 11)
+        row.lastSeen = LogInstant(milliseconds: .max)
+        row.samples = [1, 2, .max]
+        row.maxSeverity = .critical
+        row.isOrphan = count.isMultiple(of: 2)
+        return row
+    }
+
+    @Test("is read back as it was saved, each row of every kind")
+    func readsBack() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            var changes = AdmissionChanges()
+            let levels = [0, 0.1, 5, 1.0 / 3, 1e-12, 123_456_789.000001, 1e300]
+            for (index, level) in levels.enumerated() {
+                for role in BucketRole.allCases {
+                    let account: Int64? = index == 0 ? nil : Int64(index) << 40
+                    changes.buckets.append(
+                        BucketRow(key: .init(account: account, role: role), level: level, at: .init(milliseconds: -1)))
+                }
+                changes.groups.append(
+                    GroupRow(
+                        group: Int64(index) + 1, account: 2, lastRecord: Int64(100 - index), occurrences: .max,
+                        suppressedBefore: 4, sequences: index == 0 ? [:] : [.groupRate: 1, .cardinality: .max],
+                        level: index == 1 ? nil : level, at: .init(milliseconds: 7)))
+            }
+            for (index, reason) in SuppressionReason.allCases.enumerated() {
+                changes.windows.append(window(1 << 50, reason, count: Int64(index)))
+            }
+            changes.accountSequences = [1: 5, 1 << 50: .max]
+            try save(changes, writer, 1)
+            try save(AdmissionChanges(), writer, 2)
+
+            var expected = AdmissionState()
+            expected.apply(changes)
+            let reader = try store.reader()
+            #expect(sorted(try reader.admissionState(of: 1)) == sorted(expected))
+            #expect(try reader.admissionState(of: 2) == AdmissionState())
+
+            var next = AdmissionChanges()
+            next.buckets = [BucketRow(key: .init(account: nil, role: .common), level: 9, at: .init(milliseconds: 9))]
+            next.groups = [changes.groups[3]]
+            next.groups[0].lastRecord = 1000
+            // One window closes, and one closes and is opened again at once.
+            next.closedWindows = [changes.windows[0].key, changes.windows[1].key]
+            next.windows = [window(1 << 50, changes.windows[1].key.reason, count: 77)]
+            next.accountSequences = [1: 6]
+            try save(next, writer, 1)
+            expected.apply(next)
+            #expect(sorted(try reader.admissionState(of: 1)) == sorted(expected))
+        }
+    }
+
+    @Test("of a limiter that has judged is what it goes on from")
+    func goesOn() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try SentLog.filled(store, writer)
+            let reader = try store.reader()
+            var live = Admission(settings: LimitSettings(), state: AdmissionState())
+            var cursor: Int64 = 0
+            while true {
+                let walked = try reader.walk(after: cursor, limit: 50)
+                guard let last = walked.last?.candidate.record else { break }
+                for record in walked { _ = live.judge(record.candidate, at: record.at) }
+                try save(live.takeChanges(), writer, 1)
+                cursor = last
+            }
+            let state = try reader.admissionState(of: 1)
+            #expect(!state.buckets.isEmpty && !state.groups.isEmpty && !state.windows.isEmpty)
+            var restored = Admission(settings: LimitSettings(), state: state)
+            let at = LogInstant(milliseconds: store.wall.milliseconds + 1000)
+            for number in 0..<200 {
+                let group = state.groups[number % state.groups.count]
+                let candidate = Candidate(
+                    record: cursor + Int64(number) + 1, group: group.group, account: group.account, severity: .error,
+                    isFirstOfGroup: false)
+                #expect(live.judge(candidate, at: at) == restored.judge(candidate, at: at))
+            }
+        }
+    }
+
+    @Test("leaves out rows that can't be read, and keeps the others")
+    func survivesDamage() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            var changes = AdmissionChanges()
+            changes.buckets = [BucketRow(key: .init(account: 1, role: .critical), level: 2, at: .init(milliseconds: 3))]
+            try save(changes, writer, 1)
+            try store.shell().execute(
+                """
+                INSERT INTO limits VALUES (1, 0, 7, '{}'), (1, 0, 15, 'no json'), (1, 1, 5, '{"account":1}'),
+                    (1, 2, 7, '{"account":1,"start":1,"due":2}'), (1, 3, 9, '"x"'), (1, 99, 1, '{}'), (1, -1, 1, '{}')
+                """)
+            let state = try store.reader().admissionState(of: 1)
+            #expect(state == AdmissionState(buckets: changes.buckets))
+        }
+    }
+}

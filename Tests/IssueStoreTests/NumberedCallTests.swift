@@ -1,0 +1,136 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+
+@Suite("A numbered call")
+struct NumberedCallTests {
+    private let producer = ProducerID(high: 1, low: 2)
+
+    private func records(_ numbers: ClosedRange<Int>) -> [String] {
+        numbers.map { $0 == 3 ? #"{"code":"3"}"# : #"{"message":"number \#($0)"}"# }
+    }
+
+    private func send(
+        _ numbers: ClosedRange<Int>, as producer: ProducerID? = nil, from process: ReportingProcess = .usual,
+        to writer: StoreWriter, of store: TemporaryStore
+    ) throws -> [RecordReceipt] {
+        let call = SentCall(records(numbers), producer: producer ?? self.producer, sequence: Int64(numbers.lowerBound))
+        return try store.commit(Submission([call], from: process), to: writer)[0].mixed
+    }
+
+    private func id(_ row: Int64, _ writer: StoreWriter) -> String { RecordID(store: writer.code, row: row).text }
+
+    @Test("that is sent again stores nothing and is answered as it was, also after a restart")
+    func isResent() throws {
+        try TemporaryStore.with { store in
+            for _ in 0..<3 {
+                let writer = try store.writer()
+                let receipts = try send(1...5, to: writer, of: store)
+                let rows: [Int64?] = [1, 2, nil, 3, 4]
+                for (receipt, row) in zip(receipts, rows) {
+                    switch (receipt, row) {
+                    case (.rejected("code", _), nil): break
+                    case (.stored(let text), let row?), (.duplicate(let text?), let row?):
+                        #expect(text == id(row, writer))
+                    default: Issue.record("\(receipts)")
+                    }
+                }
+                #expect(try store.shell().number("SELECT count(*) FROM records") == 4)
+            }
+            try expectSound(store)
+        }
+    }
+
+    @Test("of which a part is known is split: old receipts, then new records")
+    func straddles() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try send(1...4, to: writer, of: store)
+            let receipts = try send(2...6, to: writer, of: store)
+            #expect(receipts[0] == .duplicate(id: id(2, writer)))
+            guard case .rejected = receipts[1] else {
+                Issue.record("\(receipts)")
+                return
+            }
+            #expect(receipts[2] == .duplicate(id: id(3, writer)))
+            #expect(receipts[3...] == [.stored(id: id(4, writer)), .stored(id: id(5, writer))])
+            let reader = try store.reader()
+            #expect(try reader.record(row: 4)?.stored.record.message == "number 5")
+            #expect(try reader.record(row: 5)?.stored.record.message == "number 6")
+            #expect(
+                try send(5...6, to: writer, of: store) == [
+                    .duplicate(id: id(4, writer)), .duplicate(id: id(5, writer)),
+                ])
+        }
+    }
+
+    @Test("with a rejected record behind the known ones keeps them apart")
+    func straddlesRejection() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try send(1...2, to: writer, of: store)
+            let receipts = try send(1...4, to: writer, of: store)
+            #expect(receipts[1] == .duplicate(id: id(2, writer)))
+            guard case .rejected("code", _) = receipts[2] else {
+                Issue.record("\(receipts)")
+                return
+            }
+            #expect(receipts[3] == .stored(id: id(3, writer)))
+            #expect(try send(4...4, to: writer, of: store) == [.duplicate(id: id(3, writer))])
+        }
+    }
+
+    @Test("may leave a gap, and what lies in it counts as received")
+    func leavesGap() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try send(1...2, to: writer, of: store)
+            #expect(
+                try send(10...11, to: writer, of: store) == [.stored(id: id(3, writer)), .stored(id: id(4, writer))])
+            #expect(try send(5...6, to: writer, of: store) == [.duplicate(id: nil), .duplicate(id: nil)])
+            #expect(try send(10...10, to: writer, of: store) == [.duplicate(id: id(3, writer))])
+        }
+    }
+
+    @Test("from so long ago that its ids are forgotten is a duplicate still")
+    func isForgotten() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let calls = (0..<200).map { SentCall(records(100...100), producer: producer, sequence: Int64(2 * $0)) }
+            try store.commit(Submission(calls), to: writer)
+            #expect(try store.shell().number("SELECT count(*) FROM records") == 200)
+            #expect(try send(0...0, to: writer, of: store) == [.duplicate(id: nil)])
+            #expect(try store.shell().number("SELECT count(*) FROM records") == 200)
+        }
+    }
+
+    @Test("is one producer's of one user: others with the same numbers, or the same name, have their own")
+    func isOnesOwn() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try send(1...2, to: writer, of: store)
+            let other = try send(1...2, as: ProducerID(high: 1, low: 3), to: writer, of: store)
+            #expect(other == [.stored(id: id(3, writer)), .stored(id: id(4, writer))])
+            let stranger = try send(1...2, from: .of(uid: 2000), to: writer, of: store)
+            #expect(stranger == [.stored(id: id(5, writer)), .stored(id: id(6, writer))])
+            // Nor is he told whose ids they were.
+            #expect(
+                try send(1...2, from: .of(uid: 2000), to: writer, of: store) == [
+                    .duplicate(id: id(5, writer)), .duplicate(id: id(6, writer)),
+                ])
+        }
+    }
+
+    @Test("that comes twice in one commit is stored once")
+    func isTwiceInOne() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let call = SentCall(records(7...8), producer: producer, sequence: 7)
+            let outcomes = try store.commit(Submission([call]), Submission([call]), to: writer)
+            #expect(outcomes[0].mixed == [.stored(id: id(1, writer)), .stored(id: id(2, writer))])
+            #expect(outcomes[1].mixed == [.duplicate(id: id(1, writer)), .duplicate(id: id(2, writer))])
+            try expectSound(store)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Opening the store")
+struct OpeningTests {
+    private func failure(_ body: () throws -> Void) -> StoreFailure? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? StoreFailure
+        }
+    }
+
+    @Test("makes a file as it should be")
+    func makesFile() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let connection = writer.connection
+            #expect(try connection.pragma("page_size") == 8192)
+            #expect(try connection.pragma("auto_vacuum") == 2)
+            #expect(try connection.pragmaText("journal_mode") == "wal")
+            #expect(try connection.pragma("synchronous") == 2)
+            #expect(try connection.pragma("foreign_keys") == 1)
+            #expect(try connection.pragma("application_id") == Int64(Schema.applicationID))
+            #expect(try connection.pragma("user_version") == Int64(Schema.migrator.newestVersion))
+            #expect(writer.nextID == 1)
+            try expectSound(store)
+        }
+    }
+
+    @Test("takes an empty file for a new one")
+    func takesEmpty() throws {
+        try TemporaryStore.with { store in
+            try Data().write(to: URL(filePath: store.path))
+            try store.store([IssueRecord(message: "m")], to: store.writer())
+        }
+    }
+
+    @Test("says that a file of garbage is damaged", arguments: [100, 512, 50_000])
+    func refusesGarbage(size: Int) throws {
+        try TemporaryStore.with { store in
+            var samples = SampleRecords(seed: 1)
+            let garbage = Data((0..<size).map { _ in UInt8(truncatingIfNeeded: samples.next()) })
+            try garbage.write(to: URL(filePath: store.path))
+            guard case .damaged = failure({ _ = try store.writer() }) else {
+                Issue.record("garbage was opened")
+                return
+            }
+            #expect(try Data(contentsOf: URL(filePath: store.path)) == garbage)
+        }
+    }
+
+    @Test("says that a store whose pages were overwritten is damaged")
+    func refusesDamage() throws {
+        try TemporaryStore.with { store in
+            _ = try SentLog.filled(store, try store.writer(), calls: 20)
+            let file = try FileHandle(forUpdating: URL(filePath: store.path))
+            let size = try file.seekToEnd()
+            try file.seek(toOffset: 100)
+            try file.write(contentsOf: Data(repeating: 0x5A, count: Int(size) - 100))
+            try file.close()
+            guard case .damaged = failure({ _ = try store.writer() }) else {
+                Issue.record("a damaged store was opened")
+                return
+            }
+        }
+    }
+
+    @Test("refuses the file of a newer version and leaves it as it is")
+    func refusesNewer() throws {
+        try TemporaryStore.with { store in
+            try store.store([IssueRecord(message: "m")], to: store.writer())
+            let version = Schema.migrator.newestVersion + 1
+            try store.shell().setPragma("user_version", to: Int64(version))
+            guard case .foreign(let words) = failure({ _ = try store.writer() }) else {
+                Issue.record("a newer version was opened")
+                return
+            }
+            #expect(words.contains("\(version)"))
+            #expect(try store.shell().number("SELECT count(*) FROM records") == 1)
+        }
+    }
+
+    @Test("refuses the file of another program and changes not a byte of it")
+    func refusesForeign() throws {
+        try TemporaryStore.with { store in
+            let other = try store.shell()
+            try other.execute("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+            let before = try Data(contentsOf: URL(filePath: store.path))
+            guard case .foreign = failure({ _ = try store.writer() }) else {
+                Issue.record("a foreign file was opened")
+                return
+            }
+            #expect(try Data(contentsOf: URL(filePath: store.path)) == before)
+        }
+    }
+
+    @Test("fails without harm where there is no folder, or a folder in the file's place")
+    func failsWithoutFolder() throws {
+        try TemporaryStore.with { store in
+            store.settings.path = store.path + "/no/such/folder.db"
+            guard case .failed = failure({ _ = try store.writer() }) else {
+                Issue.record("a file was opened where none can be")
+                return
+            }
+            store.settings.path = URL(filePath: store.path).deletingLastPathComponent().path
+            #expect(failure { _ = try store.writer() } != nil)
+        }
+    }
+
+    @Test("fails where the folder may not be written")
+    func failsReadOnly() throws {
+        // Root may write everywhere.
+        guard getuid() != 0 else { return }
+        try TemporaryStore.with { store in
+            let folder = URL(filePath: store.path).deletingLastPathComponent().path
+            try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder)
+            defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder) }
+            guard case .failed = failure({ _ = try store.writer() }) else {
+                Issue.record("a file was made in a folder that may not be written")
+                return
+            }
+        }
+    }
+
+    @Test("takes each step of the schema from the one before it")
+    func migrates() throws {
+        for version in 0...Schema.migrator.newestVersion {
+            try TemporaryStore.with { store in
+                do {
+                    let shell = try store.shell()
+                    let steps = [Migration(Schema.log), Migration(Schema.forwarding), Migration(Schema.views)]
+                    #expect(steps.count == Schema.migrator.newestVersion)
+                    let older = Migrator(
+                        applicationID: Schema.applicationID, migrations: Array(steps.prefix(version)))
+                    try older.migrate(shell)
+                    #expect(try shell.pragma("user_version") == Int64(version))
+                }
+                let writer = try store.writer()
+                _ = try SentLog.filled(store, writer, calls: 3)
+                #expect(try writer.connection.pragma("user_version") == Int64(Schema.migrator.newestVersion))
+                try expectSound(store)
+            }
+        }
+    }
+
+    @Test("finds the records of the run before it, and a reader needs no writer")
+    func findsRecords() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 20
+            let log = try SentLog.filled(store, try store.writer(), calls: 20)
+            let page = try store.reader().records(
+                .init(filter: IssueFilter(), isAscending: true, limit: 1000, after: nil), viewer: .everything)
+            #expect(page.records.map(\.id) == log.entries.map(\.id))
+            #expect(try store.writer().nextID == Int64(log.entries.count + 1))
+        }
+    }
+}

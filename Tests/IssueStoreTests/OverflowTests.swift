@@ -1,0 +1,162 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@testable import IssueStore
+
+@Suite("What is above the guard's limits")
+struct OverflowTests {
+    private func limited(groups: Int64 = 0, series: Int64 = 0, names: Int64 = 0) -> LimitSettings {
+        var limits = LimitSettings()
+        limits.newGroupsPerApplication = Rate(groups, per: .seconds(900))
+        limits.newSeriesPerApplication = Rate(series, per: .seconds(900))
+        limits.applicationsPerUser = names
+        return limits
+    }
+
+    private func record(_ message: String, app: String? = "shop", version: String? = nil) -> IssueRecord {
+        var record = IssueRecord(message: message, severity: .warning, domain: "d", code: 3)
+        if let app { record.app = Application(name: app, version: version) }
+        record.causes = [Cause(message: message)]
+        record.metadata = ["m": .string(message)]
+        return record
+    }
+
+    private func expectWhole(_ record: IssueRecord, _ id: RecordID, _ reader: StoreReader) throws -> RecordRow {
+        let row = try #require(try reader.record(row: id.row))
+        var sent = record
+        sent.count = sent.count ?? 1
+        sent.reportable = sent.reportable ?? true
+        sent.occurredAt = row.receivedAt
+        #expect(row.stored.record == sent)
+        return row
+    }
+
+    @Test("joins one group of the application, whole, counted and with its own severity")
+    func joinsGroup() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(groups: 2, series: 1000)
+            store.settings.rangeRecords = 7
+            let writer = try store.writer()
+            let messages = ["one", "two", "three 3", "four \"4\"", "\u{1}five", "three 33", "one"]
+            var records = messages.map { record($0) }
+            records[3].severity = .critical
+            records[4].reportable = false
+            let ids = try store.store(records, to: writer)
+            let reader = try store.reader()
+            let rows = try zip(records, ids).map { try expectWhole($0, $1, reader) }
+            #expect(rows.map { $0.fingerprint == "overflow" } == [false, false, true, true, true, true, false])
+            #expect(rows.map { $0.stored.repairs.isEmpty } == [true, true, false, false, false, false, true])
+            let groups = try reader.groups(.all, viewer: .everything).groups
+            #expect(groups.count == 3)
+            let overflow = try #require(groups.first { $0.fingerprint == "overflow" })
+            #expect(overflow.records == 4)
+            #expect(overflow.severity == .critical)
+            // What must not be forwarded is not, and what is grave is grave, for the walk too.
+            let walked = try reader.walk(after: 0, limit: 100)
+            #expect(walked.map(\.candidate.isReportable) == [true, true, true, true, false, true, true])
+            #expect(walked[3].candidate.severity == .critical)
+            #expect(walked[2].candidate.severity == .warning)
+            try expectSound(store)
+        }
+    }
+
+    @Test("joins one series of its group where only its series is one too many")
+    func joinsSeries() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(groups: 100, series: 3)
+            let writer = try store.writer()
+            let records = (0..<40).map { record("slow 5", version: "1.\($0)") }
+            let ids = try store.store(records, to: writer)
+            let reader = try store.reader()
+            for (record, id) in zip(records, ids) { _ = try expectWhole(record, id, reader) }
+            let groups = try reader.groups(.all, viewer: .everything).groups
+            #expect(groups.count == 1)
+            #expect(groups[0].records == 40)
+            #expect(groups[0].title == "slow <n>")
+            #expect(try store.shell().number("SELECT count(*) FROM series") == 4)
+            try expectSound(store)
+        }
+    }
+
+    @Test("makes no more rows, whatever a sender changes from record to record")
+    func isBounded() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(groups: 2, series: 3, names: 2)
+            let writer = try store.writer()
+            var samples = SampleRecords(seed: 2)
+            for call in 0..<10 {
+                let records = (0..<30).map { index -> IssueRecord in
+                    let word = String(
+                        (0..<12).map { _ in
+                            "abcdefghij"["abcdefghij".index("abcdefghij".startIndex, offsetBy: Int(samples.below(10)))]
+                        })
+                    var record = record("m \(word)", app: index % 3 == 0 ? "shop" : word, version: word)
+                    record.domain = word
+                    if index % 2 == 0 { record.fingerprint = index % 4 == 0 ? "same" : word }
+                    record.source = SourceLocation(fileID: word, line: Int64(call * 100 + index), function: word)
+                    return record
+                }
+                try store.store(records, to: writer)
+            }
+            let shell = try store.shell()
+            #expect(try shell.number("SELECT count(*) FROM accounts") == 3)
+            #expect(try shell.number("SELECT count(*) FROM groups") <= 9)
+            #expect(try shell.number("SELECT count(*) FROM series") <= 30)
+            let page = try store.reader().groups(.all, viewer: .everything)
+            #expect(page.groups.map(\.records).reduce(0, +) == 300)
+            try expectSound(store)
+        }
+    }
+
+    @Test("joins one application of the user, and no id is given to two groups")
+    func joinsApplication() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(names: 2)
+            let writer = try store.writer()
+            for name in ["a", "b", "c", "d"] {
+                var own = record("m", app: name)
+                own.fingerprint = "same"
+                try store.store([own], to: writer)
+            }
+            let reader = try store.reader()
+            var groups = try reader.groups(.all, viewer: .everything).groups
+            #expect(groups.map(\.app).sorted { $0 ?? "" < $1 ?? "" } == ["a", "b", "overflow"])
+            #expect(groups.first { $0.app == "overflow" }?.records == 2)
+
+            // A day later there is room for the name again.
+            store.pass(.seconds(2 * 86_400))
+            var late = record("later", app: "c")
+            late.fingerprint = "same"
+            try store.store([late], to: writer)
+            groups = try reader.groups(.all, viewer: .everything).groups
+            #expect(groups.count == 4)
+            #expect(Set(groups.map(\.id)).count == 4)
+            try expectSound(store)
+        }
+    }
+
+    @Test("is above them after a restart, too")
+    func survivesRestart() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(groups: 3, series: 5, names: 2)
+            // At the beginning of a window, so that the test stays within it.
+            store.wall = Timestamp(milliseconds: 1_790_000_000_000 / 86_400_000 * 86_400_000)
+            for number in 0..<6 {
+                let writer = try store.writer()
+                try store.store([record("m \("abcdef".dropFirst(number).prefix(1))")], to: writer)
+                try store.store([record("x", app: "app\(number)")], to: writer)
+            }
+            let groups = try store.reader().groups(.all, viewer: .everything).groups
+            #expect(groups.filter { $0.app == "shop" && $0.fingerprint != "overflow" }.count == 3)
+            #expect(groups.first { $0.app == "shop" && $0.fingerprint == "overflow" }?.records == 3)
+            #expect(Set(groups.map(\.app)) == ["shop", "app0", "overflow"])
+            // And the next window has room again.
+            store.pass(.seconds(86_400))
+            let writer = try store.writer()
+            try store.store([record("later on")], to: writer)
+            #expect(try store.reader().groups(.all, viewer: .everything).groups.first?.fingerprint != "overflow")
+            try expectSound(store)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Ranges of the log")
+struct RangeTests {
+    @Test("close with the commit that fills them, and say exactly what their rows say", arguments: [1, 7, 50])
+    func close(size: Int) throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = size
+            let writer = try store.writer()
+            let log = try SentLog.filled(store, writer)
+            let ranges = try store.shell().numbers("SELECT last_id FROM ranges ORDER BY id")
+            #expect(ranges.count >= log.entries.count / (size + 10))
+            #expect(log.entries.count - Int(ranges.last ?? 0) < size)
+            try expectSound(store)
+        }
+    }
+
+    @Test("close when they hold enough bytes, whatever the bytes are in")
+    func closeByBytes() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeBytes = 10_000
+            let writer = try store.writer()
+            let text = String(repeating: "x", count: 1000)
+            var one = IssueRecord(message: "m")
+            one.metadata = ["x": .string(text)]
+            var other = IssueRecord(message: "m")
+            other.causes = [Cause(message: text)]
+            let whole = IssueRecord(message: "\u{1}" + text)
+            for index in 0..<30 { try store.store([[one, other, whole][index % 3]], to: writer) }
+            #expect(try store.shell().number("SELECT count(*) FROM ranges") == 3)
+            try expectSound(store)
+        }
+    }
+
+    @Test("are the same whether the store was opened again in the midst of one or not", arguments: [1, 4, 13])
+    func survivesRestart(calls: Int) throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 20
+            var log = SentLog()
+            var samples = SampleRecords(seed: 8)
+            for _ in 0..<8 {
+                let writer = try store.writer()
+                let bytes = writer.open.byteCount
+                for _ in 0..<calls {
+                    try log.send(samples.records(3), from: .of(uid: 1000), to: writer, of: store)
+                }
+                #expect(writer.open.count + Int(writer.open.firstID) - 1 == log.entries.count)
+                #expect(bytes >= 0)
+                let again = try store.writer()
+                #expect(again.open.firstID == writer.open.firstID)
+                #expect(again.open.byteCount == writer.open.byteCount)
+                #expect(again.open.postings() == writer.open.postings())
+                #expect(again.rangeID == writer.rangeID)
+            }
+            #expect(log.entries.map(\.row) == Array(1...Int64(24 * calls)))
+            try expectSound(store)
+        }
+    }
+
+    @Test("stay exact when the wall clock is set back and forth")
+    func survivesClock() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 25
+            let writer = try store.writer()
+            var log = SentLog()
+            var samples = SampleRecords(seed: 3)
+            for call in 0..<40 {
+                store.wall = store.wall.advanced(by: .seconds(call % 7 == 3 ? -4000 : call % 11 == 5 ? 9000 : 20))
+                try log.send(samples.records(4), to: writer, of: store)
+            }
+            try expectSound(store)
+            let shell = try store.shell()
+            let wrong = try shell.number(
+                """
+                SELECT count(*) FROM series_totals AS t JOIN (
+                    SELECT series, count(*) AS records, sum(count) AS occurrences, min(received_at) AS first_at,
+                           max(received_at) AS last_at FROM records GROUP BY series
+                ) AS plain ON plain.series = t.series
+                WHERE (t.records, t.occurrences, t.first_at, t.last_at)
+                    IS NOT (plain.records, plain.occurrences, plain.first_at, plain.last_at)
+                """)
+            #expect(wrong == 0)
+        }
+    }
+
+    @Test("hold 65,536 records each")
+    func holdsMany() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            var samples = SampleRecords(seed: 21)
+            let submission = try Submission(of: samples.records(1000))
+            for _ in 0..<67 { try store.commit(submission, to: writer) }
+            let shell = try store.shell()
+            #expect(try shell.numbers("SELECT last_id FROM ranges") == [66_000])
+            #expect(try RangeAudit.faults(shell) == [])
+            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [])
+            #expect(try shell.number("SELECT sum(records) FROM ledger WHERE fate = 7") == 67_000)
+            let sum = try store.reader().groups(.all, viewer: .everything).groups.map(\.records).reduce(0, +)
+            #expect(sum == 67_000)
+        }
+    }
+}

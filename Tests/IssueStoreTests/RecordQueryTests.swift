@@ -1,0 +1,170 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@testable import IssueStore
+
+@Suite("A question for records")
+struct RecordQueryTests {
+    /// Filters of every kind that a series or a time answers.
+    static let filters: [IssueFilter] = {
+        func filter(_ set: (inout IssueFilter) -> Void) -> IssueFilter {
+            var filter = IssueFilter()
+            set(&filter)
+            return filter
+        }
+        return [
+            filter { _ in }, filter { $0.apps = ["app1", "shop"] }, filter { $0.apps = [] },
+            filter { $0.versions = ["1.1"] }, filter { $0.environments = ["production"] },
+            filter { $0.severity = .error }, filter { $0.domains = ["com.example.1", "no.such"] },
+            filter { $0.codes = [4, 8, -1] }, filter { $0.files = ["File3.swift", "Module0/File0.swift"] },
+            filter { $0.files = ["%", "File_.swift", "file3.swift", "ile3.swift"] }, filter { $0.users = [1001, 7] },
+            filter { $0.units = ["shop.service"] }, filter { $0.units = ["other.service"] },
+            filter { $0.since = Timestamp(milliseconds: 1_790_000_700_000) },
+            filter { $0.until = Timestamp(milliseconds: 1_790_000_900_000) },
+            filter {
+                $0.since = Timestamp(milliseconds: 1_790_000_400_000)
+                $0.until = Timestamp(milliseconds: 1_790_000_800_000)
+                $0.severity = .warning
+            },
+            filter {
+                $0.since = Timestamp(milliseconds: 1_790_000_400_000)
+                $0.until = Timestamp(milliseconds: 1_790_000_800_000)
+            },
+            filter {
+                $0.since = Timestamp(milliseconds: 2)
+                $0.until = Timestamp(milliseconds: 1)
+            },
+            filter {
+                $0.apps = ["app2"]
+                $0.codes = [2, 6, 10]
+                $0.users = [1000]
+            },
+        ]
+    }()
+
+    @Test(
+        "is answered with what a plain scan finds, in both directions, page by page",
+        arguments: [Viewer.everything, .user(1000), .user(1001), .user(5), .nothing])
+    func agrees(viewer: Viewer) throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 37
+            let writer = try store.writer()
+            let log = try SentLog.filled(store, writer)
+            let reader = try store.reader()
+            for (index, filter) in Self.filters.enumerated() {
+                let expected = log.matching(filter, viewer).map(\.id)
+                for isAscending in [true, false] {
+                    // Pages of a few, and all in one.
+                    let limit = index.isMultiple(of: 2) == isAscending ? 7 : 1000
+                    let ids = try all(filter, isAscending, limit, viewer, reader)
+                    #expect(ids == (isAscending ? expected : expected.reversed()), "filter \(index)")
+                }
+            }
+        }
+    }
+
+    private func all(
+        _ filter: IssueFilter, _ isAscending: Bool, _ limit: Int, _ viewer: Viewer, _ reader: StoreReader
+    ) throws -> [String] {
+        var ids: [String] = []
+        var after: String?
+        repeat {
+            let page = try reader.records(
+                .init(filter: filter, isAscending: isAscending, limit: limit, after: after), viewer: viewer)
+            #expect(page.records.count <= limit)
+            ids += page.records.map(\.id)
+            after = page.next
+        } while after != nil
+        return ids
+    }
+
+    @Test("begins behind each row, above and below, in closed ranges and in the open one")
+    func beginsAnywhere() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 23
+            let writer = try store.writer()
+            let log = try SentLog.filled(store, writer, calls: 16)
+            let reader = try store.reader()
+            for filter in [Self.filters[0], Self.filters[5], Self.filters[15], Self.filters[16]] {
+                let rows = log.matching(filter, .everything).map(\.row)
+                let selection = try SeriesSelection(filter, viewer: .everything)
+                for bound in 0...Int64(log.entries.count + 2) {
+                    let after = PageCursor(value: 0, row: bound).text
+                    let up = try reader.records(
+                        .init(filter: filter, isAscending: true, limit: 1000, after: after), viewer: .everything)
+                    #expect(up.records.compactMap { RecordID($0.id)?.row } == rows.filter { $0 > bound })
+                    let down = try reader.records(
+                        .init(filter: filter, isAscending: false, limit: 1000, after: after), viewer: .everything)
+                    #expect(down.records.compactMap { RecordID($0.id)?.row } == rows.filter { $0 < bound }.reversed())
+                }
+                #expect(selection.isEverything == (filter != Self.filters[5] && filter != Self.filters[15]))
+            }
+        }
+    }
+
+    @Test("does not read a closed range that lies outside its times")
+    func passesOver() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 5
+            let writer = try store.writer()
+            let log = try SentLog.filled(store, writer, calls: 40)
+            let reader = try store.reader()
+            var filter = IssueFilter()
+            filter.since = log.entries[log.entries.count - 10].receivedAt
+            for isAscending in [true, false] {
+                for series in [nil, try store.shell().numbers("SELECT id FROM series")] {
+                    var walk = try RecordWalk(
+                        series: series, isAscending: isAscending, from: nil, since: filter.since, on: reader)
+                    var walked = 0
+                    while try walk.next(on: reader) != nil { walked += 1 }
+                    #expect((5...40).contains(walked))
+                }
+            }
+        }
+    }
+
+    @Test("refuses a cursor that it never gave", arguments: ["", ".", "1", "a.b", "1.2.3", "1.99999999999999999999"])
+    func refusesCursor(after: String) throws {
+        try TemporaryStore.with { store in
+            _ = try store.writer()
+            let reader = try store.reader()
+            #expect(throws: QueryFailure.invalidParameter("after")) {
+                try reader.records(
+                    .init(filter: IssueFilter(), isAscending: true, limit: 1, after: after), viewer: .everything)
+            }
+            #expect(throws: QueryFailure.invalidParameter("after")) {
+                try reader.groups(.of(IssueFilter(), after: after), viewer: .everything)
+            }
+        }
+    }
+
+    @Test("of a follower begins behind what he has seen, and leaves nothing out")
+    func follows() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 11
+            let writer = try store.writer()
+            let reader = try store.reader()
+            var log = SentLog()
+            var samples = SampleRecords(seed: 4)
+            var filter = IssueFilter()
+            filter.severity = .error
+            var seen = try reader.newest()
+            var ids: [String] = []
+            for _ in 0..<30 {
+                try log.send(samples.records(1 + Int(samples.below(6))), to: writer, of: store)
+                let news = try reader.news(above: seen, filter, limit: 3, viewer: .user(1000))
+                ids += news.records.map(\.id)
+                #expect(news.seen >= seen)
+                seen = news.seen
+            }
+            while true {
+                let news = try reader.news(above: seen, filter, limit: 3, viewer: .user(1000))
+                ids += news.records.map(\.id)
+                guard news.seen > seen else { break }
+                seen = news.seen
+            }
+            #expect(ids == log.matching(filter, .everything).map(\.id))
+        }
+    }
+}

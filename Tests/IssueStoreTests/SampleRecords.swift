@@ -1,0 +1,46 @@
+import IssueProtocol
+
+/// Records of some issues of some applications, the same again for the same seed (SplitMix64).
+struct SampleRecords: RandomNumberGenerator {
+    private var state: UInt64
+    private var number: Int64 = 0
+    /// How many different issues there are; the first are common and the last are rare.
+    var issues: Int64 = 12
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func below(_ bound: Int64) -> Int64 { Int64.random(in: 0..<bound, using: &self) }
+
+    mutating func record() -> IssueRecord {
+        number += 1
+        let issue = below(below(issues) + 1)
+        var record = IssueRecord(
+            message: "Issue \("abcdefghijklmnopqrstuvwxyz".dropFirst(Int(issue)).prefix(1)) took \(number) ms")
+        record.severity = Severity(rawValue: UInt8(issue % 5))
+        record.domain = "com.example.\(issue % 3)"
+        record.code = issue % 2 == 0 ? issue : nil
+        record.count = below(4) == 0 ? below(9) + 1 : nil
+        record.app = Application(
+            name: issue % 4 == 3 ? nil : "app\(issue % 4)", version: "1.\(below(2))",
+            environment: below(2) == 0 ? "production" : nil)
+        record.source = SourceLocation(fileID: "Module\(issue)/File\(issue % 5).swift", line: issue, function: "f()")
+        if below(3) == 0 { record.metadata = ["number": .integer(number)] }
+        if below(20) == 0 { record.message = "\u{1}whole \(number)" }
+        if below(30) == 0 { record.causes = [Cause(domain: "d", code: number, message: "beneath")] }
+        if below(15) == 0 { record.reportable = false }
+        if below(5) == 0 { record.occurredAt = Timestamp(milliseconds: 1_700_000_000_000 + below(1_000_000_000)) }
+        return record
+    }
+
+    mutating func records(_ count: Int) -> [IssueRecord] { (0..<count).map { _ in record() } }
+}

@@ -1,0 +1,67 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+/// What a test has sent and what it was answered: the plain list that every answer of the store is compared with.
+struct SentLog {
+    struct Entry {
+        var row: Int64
+        var id: String
+        var process: ReportingProcess
+        var record: IssueRecord
+        var receivedAt: Timestamp
+
+        var app: String { record.app?.name ?? process.sender.command ?? "" }
+    }
+
+    private(set) var entries: [Entry] = []
+
+    /// Commits some records of a process as one call.
+    mutating func send(
+        _ records: [IssueRecord], from process: ReportingProcess = .usual, to writer: StoreWriter,
+        of store: TemporaryStore
+    ) throws {
+        let ids = try store.store(records, from: process, to: writer)
+        for (id, record) in zip(ids, records) {
+            entries.append(
+                Entry(row: id.row, id: id.text, process: process, record: record, receivedAt: store.wall))
+        }
+    }
+
+    /// Fills a store with calls of two users, so that some ranges are closed and one is open.
+    static func filled(
+        _ store: TemporaryStore, _ writer: StoreWriter, calls: Int = 60, seed: UInt64 = 1
+    ) throws -> SentLog {
+        var log = SentLog()
+        var samples = SampleRecords(seed: seed)
+        for call in 0..<calls {
+            store.pass(.seconds(samples.below(50)))
+            let process = ReportingProcess.of(uid: call % 4 == 3 ? 1001 : 1000)
+            try log.send(samples.records(1 + Int(samples.below(9))), from: process, to: writer, of: store)
+        }
+        return log
+    }
+
+    func matching(_ filter: IssueFilter, _ viewer: Viewer) -> [Entry] {
+        entries.filter { entry in
+            let record = entry.record
+            func holds<Value: Equatable>(_ list: [Value]?, _ value: Value?) -> Bool {
+                list.map { list in value.map { list.contains($0) } ?? false } ?? true
+            }
+            let file = record.source?.fileID
+            switch viewer {
+            case .everything: break
+            case .user(let uid): if entry.process.sender.uid != uid { return false }
+            case .nothing: return false
+            }
+            return holds(filter.apps, entry.app) && holds(filter.versions, record.app?.version)
+                && holds(filter.environments, record.app?.environment)
+                && (record.severity ?? .error).rawValue >= (filter.severity ?? .debug).rawValue
+                && holds(filter.domains, record.domain) && holds(filter.codes, record.code)
+                && (filter.files.map { $0.contains { file == $0 || file?.hasSuffix("/" + $0) == true } } ?? true)
+                && holds(filter.users, entry.process.sender.uid) && holds(filter.units, entry.process.sender.unit)
+                && (filter.since.map { entry.receivedAt >= $0 } ?? true)
+                && (filter.until.map { entry.receivedAt <= $0 } ?? true)
+        }
+    }
+}

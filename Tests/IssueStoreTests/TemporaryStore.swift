@@ -1,0 +1,100 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import IssueStore
+import SQLiteKit
+
+/// A store in a folder of its own, removed when the scope ends, with clocks that the test sets.
+final class TemporaryStore {
+    let path: String
+    var settings: StoreSettings
+    var wall = Timestamp(milliseconds: 1_790_000_000_000)
+    var monotonic = MonotonicInstant(sinceBoot: .seconds(1000))
+
+    private init(path: String) {
+        self.path = path
+        settings = StoreSettings(path: path, limits: LimitSettings(), randomBits: { 0x0123_4567_89AB_CDEF })
+    }
+
+    static func with<Value>(_ body: (TemporaryStore) throws -> Value) throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "issuestore-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try body(TemporaryStore(path: folder.appending(path: "issues.db").path))
+    }
+
+    func writer() throws -> StoreWriter { try StoreWriter(settings) }
+    func reader() throws -> StoreReader { try StoreReader(path: path) }
+
+    /// A connection beside the store's, as the `sqlite3` shell would be.
+    func shell() throws -> Connection { try Connection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1)) }
+
+    /// Lets both clocks go on.
+    func pass(_ duration: Duration) {
+        wall = wall.advanced(by: duration)
+        monotonic = monotonic.advanced(by: duration)
+    }
+
+    /// Commits a second later than the last time.
+    @discardableResult
+    func commit(_ submissions: Submission..., to writer: StoreWriter) throws -> [CallOutcome] {
+        pass(.seconds(1))
+        return try writer.commit(submissions, wall: wall, monotonic: monotonic)
+    }
+
+    /// Commits one call of records without numbers, and gives their ids.
+    @discardableResult
+    func store(
+        _ records: [IssueRecord], from process: ReportingProcess = .usual, to writer: StoreWriter
+    ) throws -> [RecordID] {
+        let outcomes = try commit(Submission(of: records, from: process), to: writer)
+        return outcomes.flatMap(\.ids)
+    }
+}
+
+extension ReportingProcess {
+    static let usual = ReportingProcess.of(uid: 1000)
+
+    static func of(uid: UInt32, connection: UInt64? = nil, command: String? = "shop", pid: Int32 = 77) -> Self {
+        ReportingProcess(
+            connection: connection ?? UInt64(uid),
+            sender: Sender(
+                uid: uid, gid: uid + 1, pid: pid, command: command, executable: "/usr/bin/shop", unit: "shop.service"),
+            startTime: 4711)
+    }
+}
+
+extension CallOutcome {
+    /// The ids of the records that were stored.
+    var ids: [RecordID] {
+        switch receipts {
+        case .run(let first, let count):
+            (0..<Int64(count)).map { RecordID(store: first.store, row: first.row + $0) }
+        case .mixed(let receipts):
+            receipts.compactMap { receipt in
+                if case .stored(let id) = receipt { RecordID(id) } else { nil }
+            }
+        }
+    }
+
+    var mixed: [RecordReceipt] {
+        switch receipts {
+        case .run: ids.map { .stored(id: $0.text) }
+        case .mixed(let receipts): receipts
+        }
+    }
+}
+
+extension Connection {
+    /// The numbers of a query's first column.
+    func numbers(_ sql: String) throws -> [Int64] {
+        try Statement(composedSQL: sql, on: self).all { $0.int64(0) }
+    }
+
+    func number(_ sql: String) throws -> Int64 { try numbers(sql).first ?? 0 }
+
+    /// The rows of a query, every value as text and what is NULL as nothing.
+    func table(_ sql: String, columns: Int) throws -> [[String?]] {
+        try Statement(composedSQL: sql, on: self).all { row in (0..<columns).map { row.optionalText($0) } }
+    }
+}
