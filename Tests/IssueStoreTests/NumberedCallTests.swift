@@ -133,4 +133,35 @@ struct NumberedCallTests {
             try expectSound(store)
         }
     }
+
+    @Test("keeps its place among calls of other producers, users and applications in one commit")
+    func isInterleaved() throws {
+        try TemporaryStore.with { store in
+            func submissions(_ round: Int64) throws -> [Submission] {
+                try (0..<12).map { index in
+                    let process = ReportingProcess.of(uid: UInt32(1 + index % 3), command: "app\(index % 2)")
+                    let call = SentCall(
+                        records(1...4), producer: ProducerID(high: 9, low: UInt64(index % 2)),
+                        sequence: 10 * round + Int64(index / 6) * 4)
+                    return try Submission([call, SentCall(records(1...1))], from: process)
+                }
+            }
+            var rows: [Int64] = []
+            for round in 0..<3 {
+                let writer = try store.writer()
+                for isResent in [false, true] {
+                    let outcomes = try writer.commit(
+                        try submissions(Int64(round)), wall: store.wall, monotonic: store.monotonic)
+                    let numbered = outcomes.filter { $0.token == 0 }.flatMap(\.mixed)
+                    #expect(numbered.count == 48)
+                    #expect(
+                        numbered.count { if case .duplicate(_?) = $0 { true } else { false } } == (isResent ? 36 : 0))
+                    rows += outcomes.flatMap(\.ids).map(\.row)
+                }
+            }
+            #expect(rows == Array(1...Int64(3 * (36 + 24))))
+            #expect(try store.shell().number("SELECT count(*) FROM producers") == 6)
+            try expectSound(store)
+        }
+    }
 }
