@@ -63,7 +63,10 @@ final class DaemonRun {
             })
         try started.wait { $0 }?.get()
         for number in 1...Self.queryThreads {
-            threads.append(try ThreadBox(name: "query-\(number)") { queries.run { socket.answered($0) } })
+            threads.append(
+                try ThreadBox(name: "query-\(number)") {
+                    queries.run({ socket.answered($0) }, damaged: { writer.condemn() })
+                })
         }
         try startForwarding(configuration)
         threads.append(

@@ -175,8 +175,7 @@ struct HelpTests {
                       --destination NAME  The destination whose fates count
 
                 How:
-                      --order ORDER       newest (the default), oldest, most (the most frequent)
-                                          or worst first
+                      --order ORDER       newest (the default) or oldest first
                   -n, --limit NUMBER      At most so many; the default is what fits on the
                                           screen, or 50
                   -a, --all               All there are
@@ -193,7 +192,7 @@ struct HelpTests {
                 at midnight UTC.
 
                 Examples:
-                  issuectl records --group 3f2a --limit 5
+                  issuectl records --group g92c9da597585468b --limit 5
                   issuectl records --fate dead_lettered --destination logzio
 
                 """#)
@@ -216,8 +215,8 @@ struct HelpTests {
                   -h, --help         Show this help
 
                 Examples:
-                  issuectl show 3f2a
-                  issuectl show 3f2a --json
+                  issuectl show g92c9da597585468b
+                  issuectl show g92c9da597585468b --json
 
                 """#)
     }

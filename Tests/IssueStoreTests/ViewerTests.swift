@@ -118,7 +118,6 @@ struct ViewerTests {
             #expect(try !reader.isReporter(.of(uid: 1001), of: id))
             #expect(try !reader.isReporter(.of(uid: 1000, pid: 78), of: id))
             #expect(try !reader.isReporter(.usual, of: "zzzzzzzzzzzz-1"))
-            #expect(try reader.reporter(of: id) == ReportingProcess.usual.sender)
         }
     }
 }

@@ -6,11 +6,12 @@ struct RecordsCommand: Command {
         "records", "List single records, the newest first",
         sections: [
             .init("Which", FilterOptions.ofRecords),
-            .init("How", PagingOptions.options),
+            .init("How", PagingOptions.recordOptions),
         ],
         notes: [FilterOptions.timeNote],
         examples: [
-            "issuectl records --group 3f2a --limit 5", "issuectl records --fate dead_lettered --destination logzio",
+            "issuectl records --group g92c9da597585468b --limit 5",
+            "issuectl records --fate dead_lettered --destination logzio",
         ])
 
     private let filter: IssueFilter?
@@ -18,7 +19,7 @@ struct RecordsCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
         filter = try FilterOptions.filter(arguments, at: now)
-        paging = try PagingOptions(arguments)
+        paging = try PagingOptions(arguments, orders: [.newest, .oldest])
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {

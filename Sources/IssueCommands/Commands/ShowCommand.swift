@@ -4,7 +4,7 @@ import IssueProtocol
 struct ShowCommand: Command {
     static let specification = CommandSpecification(
         "show", "Show everything about a record, or about the newest record of a group", operands: .one("ID"),
-        examples: ["issuectl show 3f2a", "issuectl show 3f2a --json"])
+        examples: ["issuectl show g92c9da597585468b", "issuectl show g92c9da597585468b --json"])
 
     private let id: String
 

@@ -48,7 +48,7 @@ struct ReportReader {
         var report: Report?
         do throws(CollectorError) {
             var scanner = JSONScanner(
-                message, atMemberValue: Self.usualStart.count, maximumDepth: decoder.limits.depth + 1,
+                message, atMemberValue: Self.usualStart.count, maximumDepth: decoder.limits.depth + 3,
                 maximumKeys: decoder.limits.keys)
             let call = try readCall(&scanner, token, &batch)
             report = Self.readRest(&scanner).map { Report(call: call, oneway: $0) }
@@ -84,7 +84,9 @@ struct ReportReader {
     ) throws(CollectorError) -> ReportCall {
         let before = (records: batch.records.count, bytes: batch.bytes.count)
         do throws(CollectorError) {
-            var scanner = JSONScanner(parameters, maximumDepth: decoder.limits.depth, maximumKeys: decoder.limits.keys)
+            // A record's own depth is what is limited, so that of what stands around it is added.
+            var scanner = JSONScanner(
+                parameters, maximumDepth: decoder.limits.depth + 2, maximumKeys: decoder.limits.keys)
             return try readCall(&scanner, token, &batch)
         } catch {
             undo(&batch, before)
@@ -144,6 +146,25 @@ struct ReportReader {
             call.numbering = ReportCall.Numbering(producer: id, sequence: number)
         }
         return call
+    }
+
+    /// The number that a call begins with, for a call that could not be read as a whole; nothing where it has none.
+    static func sequence(in parameters: Span<UInt8>) -> Int64? {
+        var scanner = JSONScanner(parameters)
+        var number: Int64?
+        do throws(JSONError) {
+            try scanner.openObject()
+            while let text = try scanner.nextMember() {
+                if scanner.string(text) == "sequence", try scanner.kind() == .number {
+                    number = try scanner.integer()
+                } else {
+                    try scanner.skipValueOfAnySize()
+                }
+            }
+        } catch {
+            return number
+        }
+        return number
     }
 
     private mutating func readRecords(

@@ -63,7 +63,7 @@ extension SocketLoop {
     private func job(_ work: QueryJob.Work, _ connection: Connection) {
         handlers.ask(
             QueryJob(
-                connection: connection.id, viewer: connection.viewer, sender: connection.process.sender, work: work))
+                connection: connection.id, viewer: connection.viewer, process: connection.process, work: work))
     }
 
     private func flush(_ parameters: FlushParameters, _ connection: Connection) throws(CollectorError) {

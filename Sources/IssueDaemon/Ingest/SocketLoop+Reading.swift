@@ -122,25 +122,55 @@ extension SocketLoop {
         } catch {
             return refuse(message, token, error, connection)
         }
-        guard let envelope = readEnvelope(message, connection) else {
-            _ = connection.session.reportAnswered()
-            return false
-        }
-        report(message, envelope, token, connection)
-        return true
+        return report(message, token, connection)
     }
 
     /// Answers a report with an error, unless the message as a whole is no call.
     private func refuse(
         _ message: Range<Int>, _ token: UInt64, _ error: CollectorError, _ connection: Connection
     ) -> Bool {
-        guard let envelope = readEnvelope(message, connection) else {
-            _ = connection.session.reportAnswered()
+        do throws(VarlinkError) {
+            let envelope = try VarlinkCall.Envelope(scanning: connection.frames[message])
+            refuse(message, envelope, token, error, connection)
+            return true
+        } catch {
+            refuseLast(token, Self.refusal(of: error), connection)
             return false
+        }
+    }
+
+    /// Answers a report with an error; numbered ones that follow it are refused until it is sent again.
+    private func refuse(
+        _ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ token: UInt64, _ error: CollectorError,
+        _ connection: Connection
+    ) {
+        if let range = envelope.parameters {
+            let place = (message.lowerBound + range.lowerBound)..<(message.lowerBound + range.upperBound)
+            if let sequence = ReportReader.sequence(in: connection.frames[place]) {
+                connection.session.numbers.refused(sequence)
+            }
         }
         if envelope.oneway { connection.silent.insert(token) }
         finishReport(token, connection) { $0.append(contentsOf: error.reply.message) }
-        return true
+    }
+
+    /// Answers a report whose message is no call, and hangs up once the answer is sent.
+    private func refuseLast(_ token: UInt64, _ error: CollectorError, _ connection: Connection) {
+        submit(connection)
+        connection.hasEnded = true
+        finishReport(token, connection) { $0.append(contentsOf: error.reply.message) }
+    }
+
+    /// Takes a report that is written in another way than usual.
+    private func report(_ message: Range<Int>, _ token: UInt64, _ connection: Connection) -> Bool {
+        do throws(VarlinkError) {
+            let envelope = try VarlinkCall.Envelope(scanning: connection.frames[message])
+            report(message, envelope, token, connection)
+            return true
+        } catch {
+            refuseLast(token, Self.refusal(of: error), connection)
+            return false
+        }
     }
 
     private func report(_ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
@@ -156,8 +186,7 @@ extension SocketLoop {
             let call = try reader.read(connection.frames[place], token: token, into: &connection.batch)
             try take(call, oneway: envelope.oneway, connection)
         } catch {
-            if envelope.oneway { connection.silent.insert(token) }
-            finishReport(token, connection) { $0.append(contentsOf: error.reply.message) }
+            refuse(message, envelope, token, error, connection)
         }
     }
 

@@ -18,6 +18,6 @@ struct QueryJob: Sendable {
 
     var connection: UInt64
     var viewer: Viewer
-    var sender: Sender
+    var process: ReportingProcess
     var work: Work
 }

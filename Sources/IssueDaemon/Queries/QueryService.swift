@@ -32,7 +32,9 @@ final class QueryService: Sendable {
     }
 
     /// Answers until it is told to stop.
-    func run(_ answered: @Sendable (Answer) -> Void) {
+    ///
+    /// - Parameter damaged: called when a question has met damage in the file.
+    func run(_ answered: @Sendable (Answer) -> Void, damaged: @Sendable () -> Void) {
         // Opened with the first question: a daemon that is only reported to needs none.
         var reader: StoreReader?
         while let job = nextJob() {
@@ -42,6 +44,10 @@ final class QueryService: Sendable {
                 answered(Answer(connection: job.connection, content: try answer(job, open)))
             } catch {
                 if case StoreFailure.failed = error { reader = nil }
+                if case StoreFailure.damaged = error {
+                    reader = nil
+                    damaged()
+                }
                 answered(Answer(connection: job.connection, content: .refusal(refusal(for: error))))
             }
         }
@@ -109,10 +115,8 @@ final class QueryService: Sendable {
         _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
     ) throws -> [DestinationFate] {
         var viewer = job.viewer
-        if viewer == .nothing, let reporter = try reader.reporter(of: parameters.id),
-            reporter.uid == job.sender.uid, reporter.pid == job.sender.pid
-        {
-            viewer = .user(job.sender.uid)
+        if viewer == .nothing, try reader.isReporter(job.process, of: parameters.id) {
+            viewer = .user(job.process.sender.uid)
         }
         return try reader.fates(of: parameters.id, viewer: viewer).filter {
             parameters.destination == nil || $0.destination == parameters.destination

@@ -10,6 +10,8 @@ struct WriterInbox: Sendable {
     var recordCount = 0
     var errands: [Errand] = []
     var isStopping = false
+    /// Somebody else has met damage in the file.
+    var isCondemned = false
     /// Nothing is taken any more.
     var isClosed = false
 
@@ -17,11 +19,14 @@ struct WriterInbox: Sendable {
 
     /// Takes out what one commit holds, or nothing when the end has come.
     mutating func take(atMost limit: Int) -> WriterInbox? {
-        if isEmpty, isStopping {
+        if isCondemned { isStopping = true }
+        if isEmpty, isStopping, !isCondemned {
             isClosed = true
             return nil
         }
         var work = WriterInbox()
+        work.isCondemned = isCondemned
+        isCondemned = false
         work.errands = errands
         errands = []
         if recordCount <= limit {

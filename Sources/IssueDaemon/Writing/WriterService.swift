@@ -75,6 +75,12 @@ final class WriterService: Sendable {
         inbox.signal()
     }
 
+    /// The file is damaged: it is set aside, and a fresh one takes its place.
+    func condemn() {
+        inbox.withLock { $0.isCondemned = true }
+        inbox.signal()
+    }
+
     /// Ends the thread once all that was submitted is stored.
     func stop() {
         inbox.withLock { $0.isStopping = true }
@@ -95,18 +101,37 @@ final class WriterService: Sendable {
         }
         started(.success(writer))
         var gates: [UInt64: NumberGate] = [:]
+        // Once the file is set aside, nothing more may be acknowledged from it.
+        var isSetAside = false
+        var lastEnd = CommitEnd.stored
         while let work = nextWork() {
+            if work.isCondemned, !isSetAside {
+                log.error("A question has met damage in the database, setting it aside and going on in a new one")
+                setAside(listener)
+                isSetAside = true
+            }
             for errand in work.errands { errand(writer) }
-            if !work.submissions.isEmpty { commit(work.submissions, writer, &gates, listener) }
-            if writer.logPages >= Self.logPages { checkpoint(writer) }
+            if isSetAside {
+                refuse(work.submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
+            } else if !work.submissions.isEmpty {
+                let end = commit(work.submissions, writer, &gates, listener)
+                logChange(from: lastEnd, to: end)
+                lastEnd = end
+                if end == .damaged {
+                    setAside(listener)
+                    isSetAside = true
+                }
+            }
+            if writer.logPages >= Self.logPages, !isSetAside { checkpoint(writer) }
         }
+        if isSetAside { return }
         // What is asked from here on must not wait for an answer that never comes.
         checkpoint(writer)
     }
 
     private func nextWork() -> WriterInbox? {
         let isLight = inbox.wait(until: { inbox -> Bool? in
-            if inbox.isEmpty { return inbox.isStopping ? false : nil }
+            if inbox.isEmpty { return inbox.isStopping || inbox.isCondemned ? false : nil }
             return inbox.recordCount < Self.enoughRecords && inbox.errands.isEmpty && !inbox.isStopping
         })
         if isLight == true {
@@ -117,27 +142,48 @@ final class WriterService: Sendable {
         return inbox.withLock { $0.take(atMost: Self.mostRecords) }
     }
 
+    /// What became of a commit.
+    private enum CommitEnd: Equatable {
+        case stored
+        case refused(StoreFailure)
+        case damaged
+    }
+
     private func commit(
         _ submissions: [Submission], _ writer: StoreWriter, _ gates: inout [UInt64: NumberGate],
         _ listener: Listener
-    ) {
+    ) -> CommitEnd {
         var submissions = submissions
         if !gates.isEmpty { listener.refused(refuseBehindGates(&submissions, &gates)) }
         do throws(StoreFailure) {
             listener.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
-        } catch .damaged(let error) {
-            log.error("The database is damaged, setting it aside and going on in a new one", ["error": "\(error)"])
+            return .stored
+        } catch .damaged {
             refuse(submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
-            opening.setAside(log: log)
-            inbox.withLock { $0.isStopping = true }
-            listener.damaged()
-        } catch .noSpace {
-            log.warning("There is no space left for reports, refusing them until there is", [:])
-            refuse(submissions, .noSpace, &gates, listener)
+            return .damaged
         } catch {
-            log.error("Reports could not be stored, asking their senders to try again", ["error": "\(error)"])
-            refuse(submissions, .busy(retryAfter: .seconds(1)), &gates, listener)
+            let answer: CollectorError = error == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1))
+            refuse(submissions, answer, &gates, listener)
+            return .refused(error)
         }
+    }
+
+    /// One line when it changes whether reports can be stored, not one for each that can't.
+    private func logChange(from before: CommitEnd, to end: CommitEnd) {
+        guard end != before else { return }
+        switch end {
+        case .stored: log.notice("Reports can be stored again")
+        case .refused(.noSpace): log.warning("There is no space left for reports, refusing them until there is")
+        case .refused(let failure):
+            log.error("Reports can't be stored, asking their senders to try again", ["error": "\(failure)"])
+        case .damaged: log.error("The database is damaged, setting it aside and going on in a new one")
+        }
+    }
+
+    private func setAside(_ listener: Listener) {
+        opening.setAside(log: log)
+        inbox.withLock { $0.isStopping = true }
+        listener.damaged()
     }
 
     private func refuse(

@@ -113,14 +113,6 @@ extension StoreReader {
         try snapshot { try fates(ofRow: try find(id, viewer: viewer).row) }
     }
 
-    /// Who reported a record: his process, for whom alone a recycled user's fates are.
-    package func reporter(of id: String) throws -> Sender? {
-        try snapshot {
-            guard let id = RecordID(id), try recordID(row: id.row) == id else { return nil }
-            return try record(row: id.row)?.stored.sender
-        }
-    }
-
     /// Whether a process, and no later one with the same number, reported a record.
     package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
         try snapshot {

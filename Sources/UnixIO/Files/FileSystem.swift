@@ -40,7 +40,8 @@ package enum FileSystem {
             let parent = parentFolder(of: path)
             guard parent != path else { throw .noSuchFile }
             try makeFolders(parent, mode: mode)
-            try makeFolders(path, mode: mode)
+            // Once more and no further: some file systems have no room for folders and say so in the same words.
+            try calling { unsafe mkdir(path, mode) }
         }
     }
 
