@@ -43,7 +43,7 @@ struct SuppressionTests {
     func acrossTheEnd() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        let settings = "GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=1h"
+        let settings = "GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=15min"
         try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
             func reportAndFlush() throws {
                 let client = try RawClient(path: daemon.socket)

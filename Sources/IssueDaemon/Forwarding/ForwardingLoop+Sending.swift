@@ -13,6 +13,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         count(part)
         let action = machine.answered(answer, unit: random, at: now)
         state.lastAnswer = answer.summary.text
+        if answer.verdict.isOfLines { refusal = answer.summary.text }
         let step = try perform(action, answer, at: now)
         logChange(from: before)
         return step
@@ -50,20 +51,23 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.progress = RetryProgress()
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead { dead[line.line] = lines[line.line] }
+        // The last answer may be about the lines that were left when the bad ones had been found.
+        let told = dead.isEmpty ? answer.summary.text : refusal ?? answer.summary.text
         if !dead.isEmpty {
             service.log.warning(
                 "Records were given up, keeping them as dead letters",
                 [
-                    "destination": service.destination.name, "count": "\(dead.count)", "answer": answer.summary.text,
+                    "destination": service.destination.name, "count": "\(dead.count)", "answer": told,
                 ])
         }
         let settlement = BatchSettlement(
-            batch: batch, outcome: outcome, attempts: Int64(outcome.requests), answer: answer.summary.text,
+            batch: batch, outcome: outcome, attempts: Int64(outcome.requests), answer: told,
             deadLines: dead, at: Clock.wall, state: state)
         let id = service.destination.id
         try service.writer.perform { try $0.settle(settlement, destination: id) }
         self.batch = nil
         lines = []
+        refusal = nil
         watchForReturn(false, at: now)
         fatesMoved()
         return step(machine.settled(try pending(), at: now))
@@ -76,6 +80,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.day = budget.day
         state.dayBytes = budget.bytes
         state.requests += 1
+        let resent = machine.view.resent
+        state.resent += resent - countedResent
+        countedResent = resent
     }
 
     func saveState() throws {
@@ -108,6 +115,16 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard wasDown else { return }
             wasDown = false
             service.log.notice("A destination takes records again", ["destination": name])
+        }
+    }
+}
+
+extension DeliveryVerdict {
+    /// Whether it says that something is wrong with what was sent, and not with the destination.
+    fileprivate var isOfLines: Bool {
+        switch self {
+        case .partial, .tooLarge: true
+        case .accepted, .paused, .again, .ambiguous: false
         }
     }
 }
