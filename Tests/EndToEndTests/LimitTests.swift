@@ -31,7 +31,9 @@ struct LimitTests {
 
     @Test(
         "What is no call is answered with an error, and the connection is closed",
-        arguments: ["no json at all", "[1,2]", "{\"parameters\":{}}", "{\"method\":7}", "{\"method\":\"a.b\"", "\u{FEFF}{}"])
+        arguments: [
+            "no json at all", "[1,2]", "{\"parameters\":{}}", "{\"method\":7}", "{\"method\":\"a.b\"", "\u{FEFF}{}",
+        ])
     func malformed(message: String) async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

@@ -60,11 +60,13 @@ struct UserTests {
                 let foreign = try answer(record)
                 #expect(missing.error == "org.issued.Collector.NotFound")
                 #expect(foreign.error == missing.error)
-                #expect(String(decoding: foreign.parameters, as: UTF8.self).replacing(record, with: absent)
-                    == String(decoding: missing.parameters, as: UTF8.self))
+                #expect(
+                    String(decoding: foreign.parameters, as: UTF8.self).replacing(record, with: absent)
+                        == String(decoding: missing.parameters, as: UTF8.self))
             }
-            #expect(try second.call("org.issued.Collector.Show", #"{"id":"\#(group)"}"#).error
-                == "org.issued.Collector.NotFound")
+            #expect(
+                try second.call("org.issued.Collector.Show", #"{"id":"\#(group)"}"#).error
+                    == "org.issued.Collector.NotFound")
         }
     }
 
@@ -121,8 +123,9 @@ struct UserTests {
                 #expect(try client.refusal(of: .show, ShowParameters(id: id)) == .notFound(id: id))
             }
             #expect(try reporter.awaitFates(of: id).map(\.fate) == [.delivered])
-            #expect(try stranger.refusal(of: .await, AwaitParameters(id: id, timeout: .milliseconds(100)))
-                == .notFound(id: id))
+            #expect(
+                try stranger.refusal(of: .await, AwaitParameters(id: id, timeout: .milliseconds(100)))
+                    == .notFound(id: id))
         }
     }
 

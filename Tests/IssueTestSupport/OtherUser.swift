@@ -18,11 +18,10 @@ package enum OtherUser {
     package static func client(_ uid: UInt32, of daemon: DaemonFixture) throws -> RawClient {
         guard let relay, let setpriv else { throw CocoaError(.featureUnsupported) }
         let ends = try DescriptorPair.sockets(nonBlocking: false)
-        let far = FileHandle(fileDescriptor: try ends.second.duplicate().release(), closeOnDealloc: true)
         let process = try ChildProcess(
             setpriv,
             ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", relay, "-c", program, daemon.socket],
-            in: daemon.folder, name: "user-\(uid)", input: far, output: far)
+            in: daemon.folder, name: "user-\(uid)", stream: try ends.second.duplicate())
         return try RawClient(over: try ends.first.duplicate(), keeping: process)
     }
 

@@ -29,8 +29,14 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// When to look whether a destination that was silent is back.
     private var watchAt: MonotonicInstant?
 
-    /// Whether a state was told that is none to be in, so that the end of it is told as well.
-    var wasDown = false
+    /// What the log was told last of the destination.
+    var told = Told.well
+
+    enum Told: Equatable {
+        case well
+        case away
+        case paused(String?)
+    }
 
     /// What comes next, so that one thing after another costs no stack.
     enum Step {
