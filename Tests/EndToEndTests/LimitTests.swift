@@ -6,7 +6,7 @@ import Testing
 struct LimitTests {
     @Test("A message above the limit is answered with TooLarge, and the connection is closed")
     func tooLarge() async throws {
-        try await DaemonFixture.with("[Socket]\nMaxMessageSize=8K") { daemon in
+        try await DaemonFixture.with("[Socket]\nMaxMessageSize=8K\nMaxRecordSize=4K") { daemon in
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Before")
             try client.begin(
@@ -20,7 +20,7 @@ struct LimitTests {
 
     @Test("A message without an end is refused at the limit, not when memory is gone")
     func endless() async throws {
-        try await DaemonFixture.with("[Socket]\nMaxMessageSize=64K") { daemon in
+        try await DaemonFixture.with("[Socket]\nMaxMessageSize=64K\nMaxRecordSize=4K") { daemon in
             let client = try RawClient(path: daemon.socket)
             try? client.send([UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20))
             let reply = try? client.reply()
@@ -31,7 +31,9 @@ struct LimitTests {
 
     @Test(
         "What is no call is answered with an error, and the connection is closed",
-        arguments: ["no json at all", "[1,2]", "{\"parameters\":{}}", "{\"method\":7}", "{\"method\":\"a.b\"", "\u{FEFF}{}"])
+        arguments: [
+            "no json at all", "[1,2]", "{\"parameters\":{}}", "{\"method\":7}", "{\"method\":\"a.b\"", "\u{FEFF}{}",
+        ])
     func malformed(message: String) async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -77,7 +79,7 @@ struct LimitTests {
 
     @Test("A connection above the number that one may have is told so and closed, and there is room when another goes")
     func connections() async throws {
-        try await DaemonFixture.with("[Socket]\nMaxConnections=3") { daemon in
+        try await DaemonFixture.with("[Socket]\nMaxConnections=3\nMaxConnectionsPerUser=3") { daemon in
             var clients = try (1...3).map { _ in try RawClient(path: daemon.socket) }
             for client in clients { _ = try client.status() }
             let refused = try RawClient(path: daemon.socket)

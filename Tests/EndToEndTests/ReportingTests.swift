@@ -57,7 +57,8 @@ struct ReportingTests {
             let client = try RawClient(path: daemon.socket)
             let reply = try client.call(
                 "org.issued.Collector.Report",
-                #"{"records":[{"message":"one"},{"message":"two","severity":"dreadful"},{"nothing":1},{"message":"four"}]}"#)
+                #"{"records":[{"message":"one"},{"message":"two","severity":"dreadful"},{"nothing":1},{"message":"four"}]}"#
+            )
             let receipts = try ReportReply(json: reply.parameters).receipts
             try #require(receipts.count == 4)
             #expect(throws: Never.self) { try receipts[0].storedID }
@@ -95,7 +96,8 @@ struct ReportingTests {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             for number in 1...50 {
-                try client.begin(.report, ReportParameters(records: [IssueRecord(message: "Number \(number) went wrong")]))
+                try client.begin(
+                    .report, ReportParameters(records: [IssueRecord(message: "Number \(number) went wrong")]))
                 try client.begin(.status, JSONValue.object([]))
             }
             var ids: [String] = []

@@ -14,7 +14,9 @@ struct SuppressionTests {
             let client = try RawClient(path: daemon.socket)
             for call in 0..<10 {
                 _ = try client.report(
-                    (0..<100).map { IssueRecord(message: "Timed out after \(call * 100 + $0) ms", app: Application(name: "shop")) })
+                    (0..<100).map {
+                        IssueRecord(message: "Timed out after \(call * 100 + $0) ms", app: Application(name: "shop"))
+                    })
             }
             func lines(_ kind: String) -> [AcceptedLine] {
                 listener.accepted.filter { $0["event_kind"]?.asString == kind }
@@ -43,7 +45,7 @@ struct SuppressionTests {
     func acrossTheEnd() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        let settings = "GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=1h"
+        let settings = "GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=15min"
         try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
             func reportAndFlush() throws {
                 let client = try RawClient(path: daemon.socket)

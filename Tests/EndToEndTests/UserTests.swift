@@ -12,8 +12,8 @@ struct UserTests {
     @Test("Nobody sees another's records, groups or numbers, whatever he asks; root sees all")
     func apart() async throws {
         try await DaemonFixture.with { daemon in
-            let first = try OtherUser.client(Self.first, of: daemon).client
-            let second = try OtherUser.client(Self.second, of: daemon).client
+            let first = try OtherUser.client(Self.first, of: daemon)
+            let second = try OtherUser.client(Self.second, of: daemon)
             let own = try first.report("The same message", "Another one")
             let others = try second.report("The same message")
 
@@ -46,8 +46,8 @@ struct UserTests {
     @Test("A foreign id is answered exactly as one that does not exist, by Show and by Await")
     func foreignIDs() async throws {
         try await DaemonFixture.with { daemon in
-            let first = try OtherUser.client(Self.first, of: daemon).client
-            let second = try OtherUser.client(Self.second, of: daemon).client
+            let first = try OtherUser.client(Self.first, of: daemon)
+            let second = try OtherUser.client(Self.second, of: daemon)
             let record = try #require(try first.report("Mine").first)
             let group = try #require(try first.groups().first).id
             // As they would be after many more: well formed, and of nobody.
@@ -60,19 +60,21 @@ struct UserTests {
                 let foreign = try answer(record)
                 #expect(missing.error == "org.issued.Collector.NotFound")
                 #expect(foreign.error == missing.error)
-                #expect(String(decoding: foreign.parameters, as: UTF8.self).replacing(record, with: absent)
-                    == String(decoding: missing.parameters, as: UTF8.self))
+                #expect(
+                    String(decoding: foreign.parameters, as: UTF8.self).replacing(record, with: absent)
+                        == String(decoding: missing.parameters, as: UTF8.self))
             }
-            #expect(try second.call("org.issued.Collector.Show", #"{"id":"\#(group)"}"#).error
-                == "org.issued.Collector.NotFound")
+            #expect(
+                try second.call("org.issued.Collector.Show", #"{"id":"\#(group)"}"#).error
+                    == "org.issued.Collector.NotFound")
         }
     }
 
     @Test("Who sends another's fingerprint and application fills a group of his own")
     func groups() async throws {
         try await DaemonFixture.with { daemon in
-            let first = try OtherUser.client(Self.first, of: daemon).client
-            let second = try OtherUser.client(Self.second, of: daemon).client
+            let first = try OtherUser.client(Self.first, of: daemon)
+            let second = try OtherUser.client(Self.second, of: daemon)
             let record = IssueRecord(message: "x", app: Application(name: "shop"), fingerprint: "chosen")
             _ = try first.report([record])
             for _ in 1...5 { _ = try second.report([record]) }
@@ -85,8 +87,8 @@ struct UserTests {
     func producers() async throws {
         try await DaemonFixture.with { daemon in
             let producer = "019aa3c5-0000-7000-8000-000000000003"
-            let first = try OtherUser.client(Self.first, of: daemon).client
-            let second = try OtherUser.client(Self.second, of: daemon).client
+            let first = try OtherUser.client(Self.first, of: daemon)
+            let second = try OtherUser.client(Self.second, of: daemon)
             let record = IssueRecord(message: "Numbered")
             let own = try first.report([record], producer: producer, sequence: 1)
             let others = try second.report([record], producer: producer, sequence: 1)
@@ -101,7 +103,7 @@ struct UserTests {
     @Test("Only operators may flush")
     func flush() async throws {
         try await DaemonFixture.with { daemon in
-            let first = try OtherUser.client(Self.first, of: daemon).client
+            let first = try OtherUser.client(Self.first, of: daemon)
             #expect(try first.refusal(of: .flush, FlushParameters()) == .denied)
             #expect(try RawClient(path: daemon.socket).refusal(of: .flush, FlushParameters()) == nil)
         }
@@ -112,8 +114,8 @@ struct UserTests {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
         try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
-            let reporter = try OtherUser.client(Self.nobody, of: daemon).client
-            let stranger = try OtherUser.client(Self.nobody, of: daemon).client
+            let reporter = try OtherUser.client(Self.nobody, of: daemon)
+            let stranger = try OtherUser.client(Self.nobody, of: daemon)
             let id = try #require(try reporter.report("Whose is this?").first)
             for client in [reporter, stranger] {
                 #expect(try client.allRecords().isEmpty)
@@ -121,22 +123,23 @@ struct UserTests {
                 #expect(try client.refusal(of: .show, ShowParameters(id: id)) == .notFound(id: id))
             }
             #expect(try reporter.awaitFates(of: id).map(\.fate) == [.delivered])
-            #expect(try stranger.refusal(of: .await, AwaitParameters(id: id, timeout: .milliseconds(100)))
-                == .notFound(id: id))
+            #expect(
+                try stranger.refusal(of: .await, AwaitParameters(id: id, timeout: .milliseconds(100)))
+                    == .notFound(id: id))
         }
     }
 
     @Test("A user's share of connections is his own")
     func connections() async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnectionsPerUser=1") { daemon in
-            let first = try OtherUser.client(Self.first, of: daemon).client
+            let first = try OtherUser.client(Self.first, of: daemon)
             _ = try first.status()
-            let again = try OtherUser.client(Self.first, of: daemon).client
+            let again = try OtherUser.client(Self.first, of: daemon)
             guard case .busy = CollectorError(try again.reply()) else {
                 Issue.record("The second connection of a user was not refused")
                 return
             }
-            _ = try OtherUser.client(Self.second, of: daemon).client.status()
+            _ = try OtherUser.client(Self.second, of: daemon).status()
             // Root may have all.
             let roots = try (1...3).map { _ in try RawClient(path: daemon.socket) }
             for root in roots { _ = try root.status() }

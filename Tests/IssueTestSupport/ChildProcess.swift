@@ -1,6 +1,6 @@
-package import Foundation
+import Foundation
 import Synchronization
-import UnixIO
+package import UnixIO
 
 /// A program that a test has started; it does not outlive this.
 package final class ChildProcess {
@@ -15,32 +15,39 @@ package final class ChildProcess {
         package let description: String
     }
 
-    private let process = Process()
-    private let ended = Monitor(false)
+    package let pid: Int32
+    private let end = Monitor<End?>(nil)
     private let folder: ScratchFolder
     private let name: String
-    // One start at a time: what one child opens, another must not inherit.
-    private static let starting = Mutex(())
 
     /// What it writes goes to files in the folder, added to what is there.
+    ///
+    /// - Parameter stream: What is its standard input and output instead, if anything.
     package init(
         _ program: String, _ arguments: [String] = [], in folder: ScratchFolder, name: String,
-        environment: [String: String] = [:], input: FileHandle = .nullDevice, output: FileHandle? = nil
+        environment: [String: String] = [:], stream: consuming FileDescriptor? = nil
     ) throws {
         self.folder = folder
         self.name = name
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(filePath: folder.path)
-        process.environment = Self.plainEnvironment(folder).merging(environment) { $1 }
-        process.standardInput = input
-        process.standardOutput = try output ?? Self.file(folder["\(name).out"])
-        process.standardError = try Self.file(folder["\(name).err"])
-        process.terminationHandler = { [ended] _ in
-            ended.withLock { $0 = true }
-            ended.broadcast()
+        let environment = Self.plainEnvironment(folder).merging(environment) { $1 }
+        let errors = try FileDescriptor.open(folder["\(name).err"], [.writeOnly, .create, .append], mode: 0o600)
+        let input: FileDescriptor
+        let output: FileDescriptor
+        if let stream {
+            input = try stream.duplicate()
+            output = try stream.duplicate()
+        } else {
+            input = try FileDescriptor.open("/dev/null", .readOnly)
+            output = try FileDescriptor.open(folder["\(name).out"], [.writeOnly, .create, .append], mode: 0o600)
         }
-        try Self.starting.withLock { _ in try process.run() }
+        pid = try Spawning.start(
+            program, arguments, environment: environment,
+            streams: [input.rawValue, output.rawValue, errors.rawValue])
+        _ = try Thread.start(name: "wait-\(pid)") { [pid, end] in
+            let how = Spawning.wait(for: pid)
+            end.withLock { $0 = how }
+            end.broadcast()
+        }
     }
 
     deinit {
@@ -49,36 +56,25 @@ package final class ChildProcess {
         _ = try? end(within: .seconds(10))
     }
 
-    package var pid: Int32 { process.processIdentifier }
-    package var isRunning: Bool { !ended.withLock { $0 } }
+    package var isRunning: Bool { end.withLock { $0 } == nil }
     package var output: String { folder.text(of: "\(name).out") }
     package var errors: String { folder.text(of: "\(name).err") }
 
     /// Sends a signal to it and to all that it has started.
     package func send(_ signal: Int32) {
-        // Where it leads no group of its own, it is alone.
-        if kill(-pid, signal) != 0 { kill(pid, signal) }
+        if isRunning { kill(-pid, signal) }
     }
 
     /// Sends a signal to it alone.
     package func tell(_ signal: Int32) {
-        kill(pid, signal)
+        if isRunning { kill(pid, signal) }
     }
 
     /// Waits for its end.
     @discardableResult
     package func end(within time: Duration = .seconds(30)) throws -> End {
-        let deadline = MonotonicClock.now.advanced(by: time)
-        guard ended.wait(deadline: deadline, until: { $0 ? true : nil }) == true else {
-            throw TooSlow(description: "\(name) still ran after \(time). It said: \(output) \(errors)")
-        }
-        // The handler is called before the status is known to this object.
-        process.waitUntilExit()
-        switch process.terminationReason {
-        case .exit: return .exit(process.terminationStatus)
-        case .uncaughtSignal: return .signal(process.terminationStatus)
-        @unknown default: return .exit(process.terminationStatus)
-        }
+        if let end = end.wait(deadline: MonotonicClock.now.advanced(by: time), until: { $0 }) { return end }
+        throw TooSlow(description: "\(name) still ran after \(time). It has written: \(output) \(errors)")
     }
 
     /// Nothing that is set where the tests run changes what is tested.
@@ -87,12 +83,5 @@ package final class ChildProcess {
         var plain = ["HOME": folder.path, "LC_ALL": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no"]
         for name in ["PATH", "LD_LIBRARY_PATH", "TMPDIR"] { plain[name] = own[name] }
         return plain
-    }
-
-    private static func file(_ path: String) throws -> FileHandle {
-        if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(filePath: path)) }
-        let file = try FileHandle(forWritingTo: URL(filePath: path))
-        try file.seekToEnd()
-        return file
     }
 }

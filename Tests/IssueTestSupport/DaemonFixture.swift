@@ -7,6 +7,11 @@ import UnixIO
 /// however it ends. What it wrote to standard error stands in the failure of
 /// a test that has the trait `daemonLog`.
 package final class DaemonFixture {
+    /// What went wrong in a test, and what the daemon said meanwhile.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
     /// It ended, or was silent, where it should have been ready.
     package struct NotReady: Error, CustomStringConvertible {
         package let description: String
@@ -43,8 +48,13 @@ package final class DaemonFixture {
         let fixture = try DaemonFixture(configuration)
         defer { fixture.stopAtOnce() }
         return try await $currentLog.withValue(fixture.folder["issued.err"]) {
-            if starts { try fixture.start() }
-            return try await body(fixture)
+            do {
+                if starts { try fixture.start() }
+                return try await body(fixture)
+            } catch {
+                // It is recorded where the log is no longer at hand.
+                throw Failure(description: "\(error)\nThe daemon has written:\n\(fixture.log.suffix(8192))")
+            }
         }
     }
 
@@ -71,7 +81,7 @@ package final class DaemonFixture {
     package func waits(for line: String, within time: Duration = .seconds(30)) throws {
         let process = process
         guard try notifications.waits(for: line, within: time, while: { process?.isRunning == true }) else {
-            throw NotReady(description: "The daemon did not say \(line). Its log:\n\(log)")
+            throw NotReady(description: "The daemon did not say \(line).")
         }
     }
 

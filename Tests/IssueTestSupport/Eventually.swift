@@ -13,7 +13,9 @@ package func eventually(
 ) async throws {
     let deadline = MonotonicClock.now.advanced(by: time)
     while try !holds() {
-        guard MonotonicClock.now < deadline else { throw NeverHappened(description: "After \(time) still not: \(what)") }
+        guard MonotonicClock.now < deadline else {
+            throw NeverHappened(description: "After \(time) still not: \(what)")
+        }
         try await Task.sleep(for: .milliseconds(10))
     }
 }

@@ -15,15 +15,14 @@ package enum OtherUser {
     private static var setpriv: String? { TestBinaries.tool("/usr/bin/setpriv", "/bin/setpriv") }
 
     /// A client whose connection belongs to that user; its process lives as long as the connection.
-    package static func client(_ uid: UInt32, of daemon: DaemonFixture) throws -> OtherUserClient {
+    package static func client(_ uid: UInt32, of daemon: DaemonFixture) throws -> RawClient {
         guard let relay, let setpriv else { throw CocoaError(.featureUnsupported) }
         let ends = try DescriptorPair.sockets(nonBlocking: false)
-        let far = FileHandle(fileDescriptor: try ends.second.duplicate().release(), closeOnDealloc: true)
         let process = try ChildProcess(
             setpriv,
             ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", relay, "-c", program, daemon.socket],
-            in: daemon.folder, name: "user-\(uid)", input: far, output: far)
-        return OtherUserClient(client: try RawClient(over: try ends.first.duplicate()), process: process)
+            in: daemon.folder, name: "user-\(uid)", stream: try ends.second.duplicate())
+        return try RawClient(over: try ends.first.duplicate(), keeping: process)
     }
 
     /// Copies between its standard input and output, which are one socket, and the daemon's.
@@ -42,10 +41,4 @@ package enum OtherUser {
                     sys.exit(0)
                 key.data.sendall(data)
         """
-}
-
-/// A client, and the process by which the kernel knows it.
-package struct OtherUserClient {
-    package let client: RawClient
-    package let process: ChildProcess
 }

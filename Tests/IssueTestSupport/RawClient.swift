@@ -11,15 +11,19 @@ package final class RawClient {
 
     private let socket: FileDescriptor
     private var frames = FrameDecoder(limit: 64 << 20)
+    /// The process without which there is no connection.
+    private let process: ChildProcess?
 
     package init(path: String) throws {
         socket = try Socket.connect(to: try .unix(path), timeout: .seconds(10))
+        process = nil
     }
 
     /// Speaks over a connection that somebody else has made.
-    package init(over socket: consuming FileDescriptor) throws {
+    package init(over socket: consuming FileDescriptor, keeping process: ChildProcess) throws {
         try socket.setNonBlocking()
         self.socket = socket
+        self.process = process
     }
 
     // MARK: Sending

@@ -23,8 +23,9 @@ package final class ScratchFolder {
     package func write(_ text: String, to name: String, mode: Int = 0o600) throws -> String {
         let file = self[name]
         // Made with its mode, so that nobody sees it with another.
-        guard FileManager.default.createFile(
-            atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+        guard
+            FileManager.default.createFile(
+                atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
         else { throw CocoaError(.fileWriteUnknown) }
         return file
     }

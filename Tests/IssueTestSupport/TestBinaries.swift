@@ -41,7 +41,8 @@ package enum TestBinaries {
 
     /// A Python that has the package `varlink`, if the tests were given one.
     package static var python: String? {
-        let chosen = ProcessInfo.processInfo.environment["ISSUED_TEST_PYTHON"] ?? "\(repository).build/python/bin/python"
+        let chosen =
+            ProcessInfo.processInfo.environment["ISSUED_TEST_PYTHON"] ?? "\(repository).build/python/bin/python"
         return FileManager.default.isExecutableFile(atPath: chosen) ? chosen : nil
     }
 

@@ -116,14 +116,25 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Closes windows by the clock, once the walk has come to the end of the log.
     func closeWindows() throws {
         guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return }
-        let now = LogInstant(milliseconds: Clock.wall.milliseconds + (try reader.logOffset()))
+        let now = try logTime
         guard due <= now else { return }
         let drafts = admission.dueSummaries(at: now)
         try storeSummaries(try summaries(of: drafts), admission.takeChanges())
         try perform(step(machine.recordsArrived(try pending(), at: Clock.monotonic)))
     }
 
-    func storeSummaries(_ summaries: [StoreWriter.NewSummary], _ changes: AdmissionChanges) throws {
+    /// Closes all windows, so that nothing that was held back is left untold; the next start sends what this one can't.
+    func closeAllWindows() throws {
+        let drafts = admission.closeAll(at: try logTime)
+        let changes = admission.takeChanges()
+        if !drafts.isEmpty || !changes.isEmpty { try storeSummaries(try summaries(of: drafts), changes) }
+    }
+
+    private var logTime: LogInstant {
+        get throws { LogInstant(milliseconds: Clock.wall.milliseconds + (try reader.logOffset())) }
+    }
+
+    private func storeSummaries(_ summaries: [StoreWriter.NewSummary], _ changes: AdmissionChanges) throws {
         let id = service.destination.id
         let now = Clock.wall
         try service.writer.perform { try $0.store(summaries, changes: changes, destination: id, at: now) }

@@ -6,15 +6,15 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the answer, and does what follows from it.
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
-        let before = machine.view
         let part = Array(lines[shipment.range])
         let answer = shipper.send(part)
         let now = Clock.monotonic
         count(part)
         let action = machine.answered(answer, unit: random, at: now)
         state.lastAnswer = answer.summary.text
+        if answer.verdict.isOfLines { refusal = answer.summary.text }
         let step = try perform(action, answer, at: now)
-        logChange(from: before)
+        logChange()
         return step
     }
 
@@ -50,20 +50,23 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.progress = RetryProgress()
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead { dead[line.line] = lines[line.line] }
+        // The last answer may be about the lines that were left when the bad ones had been found.
+        let words = dead.isEmpty ? answer.summary.text : refusal ?? answer.summary.text
         if !dead.isEmpty {
             service.log.warning(
                 "Records were given up, keeping them as dead letters",
                 [
-                    "destination": service.destination.name, "count": "\(dead.count)", "answer": answer.summary.text,
+                    "destination": service.destination.name, "count": "\(dead.count)", "answer": words,
                 ])
         }
         let settlement = BatchSettlement(
-            batch: batch, outcome: outcome, attempts: Int64(outcome.requests), answer: answer.summary.text,
+            batch: batch, outcome: outcome, attempts: Int64(outcome.requests), answer: words,
             deadLines: dead, at: Clock.wall, state: state)
         let id = service.destination.id
         try service.writer.perform { try $0.settle(settlement, destination: id) }
         self.batch = nil
         lines = []
+        refusal = nil
         watchForReturn(false, at: now)
         fatesMoved()
         return step(machine.settled(try pending(), at: now))
@@ -76,6 +79,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.day = budget.day
         state.dayBytes = budget.bytes
         state.requests += 1
+        let resent = machine.view.resent
+        state.resent += resent - countedResent
+        countedResent = resent
     }
 
     func saveState() throws {
@@ -84,13 +90,13 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// One line when the state of the destination changes, not one for each failure.
-    private func logChange(from before: ForwardingView) {
+    private func logChange() {
         let view = machine.view
-        guard view.state != before.state || view.reason != before.reason else { return }
         let name = service.destination.name
         switch view.state {
         case .paused:
-            wasDown = true
+            guard told != .paused(view.reason) else { return }
+            told = .paused(view.reason)
             service.log.warning(
                 "A destination is paused, keeping its records until it is set right",
                 [
@@ -98,16 +104,28 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "advice": view.advice ?? "",
                 ])
         case .waiting:
-            wasDown = true
+            // Why may change with each attempt; that it is away is what matters.
+            guard told != .away else { return }
+            told = .away
             service.log.warning(
                 "A destination can't be reached, keeping its records and trying again",
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                 ])
         case .idle, .sending:
-            guard wasDown else { return }
-            wasDown = false
+            guard told != .well else { return }
+            told = .well
             service.log.notice("A destination takes records again", ["destination": name])
+        }
+    }
+}
+
+extension DeliveryVerdict {
+    /// Whether it says that something is wrong with what was sent, and not with the destination.
+    fileprivate var isOfLines: Bool {
+        switch self {
+        case .partial, .tooLarge: true
+        case .accepted, .paused, .again, .ambiguous: false
         }
     }
 }

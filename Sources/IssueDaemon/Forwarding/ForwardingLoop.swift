@@ -19,14 +19,24 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// The batch that is under way, and its lines.
     var batch: StoredBatch?
     var lines: [[UInt8]] = []
+    /// The last answer that found fault with lines of it.
+    var refusal: String?
+    /// How many lines that were sent again are counted already; the machine counts from its start.
+    var countedResent: Int64 = 0
     /// Flushes that wait until the cursor has passed a row and nothing is under way.
     private var flushes: [(row: Int64, completed: @Sendable () -> Void)] = []
     private var deadline: MonotonicInstant?
     /// When to look whether a destination that was silent is back.
     private var watchAt: MonotonicInstant?
 
-    /// Whether a state was told that is none to be in, so that the end of it is told as well.
-    var wasDown = false
+    /// What the log was told last of the destination.
+    var told = Told.well
+
+    enum Told: Equatable {
+        case well
+        case away
+        case paused(String?)
+    }
 
     /// What comes next, so that one thing after another costs no stack.
     enum Step {
@@ -80,6 +90,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     private func begin() throws -> Step {
+        // What was held back before a crash or a stop is told of now: nobody knows when the next of it comes.
+        try closeAllWindows()
         let now = Clock.monotonic
         guard let unanswered = try reader.unansweredBatch(of: service.destination.id) else {
             return step(machine.recordsArrived(try pending(), at: now))
@@ -102,8 +114,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         case .stop: break
         case .awaitAnswer, .awaitStore: machine.abandoned()
         }
-        let changes = admission.takeChanges()
-        if !changes.isEmpty { try storeSummaries([], changes) }
+        try closeAllWindows()
         try saveState()
     }
 
@@ -116,7 +127,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             deadline = until
             return .rest
         case .rest:
-            deadline = nil
+            // The timer stays: a batch may wait for it while records arrive. One that is of no use any more does no harm.
             return .rest
         }
     }

@@ -1,0 +1,86 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("A database that can't be used", .daemonLog)
+struct DamageTests {
+    private func setAside(_ daemon: DaemonFixture) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
+            .filter { $0.hasPrefix("issues.db.damaged-") }
+    }
+
+    /// It is there, untouched, and collecting goes on without it.
+    private func expectSetAside(_ daemon: DaemonFixture, holding content: Data) throws {
+        let client = try RawClient(path: daemon.socket)
+        #expect(try client.status().received == 0)
+        #expect(try client.report("Collecting goes on").count == 1)
+        let kept = try #require(try setAside(daemon).first { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
+        #expect(try Data(contentsOf: URL(filePath: daemon.folder["state/\(kept)"])) == content)
+        #expect(daemon.log.contains("setting it aside"))
+    }
+
+    @Test("A damaged one is set aside at the start, and collecting goes on in a new one")
+    func damaged() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Before")
+            try daemon.terminate()
+            let junk = Data("This is no database. ".utf8) + Data(repeating: 7, count: 20_000)
+            try junk.write(to: URL(filePath: daemon.database))
+            try daemon.start()
+            try expectSetAside(daemon, holding: junk)
+        }
+    }
+
+    @Test("One of a newer version of the program is set aside, untouched")
+    func newer() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Before")
+            try daemon.terminate()
+            try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
+            // What the change has left in the log belongs to the file.
+            try DatabaseFile(daemon.database, writable: true).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            let content = try Data(contentsOf: URL(filePath: daemon.database))
+            try daemon.start()
+            try expectSetAside(daemon, holding: content)
+        }
+    }
+
+    @Test("One of another program is set aside, untouched")
+    func foreign() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            try FileManager.default.createDirectory(
+                atPath: daemon.folder["state"], withIntermediateDirectories: false)
+            try DatabaseFile(daemon.database, writable: true).execute("CREATE TABLE theirs (x)")
+            let content = try Data(contentsOf: URL(filePath: daemon.database))
+            try daemon.start()
+            try expectSetAside(daemon, holding: content)
+        }
+    }
+
+    @Test("One that is damaged while the daemon runs is set aside, and reports are answered again")
+    func damagedMeanwhile() async throws {
+        try await DaemonFixture.with { daemon in
+            let records = (0..<500).map { IssueRecord(message: "Record \($0) " + String(repeating: "x", count: 200)) }
+            for _ in 1...10 { _ = try RawClient(path: daemon.socket).report(records) }
+            // All goes into the file, and what is in memory must be read again.
+            try daemon.restart()
+            let size = try #require(
+                try FileManager.default.attributesOfItem(atPath: daemon.database)[.size] as? Int)
+            let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
+            try file.seek(toOffset: 8192)
+            try file.write(contentsOf: Data(repeating: 0x5A, count: size - 8192))
+            try file.close()
+            try await eventually("it was noticed") {
+                let client = try? RawClient(path: daemon.socket)
+                _ = try? client?.report((0..<50).map { IssueRecord(message: "New \($0)", domain: "d\($0)") })
+                return daemon.log.contains("setting it aside")
+            }
+            try await eventually("reports are answered again") {
+                guard let client = try? RawClient(path: daemon.socket) else { return false }
+                return (try? client.report("After")) != nil
+            }
+            #expect(try !setAside(daemon).isEmpty)
+        }
+    }
+}

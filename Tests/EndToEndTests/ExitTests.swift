@@ -1,0 +1,99 @@
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+@Suite("How the daemon ends", .daemonLog)
+struct ExitTests {
+    @Test("SIGTERM ends it with 0, and each report that it had read has its receipt before")
+    func termination() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            for number in 1...200 {
+                try client.begin(.report, ReportParameters(records: [IssueRecord(message: "Number \(number)")]))
+            }
+            _ = try client.reply()
+            #expect(try daemon.terminate() == .exit(0))
+            var receipts = 1
+            while (try? client.reply()) != nil { receipts += 1 }
+            try daemon.start()
+            // Each receipt was kept, and nothing was stored that its sender was told nothing of.
+            #expect(try RawClient(path: daemon.socket).status().received == Int64(receipts))
+        }
+    }
+
+    @Test("SIGTERM ends what would go on for ever: followers and those who await a fate")
+    func endless() async throws {
+        try await DaemonFixture.with { daemon in
+            let follower = try RawClient(path: daemon.socket)
+            try follower.begin(.records, RecordsParameters(follow: true), more: true)
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Something")
+            #expect(try daemon.terminate(within: .seconds(15)) == .exit(0))
+            while let reply = try? follower.reply(within: .seconds(5)) {
+                if !reply.continues { break }
+            }
+            #expect(try follower.isClosed(within: .seconds(5)))
+        }
+    }
+
+    @Test("A command line that is wrong ends it with 64")
+    func usage() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            try daemon.launch(arguments: ["--confg", "x"])
+            #expect(try daemon.end() == .exit(64))
+            #expect(daemon.log.contains("--config"))
+        }
+    }
+
+    @Test("A socket where another daemon answers ends it with 69, and one that nobody answers on is taken over")
+    func socketTaken() async throws {
+        try await DaemonFixture.with { daemon in
+            let second = try ScratchFolder()
+            let file = try second.write(
+                "[Socket]\nPath=\(daemon.socket)\n[Store]\nPath=\(second["x.db"])\n", to: "issued.conf")
+            let other = try ChildProcess(
+                try TestBinaries.path(of: "issued"), ["--config", file], in: second, name: "issued")
+            #expect(try other.end() == .exit(69))
+            #expect(other.errors.contains(daemon.socket))
+            #expect(try RawClient(path: daemon.socket).report("Still the first").count == 1)
+            // A killed daemon leaves its socket behind.
+            try daemon.kill()
+            try daemon.start()
+        }
+    }
+
+    @Test("A state directory that can't be made ends it with 73")
+    func noState() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            let blocked = try daemon.folder.write("no folder", to: "file") + "/state/issues.db"
+            try daemon.folder.write("[Socket]\nPath=\(daemon.socket)\n[Store]\nPath=\(blocked)\n", to: "issued.conf")
+            try daemon.launch()
+            #expect(try daemon.end() == .exit(73))
+            #expect(daemon.log.contains("\(daemon.folder.path)/file"))
+        }
+    }
+
+    @Test("A configuration that is wrong ends it with 78, and each fault is told with its file and line")
+    func configuration() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            let file = try daemon.folder.write("[Socket]\nMod=0666\n[Store]\nMaxSize=plenty\n", to: "issued.conf")
+            try daemon.launch()
+            #expect(try daemon.end() == .exit(78))
+            #expect(daemon.log.contains("\(file):2:"))
+            #expect(daemon.log.contains("\(file):4:"))
+            #expect(daemon.log.contains("Mode"))
+        }
+    }
+
+    @Test("Asked for its version, help or a check it answers and ends with 0")
+    func answers() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            for arguments in [["--version"], ["--help"], ["--check", daemon.configurationFile]] {
+                try daemon.launch(arguments: arguments)
+                #expect(try daemon.end() == .exit(0))
+            }
+            #expect(daemon.log == "")
+        }
+    }
+}

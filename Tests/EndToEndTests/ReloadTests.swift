@@ -1,0 +1,66 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("A configuration that is read again", .daemonLog)
+struct ReloadTests {
+    @Test("A destination that is added gets what comes from then on, and one that is taken away gets nothing more")
+    func destinations() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let before = try client.report("Before")
+            #expect(try client.status().destinations.isEmpty)
+
+            try daemon.configure(.forwarding(to: listener))
+            try daemon.reload()
+            let during = try client.report("During")
+            #expect(listener.waitForAccepted(1))
+            try await eventually("all has a fate") { try client.destination().ledger.pending == 0 }
+            #expect(listener.compare(with: during).isMet)
+
+            try daemon.configure("")
+            try daemon.reload()
+            _ = try client.report("After")
+            #expect(try client.destination().reason == "not configured any more")
+            try daemon.restart()
+            #expect(listener.compare(with: during).isMet)
+            #expect(try RawClient(path: daemon.socket).show(before[0]).fates.isEmpty)
+        }
+    }
+
+    @Test("The log's level and the readers take effect, and connections that are open stay")
+    func levelAndReaders() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Before")
+            try daemon.configure("[Log]\nLevel=error")
+            try daemon.reload()
+            #expect(!daemon.log.contains("read again"))
+            _ = try client.report("After")
+            guard OtherUser.obstacle == nil else { return }
+            #expect(try OtherUser.client(4242, of: daemon).allRecords().isEmpty)
+            // Its own group, by number, as there is no name for it.
+            try daemon.configure("[Access]\nReaders=4242")
+            try daemon.reload()
+            #expect(try OtherUser.client(4242, of: daemon).allRecords().count == 2)
+        }
+    }
+
+    @Test("A file that is wrong changes nothing, and is told with its line")
+    func badFile() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            try daemon.configure("[Nonsense]\nKey=1")
+            try daemon.reload()
+            #expect(daemon.log.contains("going on with the old one"))
+            #expect(daemon.log.contains("issued.conf:"))
+            let id = try #require(try client.report("Forwarded all the same").first)
+            #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered])
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("What the service manager is told, and gives", .daemonLog)
+struct ServiceManagerTests {
+    private static let activator = TestBinaries.tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
+
+    @Test("It is told when the daemon is ready, reads its configuration again, and ends")
+    func notifications() async throws {
+        try await DaemonFixture.with { daemon in
+            // The fixture waits for READY, and for RELOADING and READY again.
+            try daemon.reload()
+            try daemon.terminate()
+            let lines = daemon.notifications.lines
+            let states = lines.filter { $0.hasSuffix("=1") && !$0.hasPrefix("WATCHDOG") }
+            #expect(states == ["READY=1", "RELOADING=1", "READY=1", "STOPPING=1"])
+            #expect(lines.contains { $0.hasPrefix("STATUS=") })
+            #expect(lines.contains { $0.hasPrefix("MONOTONIC_USEC=") })
+        }
+    }
+
+    @Test("A watchdog hears of the daemon more often than it asks for")
+    func watchdog() async throws {
+        var configuration = DaemonConfiguration()
+        configuration.environment["WATCHDOG_USEC"] = "600000"
+        try await DaemonFixture.with(configuration) { daemon in
+            for _ in 1...4 { try daemon.waits(for: "WATCHDOG=1", within: .seconds(5)) }
+        }
+    }
+
+    @Test("A watchdog that watches another process hears nothing")
+    func othersWatchdog() async throws {
+        var configuration = DaemonConfiguration()
+        configuration.environment = ["WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"]
+        try await DaemonFixture.with(configuration) { daemon in
+            _ = try RawClient(path: daemon.socket).report("Something")
+            #expect(!daemon.notifications.lines.contains("WATCHDOG=1"))
+        }
+    }
+
+    @Test(
+        "A socket that was opened for the daemon is served, and what was sent before it ran is answered",
+        .enabled(if: activator != nil, "there is no systemd-socket-activate"))
+    func socketActivation() async throws {
+        let activator = try #require(Self.activator)
+        try await DaemonFixture.with(starts: false) { daemon in
+            let socket = daemon.folder["activated.sock"]
+            try daemon.launch(
+                through: [activator, "--listen", socket, "--setenv", "NOTIFY_SOCKET=\(daemon.notifications.path)"])
+            var waiting: RawClient?
+            try await eventually("the socket is there") {
+                waiting = try? RawClient(path: socket)
+                return waiting != nil
+            }
+            // The first connection starts the daemon.
+            let client = try #require(waiting)
+            #expect(try client.report("The first of all").count == 1)
+            try daemon.waitUntilReady()
+            #expect(try RawClient(path: socket).status().received == 1)
+            #expect(!daemon.folder.names.contains("issued.sock"))
+            #expect(try daemon.terminate() == .exit(0))
+        }
+    }
+}

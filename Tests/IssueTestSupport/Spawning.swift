@@ -1,0 +1,55 @@
+import Foundation
+import UnixIO
+
+/// Starts a program with just the descriptors that it is given, and waits for its end.
+///
+/// Foundation's `Process` learns of an end by a descriptor that other children
+/// may inherit, and then never learns of it; and it lets signals stay blocked.
+enum Spawning {
+    /// - Parameter streams: Its standard input, output and error.
+    static func start(
+        _ program: String, _ arguments: [String], environment: [String: String], streams: [CInt]
+    ) throws -> Int32 {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        for (number, stream) in streams.enumerated() {
+            unsafe posix_spawn_file_actions_adddup2(&actions, stream, CInt(number))
+        }
+        // Nearly all close by themselves; of one that does not, the C library minds no number that is not open.
+        for number in CInt(streams.count)..<512 { unsafe posix_spawn_file_actions_addclose(&actions, number) }
+
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        var all = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe sigfillset(&all)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        unsafe posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+
+        let variables = environment.map { "\($0.key)=\($0.value)" }
+        var words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
+        var settings = unsafe variables.map { unsafe strdup($0) } + [nil]
+        defer {
+            for unsafeword in unsafe words + settings { unsafe free(word) }
+        }
+        var pid: pid_t = 0
+        let code = unsafe posix_spawn(&pid, program, &actions, &attributes, &words, &settings)
+        guard code == 0 else { throw Errno(rawValue: code) }
+        return pid
+    }
+
+    static func wait(for pid: Int32) -> ChildProcess.End {
+        var status: Int32 = 0
+        while unsafe waitpid(pid, &status, 0) < 0 {
+            guard Errno.current == .interrupted else { return .exit(-1) }
+        }
+        let signal = status & 0x7F
+        return signal == 0 ? .exit((status >> 8) & 0xFF) : .signal(signal)
+    }
+}
