@@ -35,9 +35,7 @@ enum Spawning {
         let variables = environment.map { "\($0.key)=\($0.value)" }
         var words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
         var settings = unsafe variables.map { unsafe strdup($0) } + [nil]
-        defer {
-            for unsafeword in unsafe words + settings { unsafe free(word) }
-        }
+        defer { unsafe (words + settings).forEach { unsafe free($0) } }
         var pid: pid_t = 0
         let code = unsafe posix_spawn(&pid, program, &actions, &attributes, &words, &settings)
         guard code == 0 else { throw Errno(rawValue: code) }
