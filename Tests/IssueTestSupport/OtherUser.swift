@@ -27,18 +27,20 @@ package enum OtherUser {
 
     /// Copies between its standard input and output, which are one socket, and the daemon's.
     private static let program = """
-        import os, selectors, socket, sys
-        near = socket.socket(fileno=0)
-        far = socket.socket(socket.AF_UNIX)
-        far.connect(sys.argv[1])
-        wait = selectors.DefaultSelector()
-        wait.register(near, selectors.EVENT_READ, far)
-        wait.register(far, selectors.EVENT_READ, near)
+        from selectors import DefaultSelector, EVENT_READ
+        from socket import AF_UNIX, socket
+        from sys import argv
+        near = socket(fileno=0)
+        far = socket(AF_UNIX)
+        far.connect(argv[1])
+        wait = DefaultSelector()
+        wait.register(near, EVENT_READ, far)
+        wait.register(far, EVENT_READ, near)
         while True:
             for key, _ in wait.select():
                 data = key.fileobj.recv(65536)
                 if not data:
-                    sys.exit(0)
+                    raise SystemExit
                 key.data.sendall(data)
         """
 }

@@ -65,7 +65,7 @@ final class FakeCollector: Sendable {
     }
 
     func waits(until condition: (State) -> Bool) -> Bool {
-        let deadline = MonotonicClock.now.advanced(by: .seconds(20))
+        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         return state.wait(deadline: deadline) { condition($0) ? true : nil } ?? false
     }
 
