@@ -18,11 +18,11 @@ struct StrangerTests {
 
     @Test(
         "The Python package varlink introspects, reports, pages, streams and gets proper errors",
-        .enabled(if: TestBinaries.python != nil, "there is no Python with the package varlink (scripts/dependencies test)"))
+        .enabled(if: TestBinaries.python != nil, "scripts/dependencies test installs the package varlink"))
     func varlinkForPython() async throws {
         let python = try #require(TestBinaries.python)
         try await DaemonFixture.with { daemon in
-            let script = try daemon.folder.write(Self.program, to: "client.py")
+            let script = "\(TestBinaries.repository)Tests/EndToEndTests/varlink_client.py"
             let file = "\(TestBinaries.repository)Documentation/org.issued.Collector.varlink"
             let ran = try run(python, [script, daemon.socket, file], daemon)
             #expect(ran.end == .exit(0), "\(ran.output)\n\(ran.errors)")
@@ -56,10 +56,10 @@ struct StrangerTests {
         let compiler = try #require(TestBinaries.compiler)
         try await DaemonFixture.with { daemon in
             let program = daemon.folder["report"]
+            let source = "\(TestBinaries.repository)Examples/c/report.c"
             let compiled = try run(
                 compiler,
-                ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", program, "\(TestBinaries.repository)Examples/c/report.c"],
-                daemon, name: "cc")
+                ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-o", program, source], daemon, name: "cc")
             #expect(compiled.end == .exit(0), "\(compiled.errors)")
             let message = "A \"quoted\" path \\ in\tC"
             let ran = try run(program, [message], daemon)
@@ -87,72 +87,6 @@ struct StrangerTests {
         init(_ tool: String) { self.tool = tool }
         let tool: String
     }
-
-    private static let program = """
-        import sys, varlink
-
-        address, file = "unix:" + sys.argv[1], sys.argv[2]
-        client = varlink.Client.new_with_address(address)
-
-        info = client.get_service_info() if hasattr(client, "get_service_info") else None
-        with client.open("org.varlink.service") as service:
-            info = service.GetInfo()
-            assert info["product"] == "issued", info
-            assert "org.issued.Collector" in info["interfaces"], info
-            assert info["url"].startswith("https://"), info
-            description = service.GetInterfaceDescription(interface="org.issued.Collector")["description"]
-            assert description == open(file).read()
-
-        with client.open("org.issued.Collector") as collector:
-            ids = []
-            for number in range(12):
-                record = {
-                    "message": "Shelf %s is empty" % "abcdefghijkl"[number],
-                    "app": {"name": "shelf-%d" % number},
-                    "severity": "warning",
-                    "metadata": {"number": number, "nothing": None, "list": [1, [2]]},
-                }
-                receipts = collector.Report(records=[record])["receipts"]
-                assert len(receipts) == 1 and receipts[0]["id"], receipts
-                ids.append(receipts[0]["id"])
-
-            groups, after = [], None
-            while True:
-                page = collector.List(limit=5, after=after)
-                assert len(page["groups"]) <= 5
-                groups += page["groups"]
-                after = page.get("next")
-                if not after:
-                    break
-            assert len({group["id"] for group in groups}) == 12, groups
-
-            records = []
-            for page in collector.Records(_more=True, limit=5):
-                records += page["records"]
-            assert [record["id"] for record in records] == list(reversed(ids))
-            assert records[0]["metadata"]["list"] == [1, [2]], records[0]
-            assert records[0]["severity"] == "warning"
-
-            shown = collector.Show(id=ids[3])
-            assert shown["record"]["message"] == "Shelf d is empty", shown
-            status = collector.Status()
-            assert status["received"] == 12, status
-
-            for call, error in [
-                (lambda: collector.Show(id="nonsense"), "org.issued.Collector.NotFound"),
-                (lambda: collector.List(filter={"since": "yesterday"}), "org.issued.Collector.InvalidFilter"),
-                (lambda: collector.Report(records=[]), "org.issued.Collector.InvalidRecord"),
-                (lambda: collector.Backup(), "org.varlink.service.MethodNotImplemented"),
-            ]:
-                try:
-                    call()
-                except varlink.VarlinkError as refused:
-                    assert refused.error() == error, (refused.error(), error)
-                else:
-                    raise AssertionError("not refused: " + error)
-            assert collector.Status()["received"] == 12
-        print("all is well")
-        """
 }
 
 extension TestBinaries {
