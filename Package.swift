@@ -46,7 +46,7 @@ let package = Package(
         .target(
             name: "IssueTestSupport",
             dependencies: ["FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO"],
-            path: "Tests/IssueTestSupport"),
+            path: "Tests/IssueTestSupport", exclude: ["relay.py"]),
         .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
         .testTarget(name: "UnixIOTests", dependencies: ["UnixIO"]),
         .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
@@ -65,7 +65,8 @@ let package = Package(
         .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["IssueTestSupport", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"]),
+            dependencies: ["IssueTestSupport", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"],
+            exclude: ["varlink_client.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

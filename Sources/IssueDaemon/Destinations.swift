@@ -34,7 +34,7 @@ struct Destinations {
             services.append(service)
             threads.append(
                 try ThreadBox(name: "forward-\(row.name)") {
-                    service.run(destination.shipper(service.cancellation), fatesMoved: fatesMoved)
+                    service.run({ destination.shipper(service.cancellation) }, fatesMoved: fatesMoved)
                 })
         }
     }

@@ -58,6 +58,35 @@ struct DamageTests {
         }
     }
 
+    @Test("One that was deleted is made anew, and collecting goes on")
+    func deleted() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Before")
+            try daemon.kill()
+            try FileManager.default.removeItem(atPath: daemon.folder["state"])
+            try daemon.start()
+            #expect(try RawClient(path: daemon.socket).report("After").count == 1)
+            #expect(try RawClient(path: daemon.socket).status().received == 1)
+        }
+    }
+
+    @Test("A log that was cut off in the middle costs what was not yet in the file, and nothing else")
+    func cutLog() async throws {
+        try await DaemonFixture.with { daemon in
+            for number in 1...20 { _ = try RawClient(path: daemon.socket).report("Record \(number)") }
+            try daemon.kill()
+            let log = try FileHandle(forWritingTo: URL(filePath: daemon.database + "-wal"))
+            try log.truncate(atOffset: try log.seekToEnd() / 2)
+            try log.close()
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            let left = try client.status().received
+            #expect(left < 20)
+            #expect(try client.allRecords().count == Int(left))
+            #expect(try client.report("After").count == 1)
+        }
+    }
+
     @Test("One that is damaged while the daemon runs is set aside, and reports are answered again")
     func damagedMeanwhile() async throws {
         try await DaemonFixture.with { daemon in

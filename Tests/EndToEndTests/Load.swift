@@ -9,6 +9,8 @@ final class Load: Sendable {
     private let promised = Mutex<[String: String]>([:])
     private let hasEnded = Monitor(0)
     private let clients: Int
+    // So that a slow machine, where the kill comes late, has no more to look through.
+    private static let mostCalls = 300
 
     /// Reports until the connection ends.
     ///
@@ -38,13 +40,14 @@ final class Load: Sendable {
             var open: [[String]] = []
             var call = 0
             while true {
-                while open.count < pipelined {
+                while open.count < pipelined, call < Self.mostCalls {
                     call += 1
                     let messages = (0..<count).map { "Client \(name) call \(call) record \($0)" }
                     let records = messages.map { IssueRecord(message: $0, app: Application(name: "load")) }
                     try client.begin(.report, ReportParameters(records: records))
                     open.append(messages)
                 }
+                guard !open.isEmpty else { return }
                 let receipts = try client.answer(of: ReportReply.self).receipts
                 let messages = open.removeFirst()
                 promised.withLock { promised in

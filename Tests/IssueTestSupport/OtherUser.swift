@@ -20,27 +20,15 @@ package enum OtherUser {
         let ends = try DescriptorPair.sockets(nonBlocking: false)
         let process = try ChildProcess(
             setpriv,
-            ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", relay, "-c", program, daemon.socket],
+            ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", relay, "-c", try program, daemon.socket],
             in: daemon.folder, name: "user-\(uid)", stream: try ends.second.duplicate())
         return try RawClient(over: try ends.first.duplicate(), keeping: process)
     }
 
-    /// Copies between its standard input and output, which are one socket, and the daemon's.
-    private static let program = """
-        from selectors import DefaultSelector, EVENT_READ
-        from socket import AF_UNIX, socket
-        from sys import argv
-        near = socket(fileno=0)
-        far = socket(AF_UNIX)
-        far.connect(argv[1])
-        wait = DefaultSelector()
-        wait.register(near, EVENT_READ, far)
-        wait.register(far, EVENT_READ, near)
-        while True:
-            for key, _ in wait.select():
-                data = key.fileobj.recv(65536)
-                if not data:
-                    raise SystemExit
-                key.data.sendall(data)
-        """
+    // Given as text, since another user may not be able to read our files.
+    private static var program: String {
+        get throws {
+            try String(contentsOfFile: "\(TestBinaries.repository)Tests/IssueTestSupport/relay.py", encoding: .utf8)
+        }
+    }
 }

@@ -54,7 +54,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         self.shipper = shipper
         self.fatesMoved = fatesMoved
         reader = try StoreReader(path: service.path)
-        let destination = service.destination
+        let destination = try reader.destination(service.destination.id) ?? service.destination
         machine = Forwarding(settings: service.settings.forward, at: Clock.monotonic)
         types = try reader.fieldTypes(of: destination.id)
         cursor = destination.cursor

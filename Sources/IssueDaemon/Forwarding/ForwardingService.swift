@@ -60,24 +60,32 @@ final class ForwardingService: Sendable {
         cancellation.cancel()
     }
 
+    /// How long to wait after the store has failed before going on from what it holds.
+    private static let recovery: Duration = .seconds(5)
+
     /// Forwards until it is told to stop.
+    ///
+    /// What fails in the store does not end it: it goes on from what is stored.
     ///
     /// - Parameter fatesMoved: called whenever records have got another fate.
     func run<Destination: Shipper & ~Copyable>(
-        _ shipper: consuming Destination, fatesMoved: @escaping @Sendable () -> Void
+        _ makeShipper: () -> Destination, fatesMoved: @escaping @Sendable () -> Void
     ) {
-        do {
-            let loop = try ForwardingLoop(self, shipper, fatesMoved: fatesMoved)
-            try loop.run()
-        } catch is WriterClosed {
-            // The daemon is at its end; the next start goes on from what is stored.
-        } catch {
-            log.error(
-                "Forwarding has failed, trying again with the next start",
-                [
-                    "destination": destination.name, "error": "\(error)",
-                ])
-            board.tell(fault: "forwarding to \(destination.name) has stopped: \(error)")
+        while true {
+            do {
+                let loop = try ForwardingLoop(self, makeShipper(), fatesMoved: fatesMoved)
+                try loop.run()
+                break
+            } catch is WriterClosed {
+                // The daemon is at its end; the next start goes on from what is stored.
+                break
+            } catch {
+                log.error(
+                    "Forwarding has failed, trying again soon",
+                    ["destination": destination.name, "error": "\(error)"])
+            }
+            let deadline = MonotonicClock.now.advanced(by: Self.recovery)
+            if inbox.wait(deadline: deadline, until: { $0.isStopping ? true : nil }) == true { break }
         }
         for completed in inbox.withLock({ $0.take() }).flushes { completed() }
     }

@@ -3,6 +3,20 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
+    /// A destination as the store knows it now.
+    package func destination(_ id: Int64) throws -> DestinationRow? {
+        try snapshot {
+            try connection.withStatement("SELECT id, name, cursor, state FROM destinations WHERE id = ?1") { statement in
+                statement.bind(id, at: 1)
+                return try statement.first {
+                    DestinationRow(
+                        id: $0.int64(0), name: $0.text(1), cursor: $0.int64(2),
+                        state: DestinationRow.State(json: $0.text(3)))
+                }
+            }
+        }
+    }
+
     /// What waits behind a destination's cursor.
     package struct Backlog: Equatable, Sendable {
         package var records: Int64 = 0

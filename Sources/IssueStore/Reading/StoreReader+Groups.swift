@@ -34,6 +34,9 @@ extension StoreReader {
     ///
     /// Counts within a time are exact to the minute in closed ranges.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
+        guard query.filter.fates == nil, query.filter.destination == nil else {
+            throw QueryFailure.invalidFilter(field: "fates", reason: "records have fates, groups have none")
+        }
         let selection = try SeriesSelection(query.filter, viewer: viewer)
         let cursor = try query.after.map { try PageCursor($0) }
         return try snapshot {

@@ -23,7 +23,7 @@ extension StoreReader {
         try snapshot {
             Figures(
                 store: try storeStatus(viewer), received: try received(viewer), ledgers: try ledgers(viewer),
-                suppressions: [])
+                suppressions: try suppressions(viewer))
         }
     }
 
@@ -126,5 +126,33 @@ extension StoreReader {
             statement.bind(cursor, at: 2)
             return try statement.first { Timestamp(milliseconds: $0.int64(0)) }
         }
+    }
+
+    /// What is being held back now: the windows of each limiter that have not been told yet.
+    private func suppressions(_ viewer: Viewer) throws -> [Suppression] {
+        let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
+            try $0.first { $0.int64(0) } ?? 0
+        }
+        return try connection.withStatement(
+            """
+            SELECT destinations.name, accounts.app, groups.key, limits.key, limits.value
+            FROM limits
+            JOIN destinations ON destinations.id = limits.destination
+            JOIN groups ON groups.id = limits.key >> 3
+            JOIN accounts ON accounts.id = groups.account
+            WHERE limits.kind = 2 AND destinations.active = 1 AND (?1 IS NULL OR accounts.uid = ?1)
+            """
+        ) { statement in
+            statement.bind(viewer.uid, at: 1)
+            return try statement.all { row -> Suppression? in
+                guard let value = try? JSONValue(json: row.text(4)),
+                    let window = LimitRows.window(row.int64(3), value), window.suppressedCount > 0
+                else { return nil }
+                return Suppression(
+                    destination: row.text(0), app: row.text(1), group: GroupID.text(key: row.int64(2)),
+                    reason: window.key.reason, count: window.suppressedCount,
+                    since: Timestamp(milliseconds: window.start.milliseconds - offset))
+            }
+        }.compactMap { $0 }
     }
 }

@@ -1,0 +1,96 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Issues
+import Testing
+
+@Suite("The client library and the daemon", .daemonLog)
+struct ClientLibraryTests {
+    private struct Broken: Error {}
+
+    @Test("An issue that is reported is stored and delivered, with its place, level and metadata")
+    func reported() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let delivery = Delivery(paths: [daemon.socket])
+            defer { delivery.stop() }
+            withIssueReporters([DaemonReporter(delivery: delivery)]) {
+                withIssueMetadata(["request": "r-7"]) {
+                    reportIssue("The shelf is empty", level: .critical)
+                    reportIssue(Broken(), "While filling it")
+                }
+            }
+            #expect(delivery.flush(timeout: .seconds(20)))
+            let records = try RawClient(path: daemon.socket).allRecords()
+            #expect(records.count == 2)
+            let first = try #require(records.last)
+            #expect(first.record.message == "The shelf is empty")
+            #expect(first.record.severity == .critical)
+            #expect(first.record.source?.fileID?.hasSuffix("ClientLibraryTests.swift") == true)
+            #expect(first.record.metadata?["request"] == "r-7")
+            #expect(listener.waitForAccepted(2, within: .seconds(20)))
+            #expect(listener.compare(with: records.map(\.id)).isMet)
+        }
+    }
+
+    @Test("A receipt says where the issue is stored, and what became of it")
+    func receipt() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let delivery = Delivery(paths: [daemon.socket])
+            defer { delivery.stop() }
+            let receipt = DaemonReporter(delivery: delivery).submit(IssueReport("Promise me"))
+            let id = try await receipt.stored()
+            #expect(try RawClient(path: daemon.socket).show(id).record?.record.message == "Promise me")
+            let fates = try await receipt.delivered(timeout: .seconds(20))
+            #expect(fates.map(\.outcome) == [.delivered])
+        }
+    }
+
+    @Test("Issues of the time in which the daemon was away are stored when it is back, each one once")
+    func daemonAway() async throws {
+        try await DaemonFixture.with { daemon in
+            let delivery = Delivery(paths: [daemon.socket])
+            defer { delivery.stop() }
+            let reporter = DaemonReporter(delivery: delivery)
+            func report(_ name: String) {
+                for number in 1...50 { reporter.receive(IssueReport("\(name) \(number)")) }
+            }
+            report("Before")
+            #expect(delivery.flush(timeout: .seconds(20)))
+            // Killed with calls under way: which of them were stored nobody knows.
+            report("At the kill")
+            try daemon.kill()
+            report("Meanwhile")
+            #expect(delivery.awaitsFailure(timeout: .seconds(20)))
+            try daemon.start()
+            report("After")
+            #expect(delivery.flush(timeout: .seconds(30)))
+            let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
+            #expect(messages.count == 200)
+            #expect(Set(messages).count == 200)
+            #expect(Set(messages).isSuperset(of: (1...50).map { "Meanwhile \($0)" }))
+        }
+    }
+
+    @Test("A question through the library's own connection is answered by the daemon")
+    func connection() async throws {
+        try await DaemonFixture.with { daemon in
+            let ids = try RawClient(path: daemon.socket).report("One", "Two")
+            var connection = try CollectorConnection(paths: [daemon.socket])
+            let status: DaemonStatus = try connection.call(.status)
+            #expect(status.received == 2)
+            var seen: [String] = []
+            try connection.stream(.records, RecordsParameters(order: .oldest), of: RecordsReply.self) { page in
+                seen += page.records.map(\.id)
+                return true
+            }
+            #expect(seen == ids)
+            #expect(throws: CollectorConnectionError.refused(.notFound(id: "nonsense"))) {
+                let _: ShowReply = try connection.call(.show, ShowParameters(id: "nonsense"))
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+@Suite("A daemon at rest", .daemonLog)
+struct RestTests {
+    @Test("It needs little memory once it is ready, and is ready soon")
+    func atRest() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            let clock = ContinuousClock()
+            let start = try clock.measure { try daemon.start() }
+            let anonymous = try kilobytes("RssAnon", daemon)
+            let resident = try kilobytes("VmRSS", daemon)
+            print("At rest: \(anonymous) KiB anonymous, \(resident) KiB resident; ready after \(start)")
+            // What is built for tests has other code in it.
+            guard TestBinaries.areChosen else { return }
+            #expect(anonymous <= 6 << 10)
+            #expect(resident <= 20 << 10)
+        }
+    }
+
+    @Test("With nothing to do it does nothing")
+    func doesNothing() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Something")
+            try await eventually("it has come to rest") {
+                let before = try ticks(daemon)
+                let wait = try RawClient(path: daemon.socket)
+                #expect(throws: RawClient.NoReply.quiet) { try wait.reply(within: .milliseconds(500)) }
+                return try ticks(daemon) == before
+            }
+        }
+    }
+
+    private func kilobytes(_ name: String, _ daemon: DaemonFixture) throws -> Int {
+        let status = String(
+            decoding: try FileSystem.read("/proc/\(daemon.pid)/status", limit: 65_536), as: UTF8.self)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })
+        return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
+    }
+
+    /// The processor time that it has used.
+    private func ticks(_ daemon: DaemonFixture) throws -> Int {
+        let stat = String(decoding: try FileSystem.read("/proc/\(daemon.pid)/stat", limit: 4096), as: UTF8.self)
+        let fields = try #require(stat.split(separator: ")").last).split(separator: " ")
+        return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+    }
+}
