@@ -1,0 +1,11 @@
+extension SocketLimits {
+    /// The limits that `[Socket]` sets.
+    init(_ settings: SocketSettings) {
+        self.init()
+        messageBytes = settings.maxMessageSize
+        connections = settings.maxConnections
+        connectionsPerUser = settings.maxConnectionsPerUser
+        bytesInFlightPerUser = settings.maxBytesInFlightPerUser
+        readTimeout = settings.readTimeout
+    }
+}
