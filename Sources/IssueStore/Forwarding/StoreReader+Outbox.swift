@@ -6,7 +6,8 @@ extension StoreReader {
     /// A destination as the store knows it now.
     package func destination(_ id: Int64) throws -> DestinationRow? {
         try snapshot {
-            try connection.withStatement("SELECT id, name, cursor, state FROM destinations WHERE id = ?1") { statement in
+            try connection.withStatement("SELECT id, name, cursor, state FROM destinations WHERE id = ?1") {
+                statement in
                 statement.bind(id, at: 1)
                 return try statement.first {
                     DestinationRow(

@@ -1,0 +1,60 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+
+@Suite("What is held back, as status tells it")
+struct SuppressionFigureTests {
+    private func window(_ group: Int64, count: Int64) -> WindowRow {
+        var row = WindowRow(
+            key: .init(group: group, reason: .groupRate), account: 1, start: LogInstant(milliseconds: 5_000),
+            due: LogInstant(milliseconds: 65_000), interval: .seconds(60), sequence: 1)
+        row.suppressedCount = count
+        return row
+    }
+
+    @Test("names destination, application, group and count of each open window, to those who may see the group")
+    func figures() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let destination = try #require(
+                try writer.configure(
+                    [.init(name: "logzio", kind: "logzio", takesBacklog: false)], at: store.wall
+                ).first)
+            try store.store([IssueRecord(message: "often"), IssueRecord(message: "seldom")], to: writer)
+            var changes = AdmissionChanges()
+            changes.windows = [window(1, count: 12), window(2, count: 0)]
+            try writer.store([], changes: changes, destination: destination.id, at: store.wall)
+
+            let reader = try store.reader()
+            let held = try reader.figures(viewer: .everything).suppressions
+
+            let group = try reader.show(try #require(held.first?.group), viewer: .everything).group
+            #expect(held.map(\.count) == [12])
+            #expect(held.map(\.destination) == ["logzio"])
+            #expect(held.map(\.app) == ["shop"])
+            #expect(held.map(\.reason) == [.groupRate])
+            #expect(group.title == "often")
+            #expect(try reader.figures(viewer: .user(1000)).suppressions == held)
+            #expect(try reader.figures(viewer: .user(1001)).suppressions.isEmpty)
+        }
+    }
+
+    @Test("A list of groups by fates is refused, since only records have one")
+    func fatesOfGroups() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            try store.store([IssueRecord(message: "m")], to: writer)
+            var filter = IssueFilter()
+            filter.fates = [.pending]
+            let query = StoreReader.GroupQuery(
+                filter: filter, order: .newest, limit: 10, after: nil, sparkline: nil, now: store.wall)
+            let reader = try store.reader()
+
+            #expect(throws: QueryFailure.invalidFilter(field: "fates", reason: "records have fates, groups have none"))
+            {
+                try reader.groups(query, viewer: .everything)
+            }
+        }
+    }
+}
