@@ -1,3 +1,4 @@
+import Foundation
 import IssueProtocol
 import Issues
 import Testing
@@ -68,10 +69,21 @@ struct CollectorConnectionTests {
     }
 
     @Test("The socket is searched by the environment's word, then the user's, then the system's")
-    func search() {
+    func search() throws {
         #expect(SocketPath.user(runtimeDirectory: "/run/user/7", userID: 8) == "/run/user/7/issued/issued.sock")
         #expect(SocketPath.user(runtimeDirectory: nil, userID: 8) == "/run/user/8/issued/issued.sock")
         #expect(SocketPath.user(runtimeDirectory: "", userID: 8) == "/run/user/8/issued/issued.sock")
+        let folder = FileManager.default.temporaryDirectory.path + "/issued-\(UUID().uuidString)"
+        let own = UnixIO.CurrentProcess.userID
+        func fallback() -> String {
+            SocketPath.user(runtimeDirectory: nil, userID: own, runtimeFolder: "/absent", temporaryFolder: folder)
+        }
+        #expect(fallback() == "/absent/\(own)/issued/issued.sock")
+        try FileSystem.makeFolders("\(folder)-\(own)", mode: 0o700)
+        defer { try? FileSystem.removeEmptyFolder("\(folder)-\(own)") }
+        #expect(fallback() == "\(folder)-\(own)/issued.sock")
+        try FileSystem.setMode(0o777, of: "\(folder)-\(own)")
+        #expect(fallback() == "/absent/\(own)/issued/issued.sock")
         #expect(SocketPath.search(override: nil, userSocket: "/u") == ["/u", "/run/issued/issued.sock"])
         #expect(SocketPath.search(override: "/o", userSocket: "/u") == ["/o"])
         #expect(SocketPath.search(override: "", userSocket: "/u") == [])

@@ -6,12 +6,24 @@ package enum SocketPath {
     package static let system = "/run/issued/issued.sock"
 
     /// The socket of a daemon that an ordinary user runs for himself.
+    ///
+    /// Without a runtime directory it lies in a folder of the user's own beside
+    /// others' temporary ones; one that is not his alone is not looked into.
     package static func user(
-        runtimeDirectory: String? = UnixIO.Environment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID
+        runtimeDirectory: String? = UnixIO.Environment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
+        runtimeFolder: String = "/run/user", temporaryFolder: String = "/tmp/issued"
     ) -> String {
         // The specification has a relative path ignored.
-        let directory = runtimeDirectory.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/run/user/\(userID)"
-        return "\(directory)/issued/issued.sock"
+        if let runtimeDirectory, runtimeDirectory.hasPrefix("/") { return "\(runtimeDirectory)/issued/issued.sock" }
+        let usual = "\(runtimeFolder)/\(userID)"
+        let temporary = "\(temporaryFolder)-\(userID)"
+        if !isOwn(usual, userID), isOwn(temporary, userID) { return "\(temporary)/issued.sock" }
+        return "\(usual)/issued/issued.sock"
+    }
+
+    private static func isOwn(_ folder: String, _ userID: UInt32) -> Bool {
+        guard let status = try? FileSystem.status(of: folder, followingLinks: false) else { return false }
+        return status.kind == .directory && status.uid == userID && status.mode & 0o022 == 0
     }
 
     /// All paths to try, in order; none when `ISSUED_SOCKET` is set and empty.
