@@ -5,8 +5,6 @@ package import IssueProtocol
 /// Everything it depends on is given to it, so that tests see the whole of
 /// what a person would see, byte for byte.
 package struct IssueControl {
-    package static let version = "0.1.0"
-
     private static let commands: [any Command.Type] = [
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
         StatusCommand.self, FlushCommand.self,
@@ -53,7 +51,7 @@ package struct IssueControl {
         } catch {
             throw CommandFailure(.usage, "\(error.message). See issuectl --help")
         }
-        if common.has(CommonOptions.version) { return say("issuectl \(Self.version)\n") }
+        if common.has(CommonOptions.version) { return say("issuectl \(ProductVersion.text)\n") }
         guard let name = rest.first else {
             guard common.has(CommonOptions.help) else {
                 throw CommandFailure(.usage, "which command? See issuectl --help")

@@ -8,7 +8,7 @@ enum Introspection {
         switch method {
         case .getInfo:
             let info = ServiceInfo(
-                vendor: "issued", product: "issued", version: DaemonStart.version, url: "",
+                vendor: "issued", product: "issued", version: ProductVersion.text, url: "",
                 interfaces: [ServiceInterface.name, CollectorInterface.name])
             return VarlinkReply(parameters: info.json).message
         case .getInterfaceDescription:

@@ -1,11 +1,11 @@
+import IssueProtocol
+
 /// What comes before the daemon runs: the command line, the configuration, and the answers that need no daemon.
 package enum DaemonStart: Sendable {
     /// Go by this; the source is read again when a reload is asked for.
     case run(Configuration, ConfigurationSource)
     /// All is said.
     case exit(ExitCode)
-
-    package static let version = "0.1.0"
 
     /// - Parameters:
     ///   - arguments: Without the name of the program.
@@ -20,7 +20,7 @@ package enum DaemonStart: Sendable {
             case .printHelp:
                 output(DaemonOptions.help)
             case .printVersion:
-                output("issued \(version)\n")
+                output("issued \(ProductVersion.text)\n")
             case .check:
                 _ = try Configuration.load(options.source, in: surroundings, for: .looking)
             case .printConfiguration:

@@ -80,7 +80,7 @@ final class StatusBoard: Sendable {
             store.faults = state.faults
         }
         return DaemonStatus(
-            version: DaemonStart.version, host: Host.name, startedAt: startedAt, received: figures.received,
+            version: ProductVersion.text, host: Host.name, startedAt: startedAt, received: figures.received,
             rejected: isAll ? state.rejected : 0, duplicates: isAll ? state.duplicates : 0,
             connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state.forwarders) },

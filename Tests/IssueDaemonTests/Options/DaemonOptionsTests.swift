@@ -1,5 +1,6 @@
 import Foundation
 import IssueDaemon
+import IssueProtocol
 import Testing
 
 @Suite("The command line of issued")
@@ -82,7 +83,7 @@ struct DaemonOptionsTests {
         let folder = try ConfigurationFolder()
         let surroundings = folder.surroundings(userID: 0)
 
-        #expect(decide(["--version"], in: surroundings) == Decision(0, "issued \(DaemonStart.version)\n", ""))
+        #expect(decide(["--version"], in: surroundings) == Decision(0, "issued \(ProductVersion.text)\n", ""))
         #expect(decide(["--help"], in: surroundings).output.contains("--print-config"))
         #expect(decide(["--print-config"], in: surroundings).output == Configuration.default.text)
         let wrong = decide(["--chekc"], in: surroundings)

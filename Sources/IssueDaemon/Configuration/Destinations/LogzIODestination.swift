@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 package import LogzShipping
 
 /// An account at Logz.io that records are forwarded to.
@@ -33,7 +34,7 @@ package struct LogzIODestination: Hashable, Sendable {
         shipping.connectTimeout = settings.forward.connectTimeout
         shipping.requestTimeout = settings.forward.requestTimeout
         if !settings.forward.compression { shipping.compressionLevel = 0 }
-        shipping.version = DaemonStart.version
+        shipping.version = ProductVersion.text
         return shipping
     }
 }
