@@ -160,4 +160,37 @@ struct ReportingTests {
             #expect(!seen.contains("Before"))
         }
     }
+
+    @Test("Who has said all that he has to say still gets his answers, and then the end")
+    func halfClosed() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            for number in 1...20 {
+                try client.begin(.report, ReportParameters(records: [IssueRecord(message: "Number \(number)")]))
+            }
+            try client.begin(.status, JSONValue.object([]))
+            try client.finishWriting()
+            for _ in 1...20 { #expect(try client.answer(of: ReportReply.self).receipts.count == 1) }
+            #expect(try client.answer(of: DaemonStatus.self).received == 20)
+            #expect(try client.isClosed())
+        }
+    }
+
+    @Test("What was sent before its sender hung up is stored, also behind a question that has no end")
+    func hungUp() async throws {
+        try await DaemonFixture.with { daemon in
+            do {
+                let client = try RawClient(path: daemon.socket)
+                try client.begin(.records, RecordsParameters(follow: true), more: true)
+                for number in 1...20 {
+                    try client.begin(.report, ReportParameters(records: [IssueRecord(message: "Number \(number)")]))
+                }
+            }
+            let other = try RawClient(path: daemon.socket)
+            try await eventually("all of it is stored, and the connection is gone") {
+                let status = try other.status()
+                return status.received == 20 && status.connections == 1
+            }
+        }
+    }
 }

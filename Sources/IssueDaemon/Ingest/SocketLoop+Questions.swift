@@ -186,6 +186,12 @@ extension SocketLoop {
         }
     }
 
+    /// The client is gone: what it asked last is not answered, and what it sent after that has its turn.
+    func giveUpQuestion(of connection: Connection) {
+        guard connections[connection.id] != nil else { return }
+        finish([], connection)
+    }
+
     /// The daemon is at its end: what would go on for ever ends here.
     func endQuestion(of connection: Connection) {
         switch connection.question {

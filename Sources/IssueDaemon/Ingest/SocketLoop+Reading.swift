@@ -5,7 +5,7 @@ import UnixIO
 
 extension SocketLoop {
     /// Reads what has come and begins the calls in it.
-    func read(_ connection: Connection) {
+    func read(_ connection: Connection, isHungUp: Bool) {
         guard !connection.hasEnded, connection.held == nil, connection.frames.wantsBytes else {
             return watch(connection)
         }
@@ -18,6 +18,12 @@ extension SocketLoop {
         switch result {
         case .bytes: process(connection)
         case .wouldBlock: break
+        case .end where !isHungUp:
+            // It has nothing more to say, and still hears: all that began is answered.
+            connection.hasEnded = true
+            connection.partialSince = nil
+            submit(connection)
+            touch(connection)
         case .end, .failed:
             // Whoever hangs up no longer waits for replies, but what was read is stored all the same.
             submit(connection)

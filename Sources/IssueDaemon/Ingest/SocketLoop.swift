@@ -61,7 +61,9 @@ final class SocketLoop {
         default:
             guard let connection = connections[event.token] else { return }
             if event.isWritable { touch(connection) }
-            if event.isReadable { read(connection) }
+            if event.isReadable { read(connection, isHungUp: event.isHungUp) }
+            // Nobody is there any more to be answered, and the kernel would tell it again and again.
+            if event.isHungUp { giveUpQuestion(of: connection) }
         }
     }
 
