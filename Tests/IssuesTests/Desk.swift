@@ -39,7 +39,7 @@ struct Desk: Sendable {
 
     /// Waits until the connection has failed at least once.
     func awaitsFailure() -> Bool {
-        delivery.awaitsFailure(timeout: .seconds(10))
+        delivery.awaitsFailure(timeout: .seconds(60))
     }
 
     private func clear(_ folder: String) {
