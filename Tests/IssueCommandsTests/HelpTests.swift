@@ -258,8 +258,9 @@ struct HelpTests {
                       --color WHEN        Colour the output: auto, always or never
                   -h, --help              Show this help
 
-                With --since, records from then on come first. A TIME is RFC 3339, a date, 2h or
-                7d (ago), now, today or yesterday. Days begin at midnight UTC.
+                Only what comes from now on is shown; records has what was before. A TIME is RFC
+                3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at midnight
+                UTC.
 
                 Examples:
                   issuectl follow --severity error
