@@ -258,9 +258,8 @@ struct HelpTests {
                       --color WHEN        Colour the output: auto, always or never
                   -h, --help              Show this help
 
-                Only what comes from now on is shown; records has what was before. A TIME is RFC
-                3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at midnight
-                UTC.
+                With --since, records from then on come first. A TIME is RFC 3339, a date, 2h or
+                7d (ago), now, today or yesterday. Days begin at midnight UTC.
 
                 Examples:
                   issuectl follow --severity error

@@ -5,7 +5,7 @@ struct FollowCommand: Command {
     static let specification = CommandSpecification(
         "follow", "Show new records as they come, until interrupted",
         sections: [.init("Which", FilterOptions.ofRecords)],
-        notes: ["Only what comes from now on is shown; records has what was before. " + FilterOptions.timeNote],
+        notes: ["With --since, records from then on come first. " + FilterOptions.timeNote],
         examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
 
     private var filter: IssueFilter
