@@ -69,6 +69,8 @@ struct DeliveryTests {
             try await settled(daemon, listener, delivered: [id])
             #expect(try client.destination().ledger.withheld == 1)
             #expect(try client.show(hidden).fates.map(\.fate) == [.withheld])
+            #expect(try client.show(hidden).fates.map(\.attempts) == [0])
+            #expect(try client.show(hidden).fates.map(\.answer) == [nil])
         }
     }
 

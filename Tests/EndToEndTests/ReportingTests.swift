@@ -141,6 +141,25 @@ struct ReportingTests {
         }
     }
 
+    @Test("A follower who says since when gets what there is from then on, and then what comes")
+    func followSince() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("before")
+            let follower = try RawClient(path: daemon.socket)
+            var filter = IssueFilter()
+            filter.since = Timestamp(milliseconds: 0)
+            try follower.begin(.records, RecordsParameters(filter: filter, follow: true), more: true)
+
+            let first = try RecordsReply(json: try follower.reply().parameters)
+            _ = try client.report("after")
+            let second = try RecordsReply(json: try follower.reply().parameters)
+
+            #expect(first.records.map(\.record.message) == ["before"])
+            #expect(second.records.map(\.record.message) == ["after"])
+        }
+    }
+
     @Test("A follower gets what comes after him, and nothing that was there before")
     func follow() async throws {
         try await DaemonFixture.with { daemon in

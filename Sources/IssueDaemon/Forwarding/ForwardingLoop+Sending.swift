@@ -64,6 +64,9 @@ extension ForwardingLoop where Destination: ~Copyable {
             deadLines: dead, at: Clock.wall, state: state)
         let id = service.destination.id
         try service.writer.perform { try $0.settle(settlement, destination: id) }
+        service.log.info(
+            "A batch has come to its end",
+            ["destination": service.destination.name, "lines": "\(lines.count)", "answer": answer.summary.text])
         self.batch = nil
         lines = []
         refusal = nil

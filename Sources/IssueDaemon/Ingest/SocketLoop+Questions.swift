@@ -35,8 +35,10 @@ extension SocketLoop {
                 return job(.records(query), connection)
             }
             guard more else { throw .expectedMore }
-            connection.question = .following(query.filter ?? IssueFilter(), row: 0, isFetching: true)
-            job(.newest, connection)
+            let filter = query.filter ?? IssueFilter()
+            connection.question = .following(filter, row: 0, isFetching: true)
+            // Whoever says since when is given what there is first; others begin behind the newest record.
+            job(filter.since == nil ? .newest : .news(filter, row: 0), connection)
         case .show:
             let query: ShowParameters = try read(parameters)
             job(.show(query.id), connection)

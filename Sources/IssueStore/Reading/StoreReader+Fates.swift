@@ -30,7 +30,9 @@ extension StoreReader {
         let list: (BatchList) -> Bool = { batch.lists[$0]?.contains(row) == true }
         fate.at = batch.at
         if list(.withheld) {
+            // It was never in a request, so the batch's answer is none to it.
             fate.fate = .withheld
+            return fate
         } else if list(.dead) {
             fate.fate = .deadLettered
         } else if list(.sent) {
