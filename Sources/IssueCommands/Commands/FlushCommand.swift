@@ -28,7 +28,11 @@ struct FlushCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
-        let before = context.format == .human ? try collector.status().value.destinations : []
+        let asksBefore = context.format == .human || destination != nil
+        let before = asksBefore ? try collector.status().value.destinations : []
+        if let destination, !before.contains(where: { $0.name == destination }) {
+            throw CommandFailure(.refused, "there is no destination '\(destination)': see issuectl status")
+        }
         let answer = try collector.flush(FlushParameters(destination: destination, timeout: timeout))
         let unfinished = answer.value.destinations.filter { isUnfinished($0, startedAt: context.now) }
         switch context.format {
