@@ -344,7 +344,7 @@ struct RetentionTests {
                 shrinking = max(shrinking, try ContinuousClock().measure { isLeft = try writer.shrink(pages: 64) > 0 })
             }
             print("Retention: \(steps) steps, the longest \(longest); giving pages back \(shrinking)")
-            #expect(steps >= 17)
+            #expect(steps >= 33)
             #expect(try store.shell().number("SELECT count(*) FROM records") == 0)
         }
     }

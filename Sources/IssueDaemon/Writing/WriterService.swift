@@ -136,10 +136,12 @@ final class WriterService: Sendable {
 
     /// Waits for work, or until the deadline for none.
     private func nextWork(until deadline: MonotonicInstant?) -> WriterInbox? {
-        let isLight = inbox.wait(deadline: deadline.map { Clock.kernel($0) }, until: { inbox -> Bool? in
-            if inbox.isEmpty { return inbox.isStopping || inbox.isCondemned ? false : nil }
-            return inbox.recordCount < Self.enoughRecords && inbox.errands.isEmpty && !inbox.isStopping
-        })
+        let isLight = inbox.wait(
+            deadline: deadline.map { Clock.kernel($0) },
+            until: { inbox -> Bool? in
+                if inbox.isEmpty { return inbox.isStopping || inbox.isCondemned ? false : nil }
+                return inbox.recordCount < Self.enoughRecords && inbox.errands.isEmpty && !inbox.isStopping
+            })
         if isLight == true {
             _ = inbox.wait(deadline: MonotonicClock.now.advanced(by: Self.gathering)) { inbox -> Bool? in
                 inbox.recordCount >= Self.enoughRecords || !inbox.errands.isEmpty || inbox.isStopping ? true : nil

@@ -10,7 +10,7 @@ import SQLiteKit
 /// Counts and totals stay.
 extension StoreWriter {
     /// How many records a slice holds at most, and of how many bytes, about.
-    private static let sliceRecords: Int64 = 4096
+    private static let sliceRecords: Int64 = 2048
     private static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
