@@ -33,7 +33,9 @@ final class DaemonRun {
         let path = configuration.store.path
         self.log = log
         let board = StatusBoard(folder: FileSystem.parentFolder(of: path))
-        let writer = WriterService(opening: StoreOpening(path: path, limits: configuration.limits), log: log)
+        let opening = StoreOpening(
+            path: path, limits: configuration.limits, retention: configuration.store.retention)
+        let writer = WriterService(opening: opening, log: log)
         let queries = QueryService(path: path, board: board, log: log)
         let socket = try SocketService(
             listener: listener, limits: SocketLimits(configuration.socket),
@@ -92,14 +94,14 @@ final class DaemonRun {
     /// Goes by another configuration, as far as that is possible without letting go of the socket and the store.
     func reload(_ configuration: Configuration, from old: Configuration) throws {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
-        let limits = configuration.limits
-        try writer.perform { $0.reload(limits) }
+        let (limits, retention) = (configuration.limits, configuration.store.retention)
+        try writer.perform { $0.reload(limits, retention) }
         forwarders.withLock { $0 = [] }
         destinations.stop(patience: .seconds(2))
         board.forgetForwarders()
         try startForwarding(configuration)
-        if configuration.socket != old.socket || configuration.store != old.store {
-            log.notice("Changes of the sections Socket and Store take effect with the next start")
+        if configuration.socket != old.socket || configuration.store.path != old.store.path {
+            log.notice("Changes of the section Socket and of the store's path take effect with the next start")
         }
     }
 

@@ -37,6 +37,11 @@ package struct OpenRange: Sendable {
     package var lastID: Int64 { nextID - 1 }
     package var isEmpty: Bool { series.isEmpty }
 
+    /// The first record in it, and when it came.
+    package var first: (id: Int64, receivedAt: Int64)? {
+        series.firstIndex { $0 != 0 }.map { (firstID + Int64($0), receivedAt[$0]) }
+    }
+
     /// Takes note of the record with the next id.
     @inline(__always)
     package mutating func append(series: Int64, receivedAt: Int64, count: Int64, bytes: Int) {

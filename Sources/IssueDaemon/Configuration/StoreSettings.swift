@@ -1,3 +1,5 @@
+package import IssueCore
+
 /// Where records are kept, how many and how long (`[Store]`).
 package struct StoreSettings: Hashable, Sendable {
     package var path = "/var/lib/issued/issues.db"
@@ -7,4 +9,9 @@ package struct StoreSettings: Hashable, Sendable {
     package var keepFree: Int64 = 256 << 20
 
     package init() {}
+
+    /// The same in the words of the store.
+    package var retention: RetentionSettings {
+        RetentionSettings(maxSize: maxSize, maxAge: maxAge, keepFree: keepFree)
+    }
 }

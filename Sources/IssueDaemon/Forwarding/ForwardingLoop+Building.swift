@@ -8,8 +8,14 @@ extension ForwardingLoop where Destination: ~Copyable {
     private static var stretch: Int { 1000 }
     private static var mostSummaries: Int { 100 }
 
+    /// Goes on behind what retention has taken.
+    private func catchUp() throws {
+        cursor = max(cursor, try reader.destination(service.destination.id)?.cursor ?? cursor)
+    }
+
     /// What waits behind the cursor.
     func pending() throws -> PendingFacts {
+        try catchUp()
         let backlog = try reader.backlog(of: service.destination.id, after: cursor)
         let now = Clock.monotonic
         let wall = Clock.wall
@@ -33,6 +39,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             walk.add(line, id: id)
         }
         admission.dailyBytes = budget.state(at: Clock.wall)
+        try catchUp()
         let first = cursor + 1
         var position = cursor
         while !walk.isFull, walk.walked < Self.mostWalked {
@@ -47,16 +54,25 @@ extension ForwardingLoop where Destination: ~Copyable {
         if position >= first { walk.batch.span = first...position }
         walk.batch.changes = admission.takeChanges()
         walk.batch.fieldTypes = types.takeAdded()
-        return try store(walk)
+        return try store(walk, limit)
     }
 
-    private func store(_ walk: Walk) throws -> Step {
+    private func store(_ walk: Walk, _ limit: BatchLimit) throws -> Step {
         let now = Clock.monotonic
         let new = walk.finished
         if new.span == nil, new.lineCount == 0, new.changes.isEmpty {
             return step(machine.nothingToSend(try pending(), at: now))
         }
-        let stored = try service.writer.perform { try $0.store(new) }
+        let stored: StoredBatch
+        do {
+            stored = try service.writer.perform { try $0.store(new) }
+        } catch StoreFailure.outdated {
+            // Retention was faster. The limiter has judged what does not go, so it goes on from what is stored.
+            admission = Admission(
+                settings: service.settings.limits, state: try reader.admissionState(of: service.destination.id))
+            types = try reader.fieldTypes(of: service.destination.id)
+            return .build(limit)
+        }
         cursor = new.span?.upperBound ?? cursor
         if new.span != nil { fatesMoved() }
         guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
@@ -115,9 +131,11 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Closes windows by the clock, once the walk has come to the end of the log.
     func closeWindows() throws {
-        guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return }
+        guard let due = admission.nextSummaryDue else { return }
         let now = try logTime
         guard due <= now else { return }
+        try catchUp()
+        guard cursor >= (try reader.newest()) else { return }
         let drafts = admission.dueSummaries(at: now)
         try storeSummaries(try summaries(of: drafts), admission.takeChanges())
         try perform(step(machine.recordsArrived(try pending(), at: Clock.monotonic)))

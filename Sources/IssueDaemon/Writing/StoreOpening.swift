@@ -10,6 +10,7 @@ import UnixIO
 struct StoreOpening: Sendable {
     var path: String
     var limits: LimitSettings
+    var retention: RetentionSettings
 
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         do throws(StoreFailure) {
@@ -26,7 +27,8 @@ struct StoreOpening: Sendable {
     }
 
     private var settings: IssueStore.StoreSettings {
-        IssueStore.StoreSettings(path: path, limits: limits, randomBits: { Randomness.uint64() })
+        IssueStore.StoreSettings(
+            path: path, limits: limits, retention: retention, randomBits: { Randomness.uint64() })
     }
 
     /// Moves the file and its log out of the way; whoever has it open goes on with what was moved.

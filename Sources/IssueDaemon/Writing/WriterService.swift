@@ -104,7 +104,8 @@ final class WriterService: Sendable {
         // Once the file is set aside, nothing more may be acknowledged from it.
         var isSetAside = false
         var lastEnd = CommitEnd.stored
-        while let work = nextWork() {
+        var upkeep = StoreUpkeep(folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, log: log)
+        while let work = nextWork(until: isSetAside ? nil : upkeep.deadline) {
             if work.isCondemned, !isSetAside {
                 log.error("A question has met damage in the database, setting it aside and going on in a new one")
                 setAside(listener)
@@ -122,6 +123,10 @@ final class WriterService: Sendable {
                     isSetAside = true
                 }
             }
+            if !isSetAside, !take(&upkeep, writer, isIdle: work.isEmpty) {
+                setAside(listener)
+                isSetAside = true
+            }
             if writer.logPages >= Self.logPages, !isSetAside { checkpoint(writer) }
         }
         if isSetAside { return }
@@ -129,11 +134,14 @@ final class WriterService: Sendable {
         checkpoint(writer)
     }
 
-    private func nextWork() -> WriterInbox? {
-        let isLight = inbox.wait(until: { inbox -> Bool? in
-            if inbox.isEmpty { return inbox.isStopping || inbox.isCondemned ? false : nil }
-            return inbox.recordCount < Self.enoughRecords && inbox.errands.isEmpty && !inbox.isStopping
-        })
+    /// Waits for work, or until the deadline for none.
+    private func nextWork(until deadline: MonotonicInstant?) -> WriterInbox? {
+        let isLight = inbox.wait(
+            deadline: deadline.map { Clock.kernel($0) },
+            until: { inbox -> Bool? in
+                if inbox.isEmpty { return inbox.isStopping || inbox.isCondemned ? false : nil }
+                return inbox.recordCount < Self.enoughRecords && inbox.errands.isEmpty && !inbox.isStopping
+            })
         if isLight == true {
             _ = inbox.wait(deadline: MonotonicClock.now.advanced(by: Self.gathering)) { inbox -> Bool? in
                 inbox.recordCount >= Self.enoughRecords || !inbox.errands.isEmpty || inbox.isStopping ? true : nil
@@ -226,6 +234,21 @@ final class WriterService: Sendable {
             if gates[connection]?.isOpen == true { gates[connection] = nil }
         }
         return refusals
+    }
+
+    /// Takes a step of what is to be done beside the commits; answers whether the file is well.
+    private func take(_ upkeep: inout StoreUpkeep, _ writer: StoreWriter, isIdle: Bool) -> Bool {
+        do throws(StoreFailure) {
+            try upkeep.step(writer, isIdle: isIdle, at: Clock.monotonic)
+        } catch {
+            if case .damaged = error {
+                log.error("The database is damaged, setting it aside and going on in a new one")
+                return false
+            }
+            upkeep.failed(at: Clock.monotonic)
+            log.warning("Old records could not be removed, trying again later", ["error": "\(error)"])
+        }
+        return true
     }
 
     private func checkpoint(_ writer: StoreWriter) {

@@ -29,9 +29,10 @@ extension StoreReader {
     package func backlog(of destination: Int64, after cursor: Int64) throws -> Backlog {
         try snapshot {
             var backlog = Backlog()
-            backlog.records = max(0, try newestRow() - cursor)
             backlog.oldest = try time(
                 of: "SELECT received_at FROM records WHERE id > ?1 ORDER BY id LIMIT 1", after: cursor)
+            // Ids are also of records that are gone.
+            backlog.records = backlog.oldest == nil ? 0 : max(0, try newestRow() - cursor)
             backlog.oldestExpress = try time(
                 of: """
                     SELECT received_at FROM records

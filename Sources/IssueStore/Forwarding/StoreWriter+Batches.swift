@@ -4,8 +4,13 @@ import SQLiteKit
 
 extension StoreWriter {
     /// Stores what a walk has decided, before anything of it is sent: batch, cursor, limiter and ledger in one.
+    ///
+    /// It fails as outdated when retention has moved the cursor meanwhile.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
         try transaction {
+            if let span = batch.span, try cursor(of: batch.destination) >= span.lowerBound {
+                throw StoreFailure.outdated
+            }
             let id = try insert(batch)
             var ledger = LedgerChanges()
             for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
@@ -26,11 +31,14 @@ extension StoreWriter {
             let dead = Dictionary(settlement.outcome.dead.map { ($0.line, $0.reason) }) { first, _ in first }
             var ledger = LedgerChanges()
             var deadRows: [Int64] = []
+            let first = try firstRow()
             for (index, record) in batch.sent.enumerated() {
                 let sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
                 let line = batch.summaries.count + index
                 let fate: Fate = dead[line] == nil ? .delivered : .deadLettered
-                ledger.moved(sum, account: record.account, destination: destination, from: .pending, to: fate)
+                // Retention may have taken it while the request was under way: now it is known to have arrived.
+                let before: Fate = record.row < first ? .expired : .pending
+                ledger.moved(sum, account: record.account, destination: destination, from: before, to: fate)
                 guard let reason = dead[line] else { continue }
                 deadRows.append(record.row)
                 try bury(record.row, reason, settlement, line: line, destination: destination)
@@ -111,6 +119,20 @@ extension StoreWriter {
             try statement.run()
         }
         return connection.lastInsertedRowID
+    }
+
+    private func cursor(of destination: Int64) throws -> Int64 {
+        try connection.withStatement("SELECT cursor FROM destinations WHERE id = ?1") { statement in
+            statement.bind(destination, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+    }
+
+    /// The first record that is left.
+    private func firstRow() throws -> Int64 {
+        try connection.withStatement("SELECT min(id) FROM records") {
+            try $0.first { $0.optionalInt64(0) } ?? nil
+        } ?? open.nextID
     }
 
     private func moveCursor(of destination: Int64, to row: Int64) throws {

@@ -182,7 +182,16 @@ extension StoreReader {
             statement.bind(group, at: 1)
             return try statement.all { ($0.int64(0), $0.bytes(1)) }
         }
-        return lists.compactMap { PostingList.decode($0.1, base: $0.0)?.last }.max()
+        let newest = lists.compactMap { PostingList.decode($0.1, base: $0.0)?.last }.max()
+        // Of a range that is being forgotten, lists name what is gone; then all that is older is gone, too.
+        return try newest.flatMap { try isStored($0) ? $0 : nil }
+    }
+
+    private func isStored(_ row: Int64) throws -> Bool {
+        try connection.withStatement("SELECT 1 FROM records WHERE id = ?1") { statement in
+            statement.bind(row, at: 1)
+            return try statement.first { _ in true } ?? false
+        }
     }
 
     /// Adds counts in equal buckets between the filter's times, or of the last 24 hours.

@@ -49,8 +49,10 @@ extension StoreReader {
         return try records(query, viewer: viewer)
     }
 
+    /// The newest row, which need not be there any more where all are gone.
     func newestRow() throws -> Int64 {
-        try connection.withStatement("SELECT coalesce(max(id), 0) FROM records") { try $0.first { $0.int64(0) } ?? 0 }
+        try connection.withStatement("SELECT max(id) FROM records") { try $0.first { $0.optionalInt64(0) } ?? nil }
+            ?? lastClosedID()
     }
 
     /// One record with all that belongs to it, or nothing.

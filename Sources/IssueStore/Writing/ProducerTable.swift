@@ -59,7 +59,7 @@ struct ProducerTable {
     }
 
     /// Writes the marks that moved, in the transaction of the records that moved them.
-    mutating func writeChanges(on connection: Connection, at wall: Timestamp) throws {
+    mutating func writeChanges(on connection: Connection, at now: LogInstant) throws {
         putBack()
         for key in changed {
             guard let mark = marks[key] else { continue }
@@ -69,7 +69,7 @@ struct ProducerTable {
                 statement.bind(Int64(key.uid), at: 1)
                 statement.bind(blob: key.producer.bytes, at: 2)
                 statement.bind(blob: mark.bytes, at: 3)
-                statement.bind(wall.milliseconds, at: 4)
+                statement.bind(now.milliseconds, at: 4)
                 try statement.run()
             }
         }

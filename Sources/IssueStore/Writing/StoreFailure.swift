@@ -8,6 +8,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case damaged(SQLiteError)
     /// The file is of a newer version, or of another program.
     case foreign(String)
+    /// Records about which something was decided have been removed since.
+    case outdated
     /// A query ran past its deadline.
     case tooSlow
     /// Anything else that SQLite says.
@@ -30,6 +32,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .noSpace: "there is no space left for the database"
         case .damaged(let error): "the database is damaged: \(error.message)"
         case .foreign(let words): words
+        case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"
         case .failed(let error): "the database says: \(error.message)"
         }

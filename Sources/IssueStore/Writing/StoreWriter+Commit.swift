@@ -60,7 +60,7 @@ extension StoreWriter {
             try write(clockOffset: offset)
         }
         try insert(commit.rows)
-        try producers.writeChanges(on: connection, at: time.wall)
+        try producers.writeChanges(on: connection, at: time.log)
         var ledger = LedgerChanges()
         for (account, sum) in commit.allSums { ledger.received(sum, account: account, destinations: destinations) }
         try ledger.write(on: connection)

@@ -7,7 +7,8 @@ import SQLiteKit
 /// Invariants, at the end of each transaction:
 /// - a record's id is above all ids that were ever given out;
 /// - `ranges`, `postings`, `counts` and `totals` say of all ids up to the last
-///   closed range exactly what the records said; above it, `open` says it;
+///   closed range exactly what the records said, of which retention may have
+///   removed the first; above it, `open` says it;
 /// - the ledger of each destination balances.
 ///
 /// A transaction that fails leaves no trace, here too: what was learnt in it is
@@ -15,6 +16,8 @@ import SQLiteKit
 package final class StoreWriter {
     let connection: Connection
     let settings: StoreSettings
+    /// How much is kept, as it is configured now.
+    package private(set) var retention: RetentionSettings
     let batchTable: BatchTable
     /// Kept from commit to commit for its memory.
     private var spareRows = RowBuffer()
@@ -59,6 +62,7 @@ package final class StoreWriter {
     /// Opens the file, making or mending its schema, and reads the open range.
     package init(_ settings: StoreSettings) throws(StoreFailure) {
         self.settings = settings
+        retention = settings.retention
         do {
             connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: true)
             try Schema.recognize(connection)
@@ -116,9 +120,10 @@ package final class StoreWriter {
         }
     }
 
-    /// Goes by other limits of names and groups.
-    package func reload(_ limits: LimitSettings) {
+    /// Goes by other limits of names and groups, and keeps more or less than before.
+    package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
         guardian.reload(limits)
+        self.retention = retention
     }
 
     /// Copies what the log holds into the database, a step that only the writer takes.

@@ -1,0 +1,110 @@
+import IssueCore
+import IssueStore
+import UnixIO
+
+/// What the writer does beside its commits so that the store stays as small and as young as it is to be.
+///
+/// It does one small step between two commits, so that no report waits for more
+/// than that, and gives room back to the disk only while nothing else is asked.
+struct StoreUpkeep {
+    private struct Forgetting {
+        var range: RetentionFacts.ClosedRange
+        var reason: Retention.Reason
+        var records: Int64 = 0
+        var expired: Int64 = 0
+    }
+
+    private let folder: String
+    private let log: Log
+    private var forgetting: Forgetting?
+    private var hasOldMarks = false
+    private var isShrinking = false
+    private var lookAt: MonotonicInstant
+    private var marksAt: MonotonicInstant
+    /// What was so when it looked last: with any of it changed it looks again.
+    private var seen: (ranges: Int64, settings: RetentionSettings)?
+
+    private static let markAge: Duration = .seconds(30 * 86_400)
+    private static let markInterval: Duration = .seconds(3600)
+    private static let pause: Duration = .seconds(60)
+    /// From so much on it is worth the work to give free pages back.
+    private static let spareBytes: Int64 = 2 << 20
+    private static let pagesAtATime: Int64 = 64
+
+    init(folder: String, at now: MonotonicInstant, log: Log) {
+        self.folder = folder
+        self.log = log
+        lookAt = now
+        marksAt = now
+    }
+
+    /// When it wants its next turn, if nothing else gives it one.
+    var deadline: MonotonicInstant {
+        let isBusy = forgetting != nil || hasOldMarks || isShrinking
+        return isBusy ? MonotonicInstant(sinceBoot: .zero) : lookAt
+    }
+
+    /// Takes one step, if there is one to take.
+    mutating func step(_ writer: StoreWriter, isIdle: Bool, at now: MonotonicInstant) throws(StoreFailure) {
+        if forgetting != nil {
+            try forget(writer, at: now)
+        } else if now >= lookAt || seen?.ranges != writer.closedRanges || seen?.settings != writer.retention {
+            try look(writer, at: now)
+        } else if hasOldMarks {
+            let oldest = writer.logTime(wall: Clock.wall, monotonic: now).advanced(by: .zero - Self.markAge)
+            hasOldMarks = try writer.forgetMarks(before: oldest)
+        } else if isShrinking, isIdle {
+            isShrinking = try writer.shrink(pages: Self.pagesAtATime) > 0
+            // The file becomes shorter when the log is copied.
+            if !isShrinking { _ = try writer.checkpoint() }
+        }
+    }
+
+    /// A step has failed: what it was about waits.
+    mutating func failed(at now: MonotonicInstant) {
+        forgetting = nil
+        hasOldMarks = false
+        isShrinking = false
+        lookAt = now.advanced(by: Self.pause)
+    }
+
+    private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
+        seen = (writer.closedRanges, writer.retention)
+        let free = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
+        let facts = try writer.retentionFacts(freeBytes: free, wall: Clock.wall, monotonic: now)
+        isShrinking = facts.spareBytes >= Self.spareBytes
+        if now >= marksAt {
+            hasOldMarks = true
+            marksAt = now.advanced(by: Self.markInterval)
+        }
+        switch Retention(settings: writer.retention).next(facts) {
+        case .forget(let range, let reason): forgetting = Forgetting(range: range, reason: reason)
+        case .closeRange: try writer.closeOpenRange()
+        case .rest(let wait): lookAt = now.advanced(by: wait)
+        }
+    }
+
+    private mutating func forget(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
+        guard var current = forgetting else { return }
+        let progress = try writer.forget(current.range)
+        current.records += progress.records
+        current.expired += progress.expired
+        forgetting = progress.isDone ? nil : current
+        guard progress.isDone else { return }
+        lookAt = now
+        tell(current)
+    }
+
+    private func tell(_ forgotten: Forgetting) {
+        var level = LogLevel.notice
+        if forgotten.reason == .age { level = .info }
+        // That is what nobody will be told of.
+        if forgotten.expired > 0 { level = .warning }
+        log.log(
+            level, "The oldest records were removed",
+            [
+                "reason": forgotten.reason.rawValue, "records": "\(forgotten.records)",
+                "expired": "\(forgotten.expired)",
+            ])
+    }
+}

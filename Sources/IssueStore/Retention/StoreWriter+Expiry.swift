@@ -1,0 +1,103 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// The ledger's side of retention: what goes while pending becomes `expired`.
+extension StoreWriter {
+    /// Books records as expired wherever they are pending, and moves the cursors behind them.
+    ///
+    /// - Returns: how many fates became `expired`, over all destinations.
+    func expire(_ rows: ClosedRange<Int64>) throws -> Int64 {
+        let known = try connection.withStatement("SELECT id, first_id, cursor, active, given_id FROM destinations") {
+            try $0.all { row in
+                // What came in while a destination was not configured was never given to it.
+                (
+                    id: row.int64(0), above: max(row.int64(1) - 1, row.int64(2)),
+                    through: row.int64(3) != 0 ? Int64.max : row.int64(4)
+                )
+            }
+        }
+        var ledger = LedgerChanges()
+        var expired: Int64 = 0
+        for destination in known {
+            for (account, sum) in try unanswered(rows, of: destination.id)
+                + waiting(max(rows.lowerBound, destination.above + 1), min(rows.upperBound, destination.through))
+            {
+                ledger.moved(sum, account: account, destination: destination.id, from: .pending, to: .expired)
+                expired += sum.records
+            }
+        }
+        try ledger.write(on: connection)
+        try moveCursors(to: rows.upperBound)
+        return expired
+    }
+
+    func moveCursors(to row: Int64) throws {
+        try connection.withStatement("UPDATE destinations SET cursor = ?1 WHERE cursor < ?1") { statement in
+            statement.bind(row, at: 1)
+            try statement.run()
+        }
+    }
+
+    private typealias AccountSum = (account: Int64, sum: LedgerChanges.Sum)
+
+    /// Records that lie behind the cursor.
+    private func waiting(_ first: Int64, _ last: Int64) throws -> [AccountSum] {
+        guard first <= last else { return [] }
+        return try connection.withStatement(
+            """
+            SELECT series.account, count(*), sum(records.count)
+            FROM records JOIN series ON series.id = records.series
+            WHERE records.id BETWEEN ?1 AND ?2 GROUP BY series.account
+            """
+        ) { statement in
+            statement.bind(first, at: 1)
+            statement.bind(last, at: 2)
+            return try statement.all {
+                ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
+            }
+        }
+    }
+
+    /// Records that batches have sent whose answer is not known; of a batch of which nothing is left, none is awaited.
+    private func unanswered(_ rows: ClosedRange<Int64>, of destination: Int64) throws -> [AccountSum] {
+        let batches = try connection.withStatement(
+            """
+            SELECT id, first_id, sent, json_array_length(notes, '$.summaries') FROM batches
+            WHERE destination = ?1 AND state = 0 AND kind = 0 AND first_id <= ?3 AND last_id >= ?2
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(rows.lowerBound, at: 2)
+            statement.bind(rows.upperBound, at: 3)
+            return try statement.all { row in
+                (
+                    id: row.int64(0), sent: PostingList.decode(row.bytes(2), base: row.int64(1)) ?? [],
+                    summaries: row.int64(3)
+                )
+            }
+        }
+        for batch in batches where batch.summaries == 0 && batch.sent.allSatisfy({ $0 <= rows.upperBound }) {
+            try connection.withStatement("UPDATE batches SET state = 1 WHERE id = ?1") { statement in
+                statement.bind(batch.id, at: 1)
+                try statement.run()
+            }
+        }
+        let sent = batches.flatMap(\.sent).filter { rows.contains($0) }
+        guard !sent.isEmpty else { return [] }
+        var writer = JSONWriter()
+        writer.array { for row in sent { $0.integer(row) } }
+        return try connection.withStatement(
+            """
+            SELECT series.account, count(*), sum(records.count)
+            FROM json_each(?1) AS sent JOIN records ON records.id = sent.value
+            JOIN series ON series.id = records.series GROUP BY series.account
+            """
+        ) { statement in
+            statement.bind(writer.text, at: 1)
+            return try statement.all {
+                ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreWriter {
+    /// What retention goes by.
+    ///
+    /// - Parameter freeBytes: what is free on the file system, where that is known.
+    package func retentionFacts(
+        freeBytes: Int64?, wall: Timestamp, monotonic: MonotonicInstant
+    ) throws(StoreFailure) -> RetentionFacts {
+        do {
+            let pageSize = try connection.pragma("page_size")
+            let pages = try connection.pragma("page_count")
+            let spare = try connection.pragma("freelist_count")
+            return RetentionFacts(
+                oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
+                spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
+        } catch let error as SQLiteError {
+            throw StoreFailure(error)
+        } catch {
+            preconditionFailure("Reading fails with an error of SQLite: \(error)")
+        }
+    }
+
+    /// How many ranges were ever closed: when it moves, it is time to look.
+    package var closedRanges: Int64 { rangeID - 1 }
+
+    private func oldestRange() throws -> RetentionFacts.ClosedRange? {
+        // The newest range's row outlives its records, so that no id is ever given out again.
+        let row = try connection.withStatement(
+            """
+            SELECT id, first_id, last_id, last_at FROM ranges
+            WHERE records > 0 OR EXISTS (SELECT 1 FROM postings WHERE range = ranges.id) ORDER BY id LIMIT 1
+            """
+        ) { try $0.first { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2), at: $0.int64(3)) } }
+        guard let row else { return nil }
+        // Log time never goes back, so the last record's is the highest, which of wall times need not be so.
+        let newest = try connection.withStatement(
+            "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
+        ) { statement in
+            statement.bind(row.first, at: 1)
+            statement.bind(row.last, at: 2)
+            return try statement.first { (id: $0.int64(0), at: $0.int64(1)) }
+        }
+        return RetentionFacts.ClosedRange(
+            id: row.id, firstID: row.first, lastID: row.last,
+            newest: try logTime(ofRow: newest?.id ?? row.last, receivedAt: newest?.at ?? row.at),
+            isUnderWay: try isUnderWay(row.first, row.last))
+    }
+
+    private func openSince() throws -> LogInstant? {
+        guard let first = open.first else { return nil }
+        return try logTime(ofRow: first.id, receivedAt: first.receivedAt)
+    }
+
+    private func logTime(ofRow row: Int64, receivedAt: Int64) throws -> LogInstant {
+        let offset = try connection.withStatement(
+            "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
+        ) { statement in
+            statement.bind(row, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        return LogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
+    }
+
+    private func isUnderWay(_ first: Int64, _ last: Int64) throws -> Bool {
+        try connection.withStatement(
+            "SELECT 1 FROM batches WHERE state = 0 AND kind = 0 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1"
+        ) { statement in
+            statement.bind(first, at: 1)
+            statement.bind(last, at: 2)
+            return try statement.first { _ in true } ?? false
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import IssueCore
+import Testing
+
+@Suite("Retention")
+struct RetentionTests {
+    private static let day: Int64 = 86_400_000
+    private static let retention = Retention(
+        settings: RetentionSettings(maxSize: 1000, maxAge: .seconds(30 * 86_400), keepFree: 500))
+
+    private func facts(
+        age: Int64? = 0, isUnderWay: Bool = false, openFor: Int64? = nil, used: Int64 = 0, spare: Int64 = 0,
+        free: Int64? = 10_000
+    ) -> RetentionFacts {
+        let now = LogInstant(milliseconds: 1000 * Self.day)
+        func ago(_ age: Int64) -> LogInstant { LogInstant(milliseconds: now.milliseconds - age) }
+        return RetentionFacts(
+            oldest: age.map {
+                RetentionFacts.ClosedRange(
+                    id: 3, firstID: 200, lastID: 299, newest: ago($0), isUnderWay: isUnderWay)
+            },
+            openSince: openFor.map(ago), usedBytes: used, spareBytes: spare, freeBytes: free, now: now)
+    }
+
+    private func reason(_ facts: RetentionFacts) -> Retention.Reason? {
+        guard case .forget(let range, let reason) = Self.retention.next(facts) else { return nil }
+        return range == facts.oldest ? reason : nil
+    }
+
+    @Test("forgets the oldest range when its newest record has reached the age, and not before")
+    func age() {
+        #expect(reason(facts(age: 30 * Self.day)) == .age)
+        #expect(reason(facts(age: 30 * Self.day - 1)) == nil)
+    }
+
+    @Test("leaves what a destination is being offered for twice as long")
+    func underWay() {
+        #expect(reason(facts(age: 31 * Self.day, isUnderWay: true)) == nil)
+        #expect(reason(facts(age: 60 * Self.day, isUnderWay: true)) == .age)
+        #expect(reason(facts(isUnderWay: true, used: 1001)) == .size)
+    }
+
+    @Test("forgets when the database holds more than it may, free pages not counted")
+    func size() {
+        #expect(reason(facts(used: 1001)) == .size)
+        #expect(reason(facts(used: 1000, spare: 5000)) == nil)
+    }
+
+    @Test("forgets when less is free than must be, counting what the database can give back")
+    func freeSpace() {
+        #expect(reason(facts(free: 499)) == .freeSpace)
+        #expect(reason(facts(spare: 1, free: 499)) == nil)
+        #expect(reason(facts(free: nil)) == nil)
+    }
+
+    @Test("never forgets the open range, and closes it when what it holds has become old")
+    func openRange() {
+        #expect(Self.retention.next(facts(age: nil, openFor: Self.day - 1, used: 5000)) == .rest(.seconds(60)))
+        #expect(Self.retention.next(facts(age: nil, openFor: Self.day)) == .closeRange)
+        var short = Self.retention
+        short.settings.maxAge = .seconds(86_400)
+        #expect(short.next(facts(age: nil, openFor: Self.day / 10)) == .closeRange)
+        #expect(short.next(facts(age: nil, openFor: Self.day / 10 - 1)) == .rest(.seconds(60)))
+    }
+
+    @Test("looks again after a minute, or when the oldest range is due")
+    func looksAgain() {
+        #expect(Self.retention.next(facts(age: 0)) == .rest(.seconds(60)))
+        #expect(Self.retention.next(facts(age: 30 * Self.day - 5000)) == .rest(.seconds(5)))
+        #expect(Self.retention.next(facts(age: 30 * Self.day - 1)) == .rest(.seconds(1)))
+    }
+}

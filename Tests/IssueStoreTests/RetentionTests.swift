@@ -1,0 +1,351 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Retention in the store")
+struct RetentionTests {
+    /// A store of small ranges of 20 records, some closed and one open, with a destination.
+    private final class Scene {
+        let store: TemporaryStore
+        var writer: StoreWriter
+        let reader: StoreReader
+        let destination: Int64
+        var log = SentLog()
+
+        init(_ store: TemporaryStore, calls: Int = 30) throws {
+            self.store = store
+            store.settings.rangeRecords = 20
+            store.settings.retention.maxSize = 1 << 40
+            writer = try store.writer()
+            destination = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
+            var samples = SampleRecords(seed: 5)
+            for call in 0..<calls {
+                let process = ReportingProcess.of(uid: call % 3 == 2 ? 1001 : 1000)
+                try log.send(samples.records(5), from: process, to: writer, of: store)
+            }
+            reader = try store.reader()
+        }
+
+        func facts() throws -> RetentionFacts {
+            try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+        }
+
+        /// Forgets ranges as long as the settings ask for it, and answers why each went.
+        func retain(atMost count: Int = .max) throws -> [(reason: Retention.Reason, expired: Int64)] {
+            var gone: [(reason: Retention.Reason, expired: Int64)] = []
+            while gone.count < count,
+                case .forget(let range, let reason) = Retention(settings: writer.retention).next(try facts())
+            {
+                var expired: Int64 = 0
+                while true {
+                    let progress = try writer.forget(range)
+                    expired += progress.expired
+                    if progress.isDone { break }
+                }
+                gone.append((reason, expired))
+            }
+            return gone
+        }
+
+        func set(_ change: (inout RetentionSettings) -> Void) {
+            change(&store.settings.retention)
+            writer.reload(LimitSettings(), store.settings.retention)
+        }
+
+        var ledger: Ledger { get throws { try reader.figures(viewer: .everything).ledgers[0].ledger } }
+
+        /// A batch of the next records, all of them sent.
+        func batch(_ limit: Int) throws -> NewBatch {
+            let cursor = try reader.destination(destination)?.cursor ?? 0
+            var batch = NewBatch(destination: destination, at: store.wall)
+            let walked = try reader.walk(after: cursor, limit: limit).map(\.candidate)
+            batch.sent = walked.map {
+                SentRecord(row: $0.record, account: $0.account, count: $0.count, suppressedBefore: 0, occurrences: 1)
+            }
+            batch.span = (cursor + 1)...(walked.last?.record ?? cursor + 1)
+            return batch
+        }
+
+        func settlement(_ batch: StoredBatch) -> BatchSettlement {
+            BatchSettlement(
+                batch: batch, outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1),
+                attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State())
+        }
+
+        /// That what is left is found whole, that sums are as they were, and that the books balance.
+        func expectSound(from first: Int64, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+            let left = log.entries.filter { $0.row >= first }
+            for isAscending in [true, false] {
+                var all = StoreReader.RecordQuery(filter: .init(), isAscending: isAscending, limit: 1000, after: nil)
+                let rows = isAscending ? left.map(\.id) : left.reversed().map(\.id)
+                let found = try reader.records(all, viewer: .everything).records.map(\.id)
+                #expect(found == rows, sourceLocation: sourceLocation)
+                all.filter.severity = .error
+                let grave = try reader.records(all, viewer: .everything).records.map(\.id)
+                let expected = Set(log.matching(all.filter, .everything).filter { $0.row >= first }.map(\.id))
+                #expect(grave == rows.filter { expected.contains($0) }, sourceLocation: sourceLocation)
+            }
+            let groups = try reader.groups(.all, viewer: .everything).groups
+            #expect(groups.map(\.records).reduce(0, +) == Int64(log.entries.count), sourceLocation: sourceLocation)
+            let ids = Set(left.map(\.id))
+            for group in groups {
+                if let newest = group.newest { #expect(ids.contains(newest), sourceLocation: sourceLocation) }
+                _ = try reader.show(group.id, viewer: .everything)
+            }
+            let status = try reader.figures(viewer: .everything).store
+            #expect(status.records == Int64(left.count), sourceLocation: sourceLocation)
+            #expect(try ledger.received == Int64(log.entries.count), sourceLocation: sourceLocation)
+            let shell = try store.shell()
+            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
+            #expect(
+                try shell.number("SELECT sum(records) FROM series_totals") == Int64(log.entries.count),
+                sourceLocation: sourceLocation)
+            let pending = try shell.number(
+                "SELECT count(*) FROM records WHERE id > (SELECT cursor FROM destinations)")
+            let sent = try reader.unansweredBatch(of: destination)?.sent.count ?? 0
+            #expect(try ledger.pending == pending + Int64(sent), sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("What has reached the age goes range by range; what was pending is expired, and all counts stay")
+    func age() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            // 30 calls a second each, 4 to a range: the first three ranges end 18 s or more before the last call.
+            scene.set { $0.maxAge = .seconds(18) }
+            let gone = try scene.retain()
+            #expect(gone.map(\.reason) == [.age, .age, .age])
+            #expect(gone.map(\.expired) == [20, 20, 20])
+            #expect(try scene.ledger.expired == 60)
+            #expect(try scene.reader.destination(scene.destination)?.cursor == 60)
+            try scene.expectSound(from: 61)
+            #expect(throws: QueryFailure.self) {
+                try scene.reader.show(scene.log.entries[0].id, viewer: .everything)
+            }
+        }
+    }
+
+    @Test("A wall clock that is set wrong makes nothing old")
+    func wrongClock() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            scene.set { $0.maxAge = .seconds(3600) }
+            store.wall = store.wall.advanced(by: .seconds(400 * 86_400))
+            #expect(try scene.retain().isEmpty)
+            try store.store([IssueRecord(message: "later")], to: scene.writer)
+            #expect(try scene.retain().isEmpty)
+            scene.writer = try store.writer()
+            store.wall = store.wall.advanced(by: .seconds(-800 * 86_400))
+            #expect(try scene.retain().isEmpty)
+            store.wall = store.wall.advanced(by: .seconds(3601))
+            store.monotonic = store.monotonic.advanced(by: .seconds(3601))
+            try store.store([IssueRecord(message: "much later")], to: scene.writer)
+            store.pass(.seconds(3601))
+            #expect(try scene.retain().count == 7)
+        }
+    }
+
+    @Test("What is over the size goes, the oldest first, and the file becomes smaller")
+    func size() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store, calls: 0)
+            let long = String(repeating: "x", count: 20_000)
+            var record = IssueRecord(message: "m")
+            record.metadata = ["x": .string(long)]
+            for _ in 0..<80 { try scene.log.send([record], to: scene.writer, of: store) }
+            let before = try scene.facts().usedBytes
+            scene.set { $0.maxSize = before - (600 << 10) }
+            let gone = try scene.retain()
+            #expect(gone.map(\.reason) == [.size, .size])
+            try scene.expectSound(from: 41)
+            while try scene.writer.shrink(pages: 7) > 0 {}
+            #expect(try scene.writer.checkpoint())
+            let after = try scene.facts()
+            #expect(after.spareBytes == 0)
+            #expect(after.usedBytes < before - (600 << 10))
+            #expect(try store.shell().table("PRAGMA integrity_check", columns: 1) == [["ok"]])
+        }
+    }
+
+    @Test("No id is given out again when all is gone, not even after the store was opened again")
+    func idsStay() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store, calls: 4)
+            scene.set { $0.maxSize = 0 }
+            #expect(try scene.retain().count == 1)
+            #expect(try scene.facts().oldest == nil)
+            try scene.expectSound(from: 21)
+            let code = try scene.reader.figures(viewer: .everything).store.id
+            scene.writer = try store.writer()
+            _ = try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            #expect(scene.writer.nextID == 21)
+            #expect(scene.writer.rangeID == 2)
+            var samples = SampleRecords(seed: 6)
+            for _ in 0..<5 { try scene.log.send(samples.records(5), to: scene.writer, of: store) }
+            #expect(scene.log.entries.map(\.row) == Array(1...45))
+            try scene.expectSound(from: 21)
+            #expect(try scene.reader.figures(viewer: .everything).store.id == code)
+            #expect(try scene.retain().count == 1)
+            try scene.expectSound(from: 41)
+            #expect(try store.shell().numbers("SELECT id FROM ranges") == [2])
+        }
+    }
+
+    @Test("A range that is half forgotten answers with what is left of it, also after the store was opened again")
+    func halfForgotten() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            scene.set { $0.maxAge = .seconds(22) }
+            guard case .forget(let range, .age) = Retention(settings: scene.writer.retention).next(try scene.facts())
+            else {
+                Issue.record("nothing is old")
+                return
+            }
+            // At least 16 records to a slice.
+            try store.shell().execute("UPDATE ranges SET bytes = 1 << 30 WHERE id = 1")
+            #expect(try scene.writer.forget(range) == ForgettingProgress(records: 16, expired: 16, isDone: false))
+            try scene.expectSound(from: 17)
+            scene.writer = try store.writer()
+            try scene.expectSound(from: 17)
+            #expect(try scene.retain().map(\.expired).reduce(0, +) == 24)
+            #expect(try scene.ledger.expired == 40)
+            try scene.expectSound(from: 41)
+        }
+    }
+
+    @Test("A batch that is under way keeps its range from age; one that is answered goes with its records")
+    func batches() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(try scene.batch(10))
+            scene.set { $0.maxAge = .seconds(18) }
+            #expect(try scene.retain().isEmpty)
+            try scene.writer.settle(scene.settlement(stored), destination: scene.destination)
+            let open = try scene.writer.store(try scene.batch(200))
+            #expect(open.sent.map(\.row) == Array(11...20))
+            try scene.writer.settle(scene.settlement(open), destination: scene.destination)
+            _ = try scene.writer.store(try scene.batch(200))
+            #expect(try scene.retain().map(\.expired) == [0])
+            #expect(try scene.ledger.delivered == 20)
+            #expect(try store.shell().numbers("SELECT last_id FROM batches") == [40])
+            try scene.expectSound(from: 21)
+        }
+    }
+
+    @Test("What expired while it was under way is delivered after all when the answer says so")
+    func answeredLate() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(try scene.batch(10))
+            scene.set { $0.maxAge = .seconds(9) }
+            #expect(try scene.retain(atMost: 1).map(\.expired) == [20])
+            try scene.expectSound(from: 21)
+            #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
+            try scene.writer.settle(scene.settlement(stored), destination: scene.destination)
+            #expect(try scene.ledger.expired == 10)
+            #expect(try scene.ledger.delivered == 10)
+            try scene.expectSound(from: 21)
+        }
+    }
+
+    @Test("A batch that was decided on before its records went is refused")
+    func outdated() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let batch = try scene.batch(10)
+            scene.set { $0.maxAge = .seconds(22) }
+            #expect(try scene.retain().count == 2)
+            #expect(throws: StoreFailure.outdated) { try scene.writer.store(batch) }
+            #expect(try scene.reader.backlog(of: scene.destination, after: 0).records == 150)
+            try scene.expectSound(from: 41)
+            let next = try scene.writer.store(try scene.batch(10))
+            #expect(next.sent.map(\.row) == Array(41...50))
+        }
+    }
+
+    @Test("A destination that was taken out of the configuration loses what it had been given, and no more")
+    func inactive() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store, calls: 6)
+            _ = try scene.writer.configure([], at: store.wall)
+            var samples = SampleRecords(seed: 9)
+            for _ in 0..<10 { try scene.log.send(samples.records(5), to: scene.writer, of: store) }
+            scene.set { $0.maxSize = 0 }
+            #expect(try scene.retain().map(\.expired) == [20, 10, 0, 0])
+            let ledger = try scene.ledger
+            #expect(ledger.received == 30)
+            #expect(ledger.expired == 30)
+            _ = try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            #expect(try scene.ledger.received == 30)
+            #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
+        }
+    }
+
+    @Test("The open range can be closed before it is full")
+    func closesEarly() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store, calls: 1)
+            let since = try #require(try scene.facts().openSince)
+            #expect(since.duration(to: try scene.facts().now) == .zero)
+            try scene.writer.closeOpenRange()
+            #expect(try scene.facts().openSince == nil)
+            #expect(try scene.facts().oldest?.lastID == 5)
+            try scene.writer.closeOpenRange()
+            var samples = SampleRecords(seed: 7)
+            for _ in 0..<5 { try scene.log.send(samples.records(5), to: scene.writer, of: store) }
+            #expect(try store.shell().numbers("SELECT last_id FROM ranges") == [5, 25])
+            #expect(try RangeAudit.faults(store.shell()) == [])
+            try scene.expectSound(from: 1)
+        }
+    }
+
+    @Test("Marks of producers go when they were not used for so long, a few at a time")
+    func marks() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            var middle = LogInstant(milliseconds: 0)
+            for number in 0..<10 {
+                let producer = ProducerID(high: 1, low: UInt64(number))
+                let call = SentCall([IssueRecord(message: "m")], producer: producer)
+                try store.commit(try Submission([call]), to: writer)
+                if number == 6 { middle = writer.logTime(wall: store.wall, monotonic: store.monotonic) }
+            }
+            #expect(try writer.forgetMarks(before: middle, limit: 4))
+            #expect(try !writer.forgetMarks(before: middle, limit: 4))
+            #expect(try store.shell().number("SELECT count(*) FROM producers") == 4)
+        }
+    }
+
+    @Test("No step on a full range of usual records takes long")
+    func steps() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            var samples = SampleRecords(seed: 21)
+            samples.issues = 25
+            let submission = try Submission(of: samples.records(1000))
+            for _ in 0..<66 { try store.commit(submission, to: writer) }
+            let facts = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            let range = try #require(facts.oldest)
+            var longest = Duration.zero
+            var isDone = false
+            var steps = 0
+            while !isDone {
+                let time = try ContinuousClock().measure { isDone = try writer.forget(range).isDone }
+                longest = max(longest, time)
+                steps += 1
+            }
+            var shrinking = Duration.zero
+            var isLeft = true
+            while isLeft {
+                shrinking = max(shrinking, try ContinuousClock().measure { isLeft = try writer.shrink(pages: 64) > 0 })
+            }
+            print("Retention: \(steps) steps, the longest \(longest); giving pages back \(shrinking)")
+            #expect(steps >= 33)
+            #expect(try store.shell().number("SELECT count(*) FROM records") == 0)
+        }
+    }
+}
