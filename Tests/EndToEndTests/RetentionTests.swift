@@ -1,0 +1,47 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+@Suite("A store that is full", .daemonLog)
+struct RetentionTests {
+    @Test("It loses its oldest records after a reload says so, keeps all counts, and takes reports all the while")
+    func size() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let text = JSONValue.string(String(repeating: "x", count: 60))
+            let first = try client.report(records(1000, text))[0].storedID
+            for _ in 1..<70 { _ = try client.report(records(1000, text)) }
+            let before = try client.status().store
+            #expect(before.records == 70_000)
+            #expect(try client.show(first).record?.id == first)
+
+            try daemon.configure("[Store]\nMaxSize=1M")
+            try daemon.reload()
+            try await eventually("it has said so") { daemon.log.contains("The oldest records were removed") }
+            let last = try client.report("The last")[0]
+            try await eventually("the file has become smaller") {
+                let store = try client.status().store
+                return store.records < 10_000 && (store.bytes ?? .max) < (before.bytes ?? 0) / 2
+            }
+            #expect(throws: (any Error).self) { try client.show(first) }
+            #expect(try client.show(last).record?.id == last)
+            #expect(try client.status().received == 70_001)
+            for destination in try client.status().destinations { #expect(destination.ledger.balances) }
+
+            try daemon.restart()
+            let again = try RawClient(path: daemon.socket)
+            #expect(try again.status().received == 70_001)
+            #expect(try again.show(last).record?.id == last)
+        }
+    }
+
+    private func records(_ count: Int, _ text: JSONValue) -> [IssueRecord] {
+        (0..<count).map { _ in
+            IssueRecord(message: "Out of paper", app: Application(name: "shop"), metadata: ["text": text])
+        }
+    }
+}
