@@ -19,7 +19,7 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
     package var advice: String {
         switch self {
         case .unauthorised:
-            "The shipping token is not accepted: check it, and replace the credential; it is read again by itself."
+            "The shipping token is not accepted: replace the credential. A file is read again; systemd's needs a restart."
         case .forbidden: "The destination refuses this sender: check the account, its token and its allowed addresses."
         case .notFound: "There is no such address at the destination: check Region= or URL=."
         case .methodNotAllowed: "The address does not take records: check URL=."
