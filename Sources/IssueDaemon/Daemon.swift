@@ -27,6 +27,7 @@ package final class Daemon {
 
     /// Runs the program with its arguments and answers its exit code.
     package static func main(_ arguments: [String]) -> Int32 {
+        StandardStream.fillClosed()
         let surroundings = Surroundings.present
         let start = DaemonStart.decide(
             arguments: arguments, surroundings: surroundings,
@@ -185,7 +186,7 @@ package final class Daemon {
         }
         do throws(Errno) {
             let folder = FileSystem.parentFolder(of: path)
-            try FileSystem.makeFolders(folder, mode: surroundings.isOrdinaryUser ? 0o700 : 0o755)
+            try makeFolders(folder, mode: surroundings.isOrdinaryUser ? 0o700 : 0o755)
             return Listener(try Socket.listenUnix(at: address, mode: configuration.socket.mode, backlog: 4096))
         } catch {
             let hint = error == .addressInUse ? "another daemon answers there already" : "\(error)"
@@ -196,9 +197,18 @@ package final class Daemon {
     private func prepareFolder() throws {
         let folder = FileSystem.parentFolder(of: configuration.store.path)
         do throws(Errno) {
-            try FileSystem.makeFolders(folder, mode: 0o700)
+            try makeFolders(folder, mode: 0o700)
         } catch {
             throw DaemonFailure(code: .cannotCreate, sentence: "the state directory \(folder) can't be made: \(error)")
+        }
+    }
+
+    /// Makes a folder where it is missing; one among strangers' temporary ones must be ours alone.
+    private func makeFolders(_ folder: String, mode: UInt32) throws(Errno) {
+        if folder == surroundings.ownTemporaryFolder {
+            try PrivateFolder.prepare(folder)
+        } else {
+            try FileSystem.makeFolders(folder, mode: mode)
         }
     }
 }

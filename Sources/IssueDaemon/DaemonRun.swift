@@ -32,7 +32,7 @@ final class DaemonRun {
     ) throws {
         let path = configuration.store.path
         self.log = log
-        let board = StatusBoard(folder: FileSystem.parentFolder(of: path))
+        let board = StatusBoard(path: path)
         let opening = StoreOpening(
             path: path, limits: configuration.limits, retention: configuration.store.retention)
         let writer = WriterService(opening: opening, log: log)

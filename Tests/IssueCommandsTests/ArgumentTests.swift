@@ -1,4 +1,5 @@
 import IssueCommands
+import IssueProtocol
 import Testing
 
 @Suite("Command lines")
@@ -81,9 +82,9 @@ struct ArgumentTests {
 
     @Test("Swapped neighbours are one slip")
     func distance() {
-        #expect(NearestName.distance("severity", "sevreity") == 1)
-        #expect(NearestName.distance("", "abc") == 3)
-        #expect(NearestName.distance("kitten", "sitting") == 3)
+        #expect(EditDistance.between("severity", "sevreity") == 1)
+        #expect(EditDistance.between("", "abc") == 3)
+        #expect(EditDistance.between("kitten", "sitting") == 3)
     }
 
     @Test(

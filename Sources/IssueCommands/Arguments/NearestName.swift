@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// Finds what somebody probably meant.
 package enum NearestName {
     /// ` (did you mean X?)`, or nothing when no name is near.
@@ -12,32 +14,11 @@ package enum NearestName {
         let word = word.lowercased()
         let bare = word.drop { $0 == "-" }
         guard !bare.isEmpty else { return nil }
-        let rated = names.map { name in (name: name, distance: distance(word, name.lowercased())) }
+        let rated = names.map { name in (name: name, distance: EditDistance.between(word, name.lowercased())) }
         guard let best = rated.min(by: { $0.distance < $1.distance }) else { return nil }
         if best.distance <= max(1, bare.count / 3) { return best.name }
         // Somebody who writes the start of a name, or more than the name, means it.
         guard bare.count >= 2 else { return nil }
         return names.first { $0.drop { $0 == "-" }.lowercased().hasPrefix(bare) }
-    }
-
-    /// How many insertions, deletions, replacements and swaps of neighbours lie between two words.
-    package static func distance(_ left: String, _ right: String) -> Int {
-        let left = Array(left)
-        let right = Array(right)
-        var beforeLast: [Int] = []
-        var last = Array(0...right.count)
-        for i in left.indices {
-            var row = [i + 1]
-            for j in right.indices {
-                var best = min(last[j + 1] + 1, row[j] + 1, last[j] + (left[i] == right[j] ? 0 : 1))
-                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
-                    best = min(best, beforeLast[j - 1] + 1)
-                }
-                row.append(best)
-            }
-            beforeLast = last
-            last = row
-        }
-        return last[right.count]
     }
 }

@@ -7,7 +7,7 @@ extension IssueControl {
         // A reader who leaves early, as `head` does, shows as an error of write(2) and not as a death by signal:
         // `report` still has issues to send then.
         try? Signal.pipe.ignore()
-        fillStandardStreams()
+        StandardStream.fillClosed()
         let output = StandardOutput()
         let terminal = StandardStream.output
         let control = IssueControl(
@@ -18,14 +18,5 @@ extension IssueControl {
             connect: { (path) throws(LinkFailure) in try SocketLink(path) })
         let code = control.run(arguments)
         CurrentProcess.exit(code == .success && output.hasFailed ? ExitCode.refused.rawValue : code.rawValue)
-    }
-
-    /// Puts an empty file where we were started without standard input, output or error, so that no socket of ours
-    /// is taken for one of them.
-    private static func fillStandardStreams() {
-        while let filler = try? FileDescriptor.open("/dev/null") {
-            guard filler.rawValue <= StandardStream.error.rawValue else { return }
-            _ = filler.release()
-        }
     }
 }

@@ -26,8 +26,6 @@ final class Connection {
     var question: Question?
     var questionToken: UInt64 = 0
     var isFetchingPage = false
-    /// Up to which row a follower has asked for news since the last commit.
-    var hasNews = true
 
     /// Since when half a message has been there, or unread replies.
     var partialSince: MonotonicInstant?

@@ -18,15 +18,14 @@ final class StatusBoard: Sendable {
         var duplicates: Int64 = 0
         var connections: Int64 = 0
         var forwarders: [Forwarder] = []
-        var faults: [String] = []
     }
 
     private let state = Mutex(State())
     private let startedAt = Clock.wall
-    private let folder: String
+    private let path: String
 
-    init(folder: String) {
-        self.folder = folder
+    init(path: String) {
+        self.path = path
     }
 
     func counted(rejected: Int, duplicates: Int) {
@@ -66,18 +65,16 @@ final class StatusBoard: Sendable {
         return words
     }
 
-    func tell(fault: String) {
-        state.withLock { $0.faults.append(fault) }
-    }
-
     /// All that a viewer may know.
     func status(_ figures: StoreReader.Figures, viewer: Viewer) -> DaemonStatus {
         let state = state.withLock { $0 }
         let isAll = viewer == .everything
         var store = figures.store
         if isAll {
-            store.freeBytes = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
-            store.faults = state.faults
+            store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
+                Int64(clamping: $0)
+            }
+            store.faults = databasesSetAside
         }
         return DaemonStatus(
             version: ProductVersion.text, host: Host.name, startedAt: startedAt, received: figures.received,
@@ -85,6 +82,15 @@ final class StatusBoard: Sendable {
             connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state.forwarders) },
             suppressions: figures.suppressions)
+    }
+
+    /// What was damaged or not ours lies beside the database until somebody takes it away.
+    private var databasesSetAside: [String] {
+        let folder = FileSystem.parentFolder(of: path)
+        let beginning = "\(path.dropFirst(folder.count).drop { $0 == "/" }).damaged-"
+        let names = (try? FileSystem.names(in: folder)) ?? []
+        return names.filter { $0.hasPrefix(beginning) && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()
+            .map { "a database that could not be used was set aside: \(folder)/\($0)" }
     }
 
     private func destination(
