@@ -1,4 +1,4 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// What messages of one kind have in common: their text with numbers, names and addresses taken out.
 ///
@@ -36,30 +36,34 @@ package enum MessageTemplate {
     ///
     /// - Returns: how the message can be given back.
     package static func append(
-        messageIn bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int, template: inout [UInt8],
-        parts: inout [UInt8]
+        messageIn bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int, template: inout ByteBuffer,
+        parts: inout ByteBuffer
     ) -> DecodedRecord.MessageForm {
         var last = min(end, start + limit)
         while last < end, last > start, bytes[last] & 0xC0 == 0x80 { last -= 1 }
         var reader = TemplateReader(bytes: bytes, position: start, start: start, end: last)
-        template.reserveRoom(for: reader.end - start)
-        parts.removeAll(keepingCapacity: true)
+        parts.truncate(to: 0)
         var partCount = 0
         var isWhole = end - start > limit
+        // What is neither a part nor a control character goes over in one piece with its like.
+        var plain = start
         while let token = reader.next() {
             switch token {
-            case .literal(let byte): template.append(byte)
-            case .run(let first, let last): template.append(contentsOf: bytes, from: first, to: last)
-            case .control:
+            case .control(let place):
+                template.append(bytes, from: plain, to: place)
                 template.append(UInt8(ascii: " "))
                 isWhole = true
+                plain = place + 1
             case .part(let placeholder, let first, let last):
+                template.append(bytes, from: plain, to: first)
                 template.append(placeholder.rawValue)
                 if partCount > 0 { parts.append(separator) }
                 partCount += 1
-                parts.append(contentsOf: bytes, from: first, to: last)
+                parts.append(bytes, from: first, to: last)
+                plain = last
             }
         }
+        template.append(bytes, from: plain, to: reader.end)
         if isWhole { return .whole }
         return partCount == 0 ? .template : .parts
     }

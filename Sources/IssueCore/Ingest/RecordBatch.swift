@@ -1,13 +1,20 @@
+package import IssueProtocol
+
 /// Records decoded and not yet stored, their text side by side in one piece of memory.
 package struct RecordBatch: Sendable {
-    package var bytes: [UInt8] = []
+    package var bytes = ByteBuffer()
     package var records: [DecodedRecord] = []
 
     package init() {}
 
     package mutating func clear() {
-        bytes.removeAll(keepingCapacity: true)
-        records.removeAll(keepingCapacity: true)
+        truncate(records: 0, bytes: 0)
+    }
+
+    /// Forgets all but the first records and bytes.
+    package mutating func truncate(records count: Int, bytes byteCount: Int) {
+        records.removeSubrange(count...)
+        bytes.truncate(to: byteCount)
     }
 
     /// A part of the bytes as a string.

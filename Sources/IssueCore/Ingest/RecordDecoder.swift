@@ -6,11 +6,14 @@ package import IssueProtocol
 /// what a record needs and stays.
 package struct RecordDecoder: Sendable {
     package let limits: RecordLimits
-    let keys = RecordKeys()
+    let members = RecordMemberTable()
+    let severities = SeverityKeys()
+    let nested = NestedKeys()
     let hash: WordHash
     var fields = RecordFields()
-    private var parts: [UInt8] = []
-    private var template: [UInt8] = []
+    var times = TimeReader()
+    private var parts = ByteBuffer()
+    private var template = ByteBuffer()
 
     package init(limits: RecordLimits, seed: UInt64) {
         self.limits = limits
@@ -31,7 +34,7 @@ package struct RecordDecoder: Sendable {
             try read(&scanner, into: &batch)
         } catch {
             // The record is wrong; whether its JSON is wrong too is found out by passing it whole.
-            batch.bytes.removeSubrange(byteCount...)
+            batch.bytes.truncate(to: byteCount)
             try start.skipValueOfAnySize()
             scanner = start
             return error
@@ -46,28 +49,16 @@ package struct RecordDecoder: Sendable {
         guard scanner.position - first <= limits.recordBytes else {
             throw RecordRejection(field: nil, reason: "the record is larger than \(limits.recordBytes) bytes")
         }
-        guard let text = fields.message else {
+        guard let text = fields.text(.message) else {
             throw RecordRejection(field: "message", reason: "a record needs a message")
         }
         var record = DecodedRecord()
         record.occurredAt = fields.occurredAt
         record.firstOccurredAt = fields.firstOccurredAt
-        record.count = fields.count
+        record.count = fields.integer(.count)
         record.severity = fields.severity
-        record.isReportable = fields.isReportable
-
-        template.removeAll(keepingCapacity: true)
-        if text.hasEscapes {
-            var message: [UInt8] = []
-            scanner.append(text, to: &message)
-            record.messageForm = MessageTemplate.append(
-                messageIn: message.span, from: 0, to: message.count, limit: limits.templateBytes, template: &template,
-                parts: &parts)
-        } else {
-            record.messageForm = MessageTemplate.append(
-                messageIn: scanner.bytes, from: text.start, to: text.end, limit: limits.templateBytes,
-                template: &template, parts: &parts)
-        }
+        record.isReportable = fields.flags.contains(.reportable)
+        record.messageForm = readMessage(text, scanner)
 
         let keyStart = batch.bytes.count
         appendKey(scanner, to: &batch.bytes)
@@ -77,7 +68,7 @@ package struct RecordDecoder: Sendable {
         let messageStart = batch.bytes.count
         switch record.messageForm {
         case .template: break
-        case .parts: batch.bytes.append(contentsOf: parts)
+        case .parts: batch.bytes.append(parts.span, from: 0, to: parts.count)
         case .whole: scanner.append(text, to: &batch.bytes)
         }
         record.message = ByteRange(from: messageStart, to: batch.bytes.count)
@@ -91,38 +82,42 @@ package struct RecordDecoder: Sendable {
         batch.records.append(record)
     }
 
-    private func appendKey(_ scanner: borrowing JSONScanner, to output: inout [UInt8]) {
-        let start = output.count
-        output.append(contentsOf: repeatElement(0, count: SeriesKey.headerSize))
-        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
-        append(fields.name, of: scanner, to: &output, &lengths[0])
-        append(fields.version, of: scanner, to: &output, &lengths[1])
-        append(fields.environment, of: scanner, to: &output, &lengths[2])
-        append(fields.platform, of: scanner, to: &output, &lengths[3])
-        append(fields.network, of: scanner, to: &output, &lengths[4])
-        append(fields.domain, of: scanner, to: &output, &lengths[5])
-        append(fields.fileID, of: scanner, to: &output, &lengths[6])
-        append(fields.function, of: scanner, to: &output, &lengths[7])
-        append(fields.module, of: scanner, to: &output, &lengths[8])
-        append(fields.fingerprint, of: scanner, to: &output, &lengths[9])
-        output.append(contentsOf: template)
-        SeriesKey.store(
-            fields.flags, fields.severity, code: fields.code, build: fields.build, line: fields.line,
-            column: fields.column, lengths: lengths, template: template.count, in: &output, at: start)
+    /// Parts a message into its template and what that leaves out.
+    private mutating func readMessage(
+        _ text: JSONText, _ scanner: borrowing JSONScanner
+    ) -> DecodedRecord.MessageForm {
+        template.truncate(to: 0)
+        guard text.hasEscapes else {
+            return MessageTemplate.append(
+                messageIn: scanner.bytes, from: text.start, to: text.end, limit: limits.templateBytes,
+                template: &template, parts: &parts)
+        }
+        var message = ByteBuffer()
+        scanner.append(text, to: &message)
+        return MessageTemplate.append(
+            messageIn: message.span, from: 0, to: message.count, limit: limits.templateBytes, template: &template,
+            parts: &parts)
     }
 
-    @inline(__always)
-    private func append(
-        _ text: JSONText?, of scanner: borrowing JSONScanner, to output: inout [UInt8], _ length: inout UInt32
-    ) {
-        guard let text else { return }
+    private func appendKey(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) {
         let start = output.count
-        scanner.append(text, to: &output)
-        length = UInt32(truncatingIfNeeded: output.count - start)
+        output.appendRoom(SeriesKey.headerSize)
+        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
+        for place in lengths.indices {
+            guard let text = fields.text(at: place) else { continue }
+            let textStart = output.count
+            scanner.append(text, to: &output)
+            lengths[place] = UInt32(truncatingIfNeeded: output.count &- textStart)
+        }
+        output.append(template.span, from: 0, to: template.count)
+        SeriesKey.store(
+            fields.flags, fields.severity, code: fields.integer(.code), build: fields.integer(.build),
+            line: fields.integer(.line), column: fields.integer(.column), lengths: lengths, template: template.count,
+            in: &output, at: start)
     }
 
     /// What few records have, as one JSON object.
-    private func appendDetails(_ scanner: borrowing JSONScanner, to output: inout [UInt8]) -> ByteRange {
+    private func appendDetails(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) -> ByteRange {
         guard fields.causes != nil || fields.backtrace != nil else { return .empty }
         let start = output.count
         output.append(UInt8(ascii: "{"))

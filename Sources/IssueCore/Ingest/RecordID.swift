@@ -22,16 +22,22 @@ package struct RecordID: Hashable, Sendable {
     }
 
     package func append(to output: inout [UInt8]) {
+        appendStore(to: &output)
+        Self.append(row: row, to: &output)
+    }
+
+    /// Appends what all ids of the store begin with.
+    package func appendStore(to output: inout [UInt8]) {
         for position in (0..<12).reversed() {
             output.append(Self.digit(store >> UInt64(5 * position) & 31))
         }
         output.append(UInt8(ascii: "-"))
-        Self.append(row: UInt64(bitPattern: row), to: &output)
     }
 
-    private static func append(row: UInt64, to output: inout [UInt8]) {
+    /// Appends what tells the ids of one store apart.
+    package static func append(row: Int64, to output: inout [UInt8]) {
+        let row = UInt64(bitPattern: row)
         var position = max(0, (63 - row.leadingZeroBitCount) / 5)
-        if row == 0 { position = 0 }
         while position >= 0 {
             output.append(digit(row >> UInt64(5 * position) & 31))
             position -= 1

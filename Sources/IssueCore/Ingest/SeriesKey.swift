@@ -35,7 +35,7 @@ package enum SeriesKey {
     @inline(__always)
     static func store(
         _ flags: Flags, _ severity: Severity, code: Int64, build: Int64, line: Int64, column: Int64,
-        lengths: InlineArray<10, UInt32>, template: Int, in output: inout [UInt8], at start: Int
+        lengths: InlineArray<10, UInt32>, template: Int, in output: inout ByteBuffer, at start: Int
     ) {
         let head = UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16 | UInt64(template) << 32
         output.store(word: head, at: start)
@@ -65,7 +65,8 @@ package enum SeriesKey {
             series.app.name, series.app.version, series.app.environment, series.app.platform, series.app.network,
             series.domain, series.source.fileID, series.source.function, series.source.module, series.fingerprint,
         ]
-        var output = [UInt8](repeating: 0, count: headerSize)
+        var output = ByteBuffer()
+        output.appendRoom(headerSize)
         var lengths = InlineArray<10, UInt32>(repeating: absent)
         for (index, text) in texts.enumerated() {
             guard let text else { continue }
@@ -77,7 +78,7 @@ package enum SeriesKey {
             flags, series.severity, code: series.code ?? 0, build: series.app.build ?? 0,
             line: series.source.line ?? 0, column: series.source.column ?? 0, lengths: lengths,
             template: series.template.count, in: &output, at: 0)
-        return output
+        return output[0..<output.count]
     }
 
     /// The description that a key was made of, or nothing when the bytes are damaged.

@@ -2,13 +2,10 @@ import IssueProtocol
 
 /// Reads a message token by token for its template.
 struct TemplateReader: ~Escapable {
-    /// What stands next in a message.
+    /// What a template does not take over as it stands.
     enum Token {
-        case literal(UInt8)
-        /// Text that stays as it is.
-        case run(from: Int, to: Int)
         /// A control character, which a template can't hold.
-        case control
+        case control(at: Int)
         case part(MessageTemplate.Placeholder, from: Int, to: Int)
     }
 
@@ -25,27 +22,26 @@ struct TemplateReader: ~Escapable {
         self.end = end
     }
 
+    /// What comes next that a template does not take over as it stands; nothing when the rest is plain.
     mutating func next() -> Token? {
-        guard position < end else { return nil }
-        let byte = bytes[position]
-        switch ByteClass.of(byte) {
-        case .letter: return word()
-        case .digit: return digits()
-        case .quote: return quoted(byte)
-        case .slash: return path()
-        case .control:
-            position += 1
-            return byte == 0x0A || byte == 0x09 || byte == 0x0D ? .literal(byte) : .control
-        case .other:
-            let first = position
-            position += 1
-            while position < end, ByteClass.of(bytes[position]) == .other { position += 1 }
-            return .run(from: first, to: position)
+        while position < end {
+            let byte = bytes[position]
+            switch ByteClass.of(byte) {
+            case .letter: if let token = word() { return token }
+            case .digit: return digits()
+            case .quote: if let token = quoted(byte) { return token }
+            case .slash: if let token = path() { return token }
+            case .control:
+                position += 1
+                if byte != 0x0A, byte != 0x09, byte != 0x0D { return .control(at: position - 1) }
+            case .other: position += 1
+            }
         }
+        return nil
     }
 
     /// A run of letters: a UUID or a hexadecimal number may begin with letters alone, an address with a word.
-    private mutating func word() -> Token {
+    private mutating func word() -> Token? {
         let first = position
         var index = position
         var isHexadecimal = true
@@ -59,7 +55,7 @@ struct TemplateReader: ~Escapable {
             if bytes[index] == UInt8(ascii: "@"), let token = email(from: first, sign: index) { return token }
         }
         position = index
-        return .run(from: first, to: index)
+        return nil
     }
 
     private mutating func digits() -> Token {
@@ -87,26 +83,26 @@ struct TemplateReader: ~Escapable {
     }
 
     /// A quotation, with its marks; a mark behind a letter or without a partner is an apostrophe.
-    private mutating func quoted(_ mark: UInt8) -> Token {
+    private mutating func quoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
-        guard first == start || !isWordByte(first - 1) else { return .literal(mark) }
+        guard first == start || !isWordByte(first - 1) else { return nil }
         var index = position
         while index < end, bytes[index] != mark, bytes[index] >= 0x20 { index += 1 }
         guard index < end, bytes[index] == mark, index > position, index + 1 == end || !isWordByte(index + 1) else {
-            return .literal(mark)
+            return nil
         }
         position = index + 1
         return .part(.quoted, from: first, to: position)
     }
 
     /// A path, where a slash begins a word.
-    private mutating func path() -> Token {
+    private mutating func path() -> Token? {
         let first = position
         position += 1
         let isStart = first == start || ByteClass.beforePath(bytes[first - 1])
         guard isStart, position < end, isWordByte(position) || bytes[position] == UInt8(ascii: ".") else {
-            return .literal(UInt8(ascii: "/"))
+            return nil
         }
         while position < end, ByteClass.inPath(bytes[position]) { position += 1 }
         // A full stop or colon at the end belongs to the sentence.

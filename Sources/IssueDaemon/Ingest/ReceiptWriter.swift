@@ -2,32 +2,40 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// Writes the reply to a report without building anything in between.
-enum ReceiptWriter {
-    private static let head = Array(#"{"parameters":{"receipts":["#.utf8)
-    private static let id = Array(#"{"id":""#.utf8)
-    private static let idEnd = Array("\"}".utf8)
-    private static let tail = Array("]}}".utf8)
+/// Writes the replies to reports without building anything in between.
+struct ReceiptWriter {
+    private static let start = Array(#"{"parameters":{"receipts":["#.utf8)
+    private static let next = Array(#""},"#.utf8)
+    private static let lastEnd = Array("\"}]}}\0".utf8)
+    private static let end = Array("]}}\0".utf8)
 
-    static func append(_ receipts: ReceiptList, to output: inout [UInt8]) {
-        output.append(contentsOf: head)
+    /// The store whose ids were written last, and what its receipts have in common: all before the row.
+    private var store: UInt64?
+    private var idStart: [UInt8] = []
+
+    mutating func append(_ receipts: ReceiptList, to output: inout [UInt8]) {
+        output.append(contentsOf: Self.start)
         switch receipts {
         case .run(let first, let count):
-            var id = first
-            for index in 0..<count {
-                if index > 0 { output.append(UInt8(ascii: ",")) }
-                output.append(contentsOf: Self.id)
-                id.append(to: &output)
-                output.append(contentsOf: idEnd)
-                id.row += 1
+            if first.store != store { turn(to: first) }
+            for row in first.row..<(first.row + Int64(count)) {
+                if row > first.row { output.append(contentsOf: Self.next) }
+                output.append(contentsOf: idStart)
+                RecordID.append(row: row, to: &output)
             }
+            output.append(contentsOf: Self.lastEnd)
         case .mixed(let receipts):
             for (index, receipt) in receipts.enumerated() {
                 if index > 0 { output.append(UInt8(ascii: ",")) }
                 output.append(contentsOf: receipt.json)
             }
+            output.append(contentsOf: Self.end)
         }
-        output.append(contentsOf: tail)
-        output.append(0)
+    }
+
+    private mutating func turn(to id: RecordID) {
+        store = id.store
+        idStart = Array(#"{"id":""#.utf8)
+        id.appendStore(to: &idStart)
     }
 }

@@ -8,6 +8,7 @@ struct ReportReader {
     private let records = JSONKey("records")
     private let producer = JSONKey("producer")
     private let sequence = JSONKey("sequence")
+    private var producers = ProducerReader()
 
     init(limits: RecordLimits, seed: UInt64) {
         decoder = RecordDecoder(limits: limits, seed: seed)
@@ -95,8 +96,7 @@ struct ReportReader {
     }
 
     private func undo(_ batch: inout RecordBatch, _ before: (records: Int, bytes: Int)) {
-        batch.records.removeSubrange(before.records...)
-        batch.bytes.removeSubrange(before.bytes...)
+        batch.truncate(records: before.records, bytes: before.bytes)
     }
 
     private mutating func readCall(
@@ -123,7 +123,7 @@ struct ReportReader {
                 } else if key == producer {
                     parameter = "producer"
                     let text = try scanner.text()
-                    id = ProducerID(scanner.bytes, from: text.start, to: text.end)
+                    id = producers.id(scanner.bytes, from: text.start, to: text.end)
                     if id == nil { throw CollectorError.invalidParameter("producer") }
                 } else if key == sequence {
                     parameter = "sequence"

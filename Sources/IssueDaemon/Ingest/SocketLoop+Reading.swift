@@ -80,13 +80,7 @@ extension SocketLoop {
             report(message, envelope, connection)
         } else {
             let method = JSONScanner(connection.frames[message]).string(envelope.method)
-            var parameters: [UInt8] = []
-            if let range = envelope.parameters {
-                JSONScanner(connection.frames[message]).append(range, to: &parameters)
-            } else {
-                parameters.append(contentsOf: "{}".utf8)
-            }
-            ask(method, parameters, envelope, connection)
+            ask(method, connection.frames[message].json(in: envelope.parameters), envelope, connection)
         }
         return true
     }
@@ -232,7 +226,7 @@ extension SocketLoop {
             let duplicates = receipts.count { if case .duplicate = $0 { true } else { false } }
             service.board.counted(rejected: 0, duplicates: duplicates)
         }
-        finishReport(outcome.token, connection) { ReceiptWriter.append(outcome.receipts, to: &$0) }
+        finishReport(outcome.token, connection) { receipts.append(outcome.receipts, to: &$0) }
     }
 
     func handle(_ refusal: Refusal) {

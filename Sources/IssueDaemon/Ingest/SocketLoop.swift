@@ -10,6 +10,7 @@ final class SocketLoop {
     let handlers: SocketService.Handlers
     let poller: Poller
     var reader: ReportReader
+    var receipts = ReceiptWriter()
     var connections: [UInt64: Connection] = [:]
     var users: [UInt32: UserLoad] = [:]
     var touched: [Connection] = []

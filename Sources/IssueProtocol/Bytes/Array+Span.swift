@@ -11,15 +11,6 @@ extension [UInt8] {
         }
     }
 
-    /// Writes a number over the eight bytes from an index on, the lowest first.
-    @inlinable @inline(__always)
-    package mutating func store(word: UInt64, at index: Int) {
-        precondition(index >= 0 && index <= count - 8, "A word is stored within the bytes that are there")
-        unsafe withUnsafeMutableBytes {
-            unsafe $0.storeBytes(of: word.littleEndian, toByteOffset: index, as: UInt64.self)
-        }
-    }
-
     /// Makes room for more without losing the doubling that keeps appending cheap.
     @inlinable @inline(__always)
     package mutating func reserveRoom(for more: Int) {

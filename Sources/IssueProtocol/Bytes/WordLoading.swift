@@ -6,24 +6,24 @@
 extension Span<UInt8> {
     /// The eight bytes from an index on, the first of them lowest.
     @inlinable @inline(__always)
-    package func word(at index: Int) -> UInt64 {
+    public func word(at index: Int) -> UInt64 {
         unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     }
 }
 
 /// Tests on all eight bytes of a word at once.
-package enum ByteMask {
+public enum ByteMask {
 
     /// The high bit of each byte that is zero; above the first such byte there may be false ones.
     @inlinable @inline(__always)
-    package static func zeros(in word: UInt64) -> UInt64 {
+    public static func zeros(in word: UInt64) -> UInt64 {
         (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
     }
 
     /// The high bit of each byte that ends the plain part of a JSON string: a quotation mark, a backslash, a control
     /// character, or the start of something that is not ASCII; above the first such byte there may be false ones.
     @inlinable @inline(__always)
-    package static func stringStops(in word: UInt64) -> UInt64 {
+    public static func stringStops(in word: UInt64) -> UInt64 {
         let quotes = zeros(in: word ^ 0x2222_2222_2222_2222)
         let backslashes = zeros(in: word ^ 0x5C5C_5C5C_5C5C_5C5C)
         let controls = (word &- 0x2020_2020_2020_2020) & ~word & 0x8080_8080_8080_8080

@@ -1,5 +1,5 @@
 /// Why bytes are no JSON, or not the JSON that was asked for.
-package enum JSONError: Error, Equatable, Sendable {
+public enum JSONError: Error, Equatable, Sendable {
     /// The bytes end before the value does.
     case truncated
     /// A byte that can't stand where it stands.
@@ -19,7 +19,7 @@ package enum JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
         switch self {
         case .truncated: "the JSON text ends too early"
         case .unexpectedByte(let position): "the byte at offset \(position) can't stand there in JSON"

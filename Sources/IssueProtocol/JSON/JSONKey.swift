@@ -3,20 +3,26 @@
 /// Two keys of at most 16 bytes are equal when their forms are. A longer one is
 /// told apart by what it is compared with: no interface of ours has two long
 /// keys that differ only in their middle.
-package struct JSONKey: Hashable, Sendable {
+public struct JSONKey: Hashable, Sendable {
     @usableFromInline let length: Int
     @usableFromInline let head: UInt64
     @usableFromInline let tail: UInt64
 
     @inlinable
-    package init(_ key: StaticString) {
-        let text = Array(key.description.utf8)
+    public init(_ key: StaticString) {
+        self.init(text: key.description)
+    }
+
+    /// The key that a text is.
+    @inlinable
+    public init(text: String) {
+        let text = Array(text.utf8)
         self.init(text.span, from: 0, to: text.count)
     }
 
     /// The key that stands in a range of bytes.
     @inlinable @inline(__always)
-    package init(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
+    public init(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
         length = end - start
         if length >= 8 {
             head = bytes.word(at: start)
@@ -38,7 +44,13 @@ package struct JSONKey: Hashable, Sendable {
     }
 
     @inlinable @inline(__always)
-    package static func == (left: JSONKey, right: JSONKey) -> Bool {
+    public static func == (left: JSONKey, right: JSONKey) -> Bool {
         left.head == right.head && left.length == right.length && left.tail == right.tail
+    }
+
+    /// A number of so many bits by which keys of one interface can be told apart mostly.
+    @inlinable @inline(__always)
+    public func hash(bits: Int) -> Int {
+        Int(truncatingIfNeeded: (head &* 0x9E37_79B9_7F4A_7C15) >> UInt64(64 &- bits))
     }
 }

@@ -1,10 +1,14 @@
 extension JSONScanner {
     /// Passes white space and answers the byte that follows, which stays unread.
-    @inline(__always)
+    @inlinable @inline(__always)
     mutating func peek() throws(JSONError) -> UInt8 {
         guard position < bytes.count else { throw .truncated }
         let byte = bytes[position]
-        guard byte <= 0x20 else { return byte }
+        return byte > 0x20 ? byte : try peekBehindSpace()
+    }
+
+    @usableFromInline
+    mutating func peekBehindSpace() throws(JSONError) -> UInt8 {
         skipSpace()
         guard position < bytes.count else { throw .truncated }
         return bytes[position]
@@ -19,6 +23,7 @@ extension JSONScanner {
         }
     }
 
+    @inlinable @inline(__always)
     mutating func open(_ bracket: UInt8) throws(JSONError) {
         guard try peek() == bracket else { throw mismatch() }
         guard depth < maximumDepth else { throw .tooDeep(limit: maximumDepth) }
@@ -28,7 +33,7 @@ extension JSONScanner {
     }
 
     /// Passes the comma before another value and says that there is one, or passes the closing bracket and says no.
-    @inline(__always)
+    @inlinable @inline(__always)
     mutating func next(orEnd bracket: UInt8) throws(JSONError) -> Bool {
         let byte = try peek()
         if byte == bracket {
@@ -47,8 +52,42 @@ extension JSONScanner {
         return true
     }
 
+    /// The key of the next member and the colon behind it, where both are written as most are: no space, no escape, all
+    /// of it ASCII. Nothing, and nothing is passed, where they are not.
+    @inlinable @inline(__always)
+    mutating func plainKey() -> JSONText? {
+        var start = position
+        if followsValue {
+            guard start < bytes.count, bytes[start] == UInt8(ascii: ",") else { return nil }
+            start &+= 1
+        }
+        guard start < bytes.count, bytes[start] == UInt8(ascii: "\"") else { return nil }
+        start &+= 1
+        let end = plainEnd(from: start)
+        guard end &+ 1 < bytes.count, bytes[end] == UInt8(ascii: "\""), bytes[end &+ 1] == UInt8(ascii: ":") else {
+            return nil
+        }
+        position = end &+ 2
+        followsValue = false
+        return JSONText(start: start, end: end, hasEscapes: false)
+    }
+
+    @usableFromInline
+    mutating func nextMemberInAnyForm() throws(JSONError) -> JSONText? {
+        guard try next(orEnd: UInt8(ascii: "}")) else { return nil }
+        let key = try passKey()
+        try countKey()
+        return key
+    }
+
+    @inlinable @inline(__always)
+    mutating func countKey() throws(JSONError) {
+        keys &+= 1
+        guard keys <= maximumKeys else { throw .tooManyKeys(limit: maximumKeys) }
+    }
+
     /// Passes a key and the colon behind it.
-    @inline(__always) @discardableResult
+    @discardableResult
     mutating func passKey() throws(JSONError) -> JSONText {
         guard try peek() == UInt8(ascii: "\"") else { throw .unexpectedByte(at: position) }
         let key = try text()
@@ -58,7 +97,73 @@ extension JSONScanner {
         return key
     }
 
+    /// Where the bytes from an index on are no longer the plain inside of a string, or near the end of all bytes.
+    @inlinable @inline(__always)
+    func plainEnd(from start: Int) -> Int {
+        var index = start
+        while index &+ 8 <= bytes.count {
+            let stops = ByteMask.stringStops(in: bytes.word(at: index))
+            guard stops == 0 else { return index &+ stops.trailingZeroBitCount >> 3 }
+            index &+= 8
+        }
+        return index
+    }
+
+    /// Reads on in a string of which the bytes up to an index are plain.
+    @usableFromInline
+    mutating func textInAnyForm(from start: Int, at first: Int) throws(JSONError) -> JSONText {
+        var index = first
+        var hasEscapes = false
+        while true {
+            index = plainEnd(from: index)
+            guard index < bytes.count else { throw .truncated }
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\"") {
+                position = index + 1
+                followsValue = true
+                return JSONText(start: start, end: index, hasEscapes: hasEscapes)
+            } else if byte == UInt8(ascii: "\\") {
+                hasEscapes = true
+                index = try escapeEnd(at: index)
+            } else if byte < 0x20 {
+                throw .unexpectedByte(at: index)
+            } else if byte < 0x80 {
+                index += 1
+            } else if let length = UTF8Validation.sequenceLength(in: bytes, at: index) {
+                index += length
+            } else {
+                throw .invalidUTF8(at: index)
+            }
+        }
+    }
+
+    /// A whole number of at most 18 digits and no sign, as most are. Nothing, and nothing is passed, where it is not.
+    @inlinable @inline(__always)
+    mutating func plainInteger() -> Int64? {
+        let start = position
+        guard start < bytes.count, bytes[start] &- UInt8(ascii: "1") <= 8 else { return nil }
+        var value: Int64 = 0
+        var index = start
+        while index < bytes.count, Self.isDigit(bytes[index]) {
+            // It overflows beyond 18 digits only, and then it is read again.
+            value = value &* 10 &+ Int64(bytes[index] &- UInt8(ascii: "0"))
+            index &+= 1
+        }
+        guard index < bytes.count, index &- start <= 18, bytes[index] != UInt8(ascii: "."),
+            bytes[index] | 0x20 != UInt8(ascii: "e")
+        else { return nil }
+        position = index
+        followsValue = true
+        return value
+    }
+
+    @usableFromInline
+    mutating func nullWord() throws(JSONError) {
+        try word(.null)
+    }
+
     /// What to throw where the value that follows is not of the type that was asked for.
+    @usableFromInline
     mutating func mismatch() -> JSONError {
         do {
             _ = try kind()
@@ -69,27 +174,42 @@ extension JSONScanner {
     }
 
     mutating func skip() throws(JSONError) {
-        switch try kind() {
-        case .string: _ = try text()
-        case .number: _ = try number()
-        case .bool: _ = try bool()
-        case .null: _ = try null()
-        case .array:
-            try openArray()
-            while try nextElement() { try skip() }
-        case .object:
+        switch try peek() {
+        case UInt8(ascii: "\""): _ = try text()
+        case UInt8(ascii: "{"):
             try openObject()
             while try nextMember() != nil { try skip() }
+        case UInt8(ascii: "["):
+            try openArray()
+            while try nextElement() { try skip() }
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try number()
+        case UInt8(ascii: "t"): try word(.true)
+        case UInt8(ascii: "f"): try word(.false)
+        case UInt8(ascii: "n"): try word(.null)
+        default: throw .unexpectedByte(at: position)
         }
     }
 
-    mutating func word(_ word: StaticString) throws(JSONError) {
-        for byte in word.description.utf8 {
-            guard position < bytes.count else { throw .truncated }
-            guard bytes[position] == byte else { throw .unexpectedByte(at: position) }
-            position += 1
+    /// Passes one of the three words that JSON knows.
+    @inline(__always)
+    mutating func word(_ word: JSONConstant) throws(JSONError) {
+        let end = position &+ word.count
+        if position &+ 8 <= bytes.count, bytes.word(at: position) & word.mask == word.letters {
+            position = end
+        } else {
+            try passLetters(of: word)
         }
         followsValue = true
+    }
+
+    private mutating func passLetters(of word: JSONConstant) throws(JSONError) {
+        for place in 0..<word.count {
+            guard position < bytes.count else { throw .truncated }
+            guard bytes[position] == UInt8(truncatingIfNeeded: word.letters >> (8 * UInt64(place))) else {
+                throw .unexpectedByte(at: position)
+            }
+            position += 1
+        }
     }
 
     func digitsEnd(from start: Int) throws(JSONError) -> Int {
@@ -134,7 +254,7 @@ extension JSONScanner {
         return unit
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") <= 9 }
 
     static func hexDigit(_ byte: UInt8) -> UInt32? {

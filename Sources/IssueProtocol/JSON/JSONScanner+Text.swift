@@ -1,41 +1,43 @@
 extension JSONScanner {
     /// The key that a text is, its escapes resolved.
-    @inline(__always)
-    package func key(_ text: JSONText) -> JSONKey {
+    @inlinable @inline(__always)
+    public func key(_ text: JSONText) -> JSONKey {
         guard text.hasEscapes else { return JSONKey(bytes, from: text.start, to: text.end) }
         return unescapedKey(text)
     }
 
     /// The text as a string, its escapes resolved.
     package func string(_ text: JSONText) -> String {
-        var resolved: [UInt8] = []
+        var resolved = ByteBuffer()
         append(text, to: &resolved)
-        return String(decoding: resolved, as: UTF8.self)
+        return String(decoding: resolved[0..<resolved.count], as: UTF8.self)
     }
 
     /// Appends the text's UTF-8, its escapes resolved.
-    @inline(__always)
-    package func append(_ text: JSONText, to output: inout [UInt8]) {
+    @inlinable @inline(__always)
+    public func append(_ text: JSONText, to output: inout ByteBuffer) {
         if text.hasEscapes {
             appendUnescaped(text, to: &output)
         } else {
-            output.append(contentsOf: bytes, from: text.start, to: text.end)
+            output.append(bytes, from: text.start, to: text.end)
         }
     }
 
     /// Appends a part of the bytes as they stand.
-    @inline(__always)
-    package func append(_ range: Range<Int>, to output: inout [UInt8]) {
-        output.append(contentsOf: bytes, from: range.lowerBound, to: range.upperBound)
+    @inlinable @inline(__always)
+    public func append(_ range: Range<Int>, to output: inout ByteBuffer) {
+        output.append(bytes, from: range.lowerBound, to: range.upperBound)
     }
 
-    private func unescapedKey(_ text: JSONText) -> JSONKey {
-        var resolved: [UInt8] = []
+    @usableFromInline
+    func unescapedKey(_ text: JSONText) -> JSONKey {
+        var resolved = ByteBuffer()
         appendUnescaped(text, to: &resolved)
         return JSONKey(resolved.span, from: 0, to: resolved.count)
     }
 
-    private func appendUnescaped(_ text: JSONText, to output: inout [UInt8]) {
+    @usableFromInline
+    func appendUnescaped(_ text: JSONText, to output: inout ByteBuffer) {
         var index = text.start
         while index < text.end {
             let byte = bytes[index]
@@ -60,7 +62,7 @@ extension JSONScanner {
     }
 
     /// Appends the scalar whose escape, or pair of escapes, starts at a backslash, and answers where it ends.
-    private func appendScalar(at backslash: Int, to output: inout [UInt8]) -> Int {
+    private func appendScalar(at backslash: Int, to output: inout ByteBuffer) -> Int {
         // The text was checked when it was read, so neither of these can fail.
         let unit = (try? codeUnit(at: backslash)) ?? 0xFFFD
         var value = unit

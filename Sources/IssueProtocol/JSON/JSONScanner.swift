@@ -4,18 +4,23 @@
 /// escaped, nesting and the number of keys bounded. Keys that come twice are
 /// both seen; whoever reads an object decides (ours take the last one).
 /// A failed scanner is of no further use.
-package struct JSONScanner: ~Escapable {
-    package let bytes: Span<UInt8>
-    package internal(set) var position: Int
-    package internal(set) var depth = 0
-    package internal(set) var keys = 0
-    package let maximumDepth: Int
-    package let maximumKeys: Int
+public struct JSONScanner: ~Escapable {
+    public let bytes: Span<UInt8>
+    /// How many bytes were read; nobody but the scanner moves it.
+    public var position: Int
+    @usableFromInline var depth = 0
+    @usableFromInline var keys = 0
+    @usableFromInline let maximumDepth: Int
+    @usableFromInline let maximumKeys: Int
     /// Whether a value stands before the position in the container that is open, so that a comma must come next.
     @usableFromInline var followsValue = false
 
+    /// A text's place is kept in 32 bits, one of them for its escapes.
+    private static let mostBytes = Int(Int32.max)
+
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = 32, maximumKeys: Int = .max) {
+        precondition(bytes.count <= Self.mostBytes, "Bytes that are scanned are fewer than 2 GiB")
         self.bytes = bytes
         self.position = position
         self.maximumDepth = maximumDepth
@@ -47,77 +52,56 @@ package struct JSONScanner: ~Escapable {
     // MARK: Containers
 
     /// Enters an object; then ask for its members until there is none.
-    package mutating func openObject() throws(JSONError) {
+    @inlinable @inline(__always)
+    public mutating func openObject() throws(JSONError) {
         try open(UInt8(ascii: "{"))
     }
 
     /// Enters an array; then ask for its elements until there is none.
-    package mutating func openArray() throws(JSONError) {
+    @inlinable @inline(__always)
+    public mutating func openArray() throws(JSONError) {
         try open(UInt8(ascii: "["))
     }
 
     /// The key of the object's next member, whose value must be read or skipped next; nothing when the object ends here.
-    @inline(__always)
-    package mutating func nextMember() throws(JSONError) -> JSONText? {
-        guard try next(orEnd: UInt8(ascii: "}")) else { return nil }
-        let key = try passKey()
-        keys += 1
-        guard keys <= maximumKeys else { throw .tooManyKeys(limit: maximumKeys) }
+    @inlinable @inline(__always)
+    public mutating func nextMember() throws(JSONError) -> JSONText? {
+        guard let key = plainKey() else { return try nextMemberInAnyForm() }
+        try countKey()
         return key
     }
 
     /// Whether the array has another element, which must be read or skipped next.
-    @inline(__always)
-    package mutating func nextElement() throws(JSONError) -> Bool {
+    @inlinable @inline(__always)
+    public mutating func nextElement() throws(JSONError) -> Bool {
         try next(orEnd: UInt8(ascii: "]"))
     }
 
     // MARK: Scalars
 
     /// A string's contents.
-    package mutating func text() throws(JSONError) -> JSONText {
+    @inlinable @inline(__always)
+    public mutating func text() throws(JSONError) -> JSONText {
         guard try peek() == UInt8(ascii: "\"") else { throw mismatch() }
-        let start = position + 1
-        var index = start
-        var hasEscapes = false
-        while true {
-            while index + 8 <= bytes.count {
-                let stops = ByteMask.stringStops(in: bytes.word(at: index))
-                guard stops == 0 else {
-                    index += stops.trailingZeroBitCount >> 3
-                    break
-                }
-                index += 8
-            }
-            guard index < bytes.count else { throw .truncated }
-            let byte = bytes[index]
-            if byte == UInt8(ascii: "\"") {
-                position = index + 1
-                followsValue = true
-                return JSONText(start: start, end: index, hasEscapes: hasEscapes)
-            } else if byte == UInt8(ascii: "\\") {
-                hasEscapes = true
-                index = try escapeEnd(at: index)
-            } else if byte < 0x20 {
-                throw .unexpectedByte(at: index)
-            } else if byte < 0x80 {
-                index += 1
-            } else if let length = UTF8Validation.sequenceLength(in: bytes, at: index) {
-                index += length
-            } else {
-                throw .invalidUTF8(at: index)
-            }
-        }
+        let start = position &+ 1
+        let end = plainEnd(from: start)
+        guard end < bytes.count, bytes[end] == UInt8(ascii: "\"") else { return try textInAnyForm(from: start, at: end) }
+        position = end &+ 1
+        followsValue = true
+        return JSONText(start: start, end: end, hasEscapes: false)
     }
 
     /// A 64-bit integer.
-    package mutating func integer() throws(JSONError) -> Int64 {
+    @inlinable @inline(__always)
+    public mutating func integer() throws(JSONError) -> Int64 {
+        if let value = plainInteger() { return value }
         let number = try number()
         guard let value = number.integer else { throw .notAnInteger(at: number.start) }
         return value
     }
 
     /// A number: where it stands, and its value when it is a 64-bit integer without fraction or exponent.
+    @usableFromInline
     package mutating func number() throws(JSONError) -> (start: Int, end: Int, integer: Int64?) {
         let first = try peek()
         let isNegative = first == UInt8(ascii: "-")
@@ -155,19 +139,20 @@ package struct JSONScanner: ~Escapable {
     package mutating func bool() throws(JSONError) -> Bool {
         switch try peek() {
         case UInt8(ascii: "t"):
-            try word("true")
+            try word(.true)
             return true
         case UInt8(ascii: "f"):
-            try word("false")
+            try word(.false)
             return false
         default: throw mismatch()
         }
     }
 
     /// Passes a `null` and says so, or stays and says that something else is there.
-    package mutating func null() throws(JSONError) -> Bool {
+    @inlinable @inline(__always)
+    public mutating func null() throws(JSONError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
-        try word("null")
+        try nullWord()
         return true
     }
 

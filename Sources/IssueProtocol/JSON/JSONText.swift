@@ -1,17 +1,28 @@
 /// Where a string's contents lie between its quotation marks, already known to be well-formed.
-package struct JSONText: Equatable, Sendable {
-    package var start: Int
-    package var end: Int
-    package var hasEscapes: Bool
+///
+/// Eight bytes, since a record is read as a dozen of them: the highest bit of
+/// the end says whether there are escapes. Bytes that are scanned are fewer
+/// than 2 GiB.
+public struct JSONText: Equatable, Sendable {
+    @usableFromInline let lower: UInt32
+    @usableFromInline let upper: UInt32
 
     @inlinable @inline(__always)
-    package init(start: Int, end: Int, hasEscapes: Bool) {
-        self.start = start
-        self.end = end
-        self.hasEscapes = hasEscapes
+    public init(start: Int, end: Int, hasEscapes: Bool) {
+        lower = UInt32(truncatingIfNeeded: start)
+        upper = UInt32(truncatingIfNeeded: end) | (hasEscapes ? 0x8000_0000 : 0)
     }
+
+    @inlinable @inline(__always)
+    public var start: Int { Int(lower) }
+
+    @inlinable @inline(__always)
+    public var end: Int { Int(upper & 0x7FFF_FFFF) }
+
+    @inlinable @inline(__always)
+    public var hasEscapes: Bool { upper >> 31 != 0 }
 
     /// The number of bytes, escapes as they were written.
     @inlinable @inline(__always)
-    package var count: Int { end - start }
+    public var count: Int { end &- start }
 }

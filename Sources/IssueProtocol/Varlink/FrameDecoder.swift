@@ -90,6 +90,13 @@ package struct FrameDecoder: Sendable {
     private func terminator() -> Int? {
         let bytes = buffer.span
         var index = searched
+        // Four words in one look, of which next to none holds a NUL.
+        while index + 32 <= end {
+            let first = ByteMask.zeros(in: bytes.word(at: index)) | ByteMask.zeros(in: bytes.word(at: index + 8))
+            let second = ByteMask.zeros(in: bytes.word(at: index + 16)) | ByteMask.zeros(in: bytes.word(at: index + 24))
+            guard first | second == 0 else { break }
+            index += 32
+        }
         while index + 8 <= end {
             let zeros = ByteMask.zeros(in: bytes.word(at: index))
             guard zeros == 0 else { return index + zeros.trailingZeroBitCount >> 3 }

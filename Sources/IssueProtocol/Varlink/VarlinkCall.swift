@@ -75,7 +75,7 @@ package struct VarlinkCall: Equatable, Sendable {
 
 extension Span<UInt8> {
     /// A copy of the object in a range, or an empty one where none was given.
-    func json(in range: Range<Int>?) -> [UInt8] {
+    package func json(in range: Range<Int>?) -> [UInt8] {
         var json: [UInt8] = []
         if let range {
             json.append(contentsOf: self, from: range.lowerBound, to: range.upperBound)

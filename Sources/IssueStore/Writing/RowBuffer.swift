@@ -25,7 +25,10 @@ struct RowBuffer: RowSource {
     var firstID: Int64 = 0
     var receivedAt: Int64 = 0
     var rows: [Row] = []
-    var bytes: [UInt8] = []
+    var text = ByteBuffer()
+
+    /// What the texts of the rows are parts of.
+    var bytes: [UInt8] { text.bytes }
 
     var rowCount: Int { rows.count }
 
@@ -34,7 +37,7 @@ struct RowBuffer: RowSource {
 
     mutating func clear() {
         rows.removeAll(keepingCapacity: true)
-        bytes.removeAll(keepingCapacity: true)
+        text.truncate(to: 0)
     }
 
     func write(row: Int, column: Int, to result: borrowing ResultContext) {
@@ -64,14 +67,14 @@ struct RowBuffer: RowSource {
     @inline(__always)
     mutating func take(_ range: ByteRange, from batch: Span<UInt8>) -> ByteRange {
         guard !range.isEmpty else { return .empty }
-        let start = bytes.count
-        bytes.append(contentsOf: batch, from: range.lower, to: range.upper)
-        return ByteRange(from: start, to: bytes.count)
+        let start = text.count
+        text.append(batch, from: range.lower, to: range.upper)
+        return ByteRange(from: start, to: text.count)
     }
 
-    mutating func take(_ text: some Sequence<UInt8>) -> ByteRange {
-        let start = bytes.count
-        bytes.append(contentsOf: text)
-        return ByteRange(from: start, to: bytes.count)
+    mutating func take(_ bytes: some Sequence<UInt8>) -> ByteRange {
+        let start = text.count
+        text.append(contentsOf: bytes)
+        return ByteRange(from: start, to: text.count)
     }
 }

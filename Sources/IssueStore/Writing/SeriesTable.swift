@@ -19,7 +19,7 @@ struct SeriesTable {
 
     private var slots = [UInt32](repeating: 0, count: 1024)
     private var entries: [Entry] = []
-    private var keys: [UInt8] = []
+    private var keys = ByteBuffer()
 
     var isFull: Bool { entries.count >= Self.capacity || keys.count > 16 << 20 }
 
@@ -44,7 +44,7 @@ struct SeriesTable {
     ) -> Entry {
         if 2 * (entries.count + 1) > slots.count { grow() }
         let start = keys.count
-        keys.append(contentsOf: bytes, from: key.lower, to: key.upper)
+        keys.append(bytes, from: key.lower, to: key.upper)
         let entry = Entry(
             hash: hash, sender: sender, key: ByteRange(from: start, to: keys.count), id: id, account: account)
         entries.append(entry)
@@ -55,7 +55,7 @@ struct SeriesTable {
     mutating func removeAll() {
         slots = [UInt32](repeating: 0, count: 1024)
         entries = []
-        keys = []
+        keys = ByteBuffer()
     }
 
     @inline(__always)

@@ -16,7 +16,7 @@ extension StoreWriter {
         of record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesPlace {
         let batch = submission.batch
-        let key = Array(batch.bytes[record.seriesKey.lower..<record.seriesKey.upper])
+        let key = batch.bytes[record.seriesKey.lower..<record.seriesKey.upper]
         guard let description = SeriesKey.decode(key) else {
             preconditionFailure("A series key that the decoder has just written can be read")
         }
@@ -167,7 +167,7 @@ extension StoreWriter {
             details.object { original.write(to: &$0) }
             if !record.details.isEmpty {
                 details.key("more")
-                details.raw(Array(batch.bytes[record.details.lower..<record.details.upper]))
+                details.raw(batch.bytes[record.details.lower..<record.details.upper])
             }
         }
         row.details = commit.rows.take(writer.bytes)

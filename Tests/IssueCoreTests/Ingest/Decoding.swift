@@ -45,10 +45,10 @@ struct Decoding {
     }
 
     func series(_ index: Int) -> SeriesDescription? {
-        SeriesKey.decode(Array(bytes(batch.records[index].seriesKey)))
+        SeriesKey.decode(bytes(batch.records[index].seriesKey))
     }
 
-    private func bytes(_ range: ByteRange) -> ArraySlice<UInt8> { batch.bytes[range.lower..<range.upper] }
+    private func bytes(_ range: ByteRange) -> [UInt8] { batch.bytes[range.lower..<range.upper] }
 
     private static func time(_ milliseconds: Int64) -> Timestamp? {
         milliseconds == DecodedRecord.absent ? nil : Timestamp(milliseconds: milliseconds)

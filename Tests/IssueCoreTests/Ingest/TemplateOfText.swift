@@ -1,9 +1,10 @@
 import IssueCore
+import IssueProtocol
 
 /// A text's template and parts, as the decoder makes them.
 struct TemplateOfText {
-    var template: [UInt8] = []
-    var parts: [UInt8] = []
+    var template: [UInt8]
+    var parts: [UInt8]
     var form: DecodedRecord.MessageForm
 
     init(_ text: String, limit: Int = RecordLimits().templateBytes) {
@@ -11,8 +12,12 @@ struct TemplateOfText {
     }
 
     init(bytes: [UInt8], limit: Int = RecordLimits().templateBytes) {
+        var template = ByteBuffer()
+        var parts = ByteBuffer()
         form = MessageTemplate.append(
             messageIn: bytes.span, from: 0, to: bytes.count, limit: limit, template: &template, parts: &parts)
+        self.template = template[0..<template.count]
+        self.parts = parts[0..<parts.count]
     }
 
     var title: String { MessageTemplate.title(of: template) }
