@@ -31,8 +31,10 @@ class Failure(Exception):
 class Daemon:
     """A running daemon; leaving the `with` ends it."""
 
-    def __init__(self, binary, folder):
+    def __init__(self, binary, folder, configuration="", environment=None):
         self.binary = binary
+        self.configuration = configuration
+        self.environment = environment or {}
         self.folder = folder
         self.socket = f"{folder}/issued.sock"
         self.database = f"{folder}/store/issues.db"
@@ -44,14 +46,14 @@ class Daemon:
         os.makedirs(os.path.dirname(self.database), mode=0o700, exist_ok=True)
         configuration = f"{self.folder}/issued.conf"
         with open(configuration, "w") as file:
-            file.write(CONFIGURATION.format(socket=self.socket, database=self.database))
+            file.write(CONFIGURATION.format(socket=self.socket, database=self.database) + self.configuration)
         notifications = f"{self.folder}/notify.sock"
         if os.path.exists(notifications):
             os.unlink(notifications)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener, open(self.log, "ab") as log:
             listener.bind(notifications)
             listener.settimeout(0.2)
-            environment = {"PATH": os.environ.get("PATH", ""), "NOTIFY_SOCKET": notifications}
+            environment = {"PATH": os.environ.get("PATH", ""), "NOTIFY_SOCKET": notifications} | self.environment
             started = time.monotonic()
             self.process = subprocess.Popen(
                 [self.binary, "--config", configuration], stdin=subprocess.DEVNULL, stdout=log, stderr=log,

@@ -1,16 +1,22 @@
 """What the daemon takes while it has nothing to do, and how long it takes to be there."""
 
+import resource
 import shutil
+import socket
 import statistics
 import time
 
-from . import programs
-from .daemon import Daemon
+from . import marks, programs
+from .daemon import PATIENCE, Daemon, Failure
 from .throughput import SHAPES
 
 STARTS = 10
 # Long enough for timers of a second to have run.
 REST = 3
+IDLE = 1000
+IDLE_MIB = 16
+REPORT = (b'{"method":"org.issued.Collector.Report",'
+          b'"parameters":{"records":[{"message":"Connected","app":{"name":"idle"}}]}}\0')
 
 
 def _starts(binary, folder, is_empty):
@@ -21,6 +27,30 @@ def _starts(binary, folder, is_empty):
         with Daemon(binary, folder) as daemon:
             taken.append(daemon.ready_after * 1000)
     return {"median_ms": statistics.median(taken), "longest_ms": max(taken)}
+
+
+def _idle(binary, folder):
+    """What a thousand connections take that have each reported once and say nothing more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4 * IDLE)), hard))
+    clients = []
+    with Daemon(binary, folder) as daemon:
+        try:
+            time.sleep(REST)
+            before = daemon.memory()
+            for _ in range(IDLE):
+                client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                clients.append(client)
+                client.connect(daemon.socket)
+                client.settimeout(PATIENCE)
+                client.sendall(REPORT)
+                if not client.recv(4096).endswith(b"\0"):
+                    raise Failure("a connection was closed that should have had its receipt")
+            time.sleep(REST)
+            return {"before": before, "with": daemon.memory()}
+        finally:
+            for client in clients:
+                client.close()
 
 
 def measure(binary, folder, options, progress):
@@ -34,6 +64,8 @@ def measure(binary, folder, options, progress):
         time.sleep(REST)
         after = daemon.memory()
     programs.check(daemon, sent["stored_in_all"], shape.series)
+    progress(f"{IDLE} idle connections")
+    idle = _idle(binary, f"{folder}/idle")
     progress("starts")
     filled = _starts(binary, folder, is_empty=False)
     return {
@@ -41,4 +73,9 @@ def measure(binary, folder, options, progress):
         "memory_after_load_mib": after,
         "start_of_a_filled_store": filled | {"records": sent["stored_in_all"]},
         "start_of_an_empty_store": _starts(binary, folder, is_empty=True),
+        "idle_connections": idle | {"connections": IDLE},
+        "marks": [
+            marks.at_most(f"{IDLE:,} idle connections", idle["with"]["resident"] - idle["before"]["resident"], IDLE_MIB,
+                          "MiB more"),
+        ],
     }

@@ -4,7 +4,7 @@ import os
 import statistics
 import time
 
-from . import programs
+from . import marks, programs
 from .daemon import Daemon
 from .throughput import Shape
 
@@ -40,6 +40,8 @@ def measure(binary, folder, options, progress):
     ]
     results = []
     stored = 0
+    # The disk as it is in these minutes.
+    sync = sync_milliseconds(os.path.dirname(folder))
     with Daemon(binary, folder) as daemon:
         for name, records, arguments in loads:
             progress(f"latency: {name}")
@@ -56,4 +58,16 @@ def measure(binary, folder, options, progress):
                 "bytes_written_per_record": (daemon.bytes_written() - written) / sent["stored_in_all"],
             })
     programs.check(daemon, stored, single.series)
-    return results
+    return {"loads": results, "marks": _marks(results, sync)}
+
+
+def _marks(results, sync):
+    full, fixed, _, one, many = results
+    return [
+        marks.at_most(f"p99, {full['load']}", full["p99_ms"], 25, "ms"),
+        marks.at_most(f"p99, {fixed['load']}", fixed["p99_ms"], sync["p99_ms"] + 3, "ms (a sync, p99, and 3 ms)"),
+        marks.at_most(f"bytes written, {fixed['load']}", fixed["bytes_written_per_record"], 4096, "for each record"),
+        marks.at_most(f"p99, {one['load']}", one["p99_ms"], sync["p99_ms"] + 2, "ms (a sync, p99, and 2 ms)"),
+        marks.at_least(
+            f"rate, {many['load']}", many["per_second"] / one["per_second"], 20, "times that of one"),
+    ]

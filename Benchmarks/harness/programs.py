@@ -16,16 +16,27 @@ def build():
         raise Failure(f"make failed:\n{made.stderr}")
 
 
-def _run(program, *arguments):
-    command = [f"{BENCHMARKS}/.build/{program}", *(str(argument) for argument in arguments)]
+def path(program):
+    return f"{BENCHMARKS}/.build/{program}"
+
+
+def slow_sync(milliseconds):
+    """The environment in which each sync of a program takes so much longer."""
+    return {"LD_PRELOAD": path("slow_sync.so"), "SLOW_SYNC_MICROSECONDS": str(int(milliseconds * 1000))}
+
+
+def _run(program, *arguments, environment=None):
+    command = [path(program), *(str(argument) for argument in arguments)]
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=LONGEST, stdin=subprocess.DEVNULL,
+            env=os.environ | (environment or {}))
     except subprocess.TimeoutExpired:
         raise Failure(f"{program} took more than {LONGEST} s") from None
 
 
-def _measured(program, *arguments):
-    run = _run(program, *arguments)
+def _measured(program, *arguments, environment=None):
+    run = _run(program, *arguments, environment=environment)
     if run.returncode != 0:
         raise Failure(f"{program}: {run.stderr.strip()}")
     return json.loads(run.stdout)
@@ -35,17 +46,29 @@ def _traffic(shape):
     return ["--distribution", shape.distribution, "--series", shape.series]
 
 
-def loop(name, database, shape, records, warm_up):
+def loop(name, database, shape, records, warm_up, environment=None):
     """Runs `insert_loop` or `raw_loop` into a new file."""
     return _measured(
-        name, "--database", database, "--records", records, "--warm-up", warm_up, *_traffic(shape))
+        name, "--database", database, "--records", records, "--warm-up", warm_up, *_traffic(shape),
+        environment=environment)
+
+
+def _reports(daemon, shape, records, *more):
+    return ["--socket", daemon.socket, "--records", records, "--call", shape.call, *_traffic(shape), *more]
+
+
+def flood(daemon, shape, records, *more, user=None):
+    """Begins to report, as another user where one is named; whoever calls ends it."""
+    command = [path("generate"), *(str(argument) for argument in _reports(daemon, shape, records, *more))]
+    identity = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **identity)
 
 
 def generate(daemon, shape, records, *more):
     """Reports to a daemon; what it answers with anything but a receipt is a failure."""
     try:
-        return _measured(
-            "generate", "--socket", daemon.socket, "--records", records, "--call", shape.call, *_traffic(shape), *more)
+        return _measured("generate", *_reports(daemon, shape, records, *more))
     except Failure as failure:
         raise Failure(f"{failure}\nThe daemon said: {daemon.said()}") from None
 

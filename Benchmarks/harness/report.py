@@ -46,11 +46,13 @@ def _latency(loads):
 
 
 def _footprint(footprint):
+    idle = footprint["idle_connections"]
     memory = _table(
         ["memory, MiB", "anonymous", "resident", "peak"],
-        [[name, *(f"{footprint[key][part]:.1f}" for part in ("anonymous", "resident", "peak"))]
-         for name, key in (("at rest after the start", "memory_after_start_mib"),
-                           ("at rest after a load", "memory_after_load_mib"))])
+        [[name, *(f"{memory[part]:.1f}" for part in ("anonymous", "resident", "peak"))]
+         for name, memory in (("at rest after the start", footprint["memory_after_start_mib"]),
+                              ("at rest after a load", footprint["memory_after_load_mib"]),
+                              (f"with {idle['connections']:,} idle connections", idle["with"]))])
     filled = footprint["start_of_a_filled_store"]
     starts = _table(
         ["start to READY, ms", "median", "longest"],
@@ -58,6 +60,66 @@ def _footprint(footprint):
          for name, one in (("an empty store", footprint["start_of_an_empty_store"]),
                            (f"{filled['records']:,} records", filled))])
     return f"{memory}\n\n{starts}"
+
+
+def _flood(flood):
+    return _table(
+        ["beside a flood", "p50 ms", "p99 ms", "max ms", "daemon's load"],
+        [[
+            load["load"], f"{load['p50_ms']:.2f}", f"{load['p99_ms']:.2f}", f"{load['max_ms']:.2f}",
+            "" if load["daemon_load"] is None else f"{load['daemon_load']:.2f}",
+        ] for load in flood["loads"]])
+
+
+def _slow_sync(slow):
+    return _table(
+        [f"thousands a second, {slow['shape']}", "C loop", "daemon", "p99 ms"],
+        [[name, _thousands(rates["loop"]), _thousands(rates["daemon"]), f"{rates['p99_ms']:.1f}"]
+         for name, rates in (("the disk as it is", slow["rates"]["usual"]),
+                             (f"{slow['added_ms']} ms more for each sync", slow["rates"]["slower"]))]
+        + [["ratio", f"{slow['ratios']['loop']:.2f}", f"{slow['ratios']['daemon']:.2f}", ""]])
+
+
+def _retention(retention):
+    return _table(
+        [f"retention, {retention['shape']}", "thousands a second", "p99 ms", "max ms", "CPU s/million", "MiB on disk"],
+        [[
+            name, _thousands(rates["records_per_second"]), f"{rates['p99_ms']:.1f}", f"{rates['max_ms']:.1f}",
+            f"{rates['daemon_cpu']:.2f}", f"{rates['mib']:.0f}",
+        ] for name, rates in (("nothing is removed", retention["rates"]["without"]),
+                              (f"MaxSize={retention['limit_mib']}M", retention["rates"]["with"]))])
+
+
+def _growth(growth):
+    return _table(
+        ["growth", "thousands a second", "CPU s/million", "start to READY, ms", "p50 ms", "p99 ms", "max ms",
+         "bytes a record"],
+        [[
+            f"at {look['records']:,} records", _thousands(look["per_second"]), f"{look['daemon_cpu']:.2f}",
+            f"{look['ready_ms']:.1f}", f"{look['paced_p50_ms']:.2f}", f"{look['paced_p99_ms']:.2f}",
+            f"{look['paced_max_ms']:.2f}", f"{look['bytes_per_record']:.0f}",
+        ] for look in growth["looks"]])
+
+
+def _marks(results):
+    found = [mark for part in TEXTS if part in results for mark in results[part]["marks"]]
+    return _table(
+        ["mark", "measured", "", "wanted", "is"],
+        [[
+            mark["what"], f"{mark['value']:,.2f}", mark["sense"], f"{mark['limit']:,.2f} {mark['unit']}",
+            "met" if mark["is_met"] else "NOT MET",
+        ] for mark in found])
+
+
+TEXTS = {
+    "throughput": lambda part: _throughput(part["shapes"]),
+    "latency": lambda part: _latency(part["loads"]),
+    "flood": _flood,
+    "slow-sync": _slow_sync,
+    "retention": _retention,
+    "growth": _growth,
+    "footprint": _footprint,
+}
 
 
 def text(results):
@@ -71,10 +133,6 @@ def text(results):
         f"{results['window']:,} records in flight, "
         f"{'numbered' if results['is_numbered'] else 'not numbered'}."
     ]
-    if "throughput" in results:
-        parts.append(_throughput(results["throughput"]))
-    if "latency" in results:
-        parts.append(_latency(results["latency"]))
-    if "footprint" in results:
-        parts.append(_footprint(results["footprint"]))
+    parts += [text(results[part]) for part, text in TEXTS.items() if part in results]
+    parts.append(_marks(results))
     return "\n\n".join(parts)

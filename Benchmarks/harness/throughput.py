@@ -5,7 +5,7 @@ import shutil
 import statistics
 from dataclasses import dataclass
 
-from . import programs
+from . import marks, programs
 from .daemon import Daemon
 
 
@@ -27,7 +27,7 @@ SHAPES = [
 ]
 
 
-def _fresh(folder):
+def fresh(folder):
     """An empty folder, and a disk that has nothing left to write of what came before."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder, mode=0o700)
@@ -51,7 +51,7 @@ def _measure_daemon(binary, folder, shape, options, loop_database):
 
 
 def _round(binary, folder, shape, options, with_raw):
-    database = f"{_fresh(folder)}/loop.db"
+    database = f"{fresh(folder)}/loop.db"
     loop = programs.loop("insert_loop", database, shape, options.records, options.warm_up)
     loop["bytes_per_record"] = os.path.getsize(database) / loop["stored_in_all"]
     os.sync()
@@ -60,7 +60,7 @@ def _round(binary, folder, shape, options, with_raw):
         "daemon": _measure_daemon(binary, f"{folder}/daemon", shape, options, database),
     }
     if with_raw:
-        database = f"{_fresh(folder)}/raw.db"
+        database = f"{fresh(folder)}/raw.db"
         raw = programs.loop("raw_loop", database, shape, options.records, options.warm_up)
         raw["bytes_per_record"] = os.path.getsize(database) / raw["stored_in_all"]
         measured["raw"] = raw
@@ -104,8 +104,12 @@ def _summary(shape, rounds, raw_rounds):
     }
 
 
+RATIO_TO_RAW = 3
+BYTES_PER_RECORD = 150
+
+
 def measure(binary, folder, options, progress):
-    """All shapes that were asked for, one summary each."""
+    """All shapes that were asked for, one summary each, and what is wanted of them."""
     summaries = []
     raw_rounds = {}
     for shape in options.shapes:
@@ -118,4 +122,12 @@ def measure(binary, folder, options, progress):
         if with_raw:
             raw_rounds[shape.distribution] = rounds
         summaries.append(_summary(shape, rounds, raw_rounds[shape.distribution]))
-    return summaries
+    return {
+        "shapes": summaries,
+        "marks": [
+            mark for one in summaries for mark in (
+                marks.at_least(f"rate, {one['shape']}", one["ratio_to_raw"], RATIO_TO_RAW, "times the raw loop"),
+                marks.at_most(f"file, {one['shape']}", one["bytes_per_record"], BYTES_PER_RECORD, "bytes a record"),
+            )
+        ],
+    }

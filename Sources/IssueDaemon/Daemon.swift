@@ -57,6 +57,8 @@ package final class Daemon {
         self.surroundings = surroundings
         self.log = log
         CurrentProcess.setFileMask(0o077)
+        // A connection costs a descriptor, and a shell gives its programs few of them.
+        _ = try? CurrentProcess.raiseOpenFileLimit()
         // Both libraries and peers that hang up raise it; every write of ours says what went wrong by itself.
         try Signal.pipe.ignore()
         signals = try SignalReceiver([.terminate, .interrupt, .hangUp])

@@ -101,6 +101,50 @@ struct FrameDecoderTests {
         #expect(Self.text(decoder[next]) == "D")
     }
 
+    @Test("Decoders that receive into one buffer in turn each give their own messages")
+    func lending() throws {
+        var chance = SeededGenerator(seed: 11)
+        let expected = (0..<8).map { number in
+            (0..<60).map { "\(number)-\($0)-" + String(repeating: "x", count: chance.pick([0, 3, 30, 200, 900])) }
+        }
+        var streams = expected.map { $0.flatMap { Array("\($0)\0".utf8) }[...] }
+        var decoders = [FrameDecoder](repeating: FrameDecoder(limit: 1000), count: 8)
+        var messages = [[String]](repeating: [], count: 8)
+        var lent: [UInt8] = []
+        while let number = streams.indices.filter({ !streams[$0].isEmpty }).randomElement(using: &chance) {
+            decoders[number].borrow(&lent)
+            let chunk = streams[number].prefix(chance.pick([1, 7, 100, 2000]))
+            streams[number] = streams[number].dropFirst(chunk.count)
+            decoders[number].receive(Array(chunk))
+            messages[number] += try Self.drain(&decoders[number])
+            _ = decoders[number].giveBack(&lent)
+        }
+        #expect(messages == expected)
+    }
+
+    @Test("A message that was handed out and is still wanted stays, where it is said to lie")
+    func keeping() throws {
+        var decoder = FrameDecoder(limit: 1000)
+        var lent = [UInt8](repeating: 0, count: 4096)
+        decoder.borrow(&lent)
+        #expect(lent.isEmpty)
+        decoder.receive(Array("first\0second\0third\0fou".utf8))
+        _ = try decoder.next()
+        let second = try #require(try decoder.next())
+        let moved = decoder.giveBack(&lent, keepingFrom: second.lowerBound)
+        #expect(moved == 6)
+        #expect(lent.count >= 4096)
+        #expect(Self.text(decoder[(second.lowerBound - moved)..<(second.upperBound - moved)]) == "second")
+        let third = try #require(try decoder.next())
+        #expect(Self.text(decoder[third]) == "third")
+        #expect(try decoder.next() == nil)
+        #expect(decoder.pendingCount == 3)
+        decoder.borrow(&lent)
+        decoder.receive(Array("rth\0".utf8))
+        let fourth = try #require(try decoder.next())
+        #expect(Self.text(decoder[fourth]) == "fourth")
+    }
+
     static func feed(_ bytes: [UInt8], to decoder: inout FrameDecoder, by chunk: Int) throws -> [String] {
         var messages: [String] = []
         for start in stride(from: 0, to: bytes.count, by: chunk) {

@@ -61,6 +61,9 @@ package struct Session: Equatable, Sendable {
         isClosing = true
     }
 
+    /// How many reports have begun and are not answered.
+    package var openReports: Int { reportsUnderWay }
+
     /// Whether everything that began has been answered.
     package var isIdle: Bool { reportsUnderWay == 0 && !isAsking }
 }

@@ -10,6 +10,7 @@ final class Connection {
     let process: ReportingProcess
     let viewer: Viewer
     let isOperator: Bool
+    let user: SocketUser
 
     var session = Session()
     var frames: FrameDecoder
@@ -19,12 +20,17 @@ final class Connection {
     var batch = RecordBatch()
     var calls: [ReportCall] = []
 
+    /// What is counted of it in the load of its user.
     var bytesInFlight = 0
+    var bytesReceived = 0
+    var bytesUnread = 0
     /// Reports that want no reply.
     var silent: Set<UInt64> = []
     var replies = ReplyQueue()
     var question: Question?
     var questionToken: UInt64 = 0
+    /// Questions of it that the store is being asked.
+    var openJobs = 0
     var isFetchingPage = false
 
     /// Since when half a message has been there, or unread replies.
@@ -33,20 +39,40 @@ final class Connection {
     /// What the poller has been told last.
     var watchesReading = true
     var watchesWriting = false
+    /// Whether it is told when its user has less under way; it is not read until then.
+    var isWaiting = false
+    /// Whether the poller does not know it, since it would tell again and again that nobody is there.
+    var isDetached = false
     var hasEnded = false
     var isTouched = false
 
     init(
         id: UInt64, descriptor: consuming FileDescriptor, process: ReportingProcess, viewer: Viewer, isOperator: Bool,
-        messageBytes: Int
+        user: SocketUser, messageBytes: Int
     ) {
         self.id = id
         self.descriptor = descriptor
         self.process = process
         self.viewer = viewer
         self.isOperator = isOperator
+        self.user = user
         frames = FrameDecoder(limit: messageBytes)
     }
+}
 
-    var uid: UInt32 { process.sender.uid }
+extension Connection {
+    /// When something of it ends by time alone, if nothing happens until then.
+    func deadline(_ limits: SocketLimits) -> MonotonicInstant? {
+        var deadline = partialSince?.advanced(by: limits.readTimeout)
+        if let unread = unsentSince?.advanced(by: limits.writeTimeout) { deadline = min(deadline ?? unread, unread) }
+        switch question {
+        case .awaiting(_, let until, isFetching: false), .flushing(_, let until, _):
+            deadline = min(deadline ?? until, until)
+        case .awaiting, .single, .pages, .following, nil: break
+        }
+        return deadline
+    }
+
+    /// Whether nothing is owed to it any more.
+    var isDone: Bool { session.isIdle && replies.unsentCount == 0 }
 }

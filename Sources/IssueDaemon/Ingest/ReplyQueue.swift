@@ -51,7 +51,18 @@ struct ReplyQueue {
         if sent == bytes.count {
             bytes.removeAll(keepingCapacity: bytes.capacity <= 64 << 10)
             sent = 0
+        } else if sent >= 64 << 10, 2 * sent >= bytes.count {
+            // A reader who is never quite done must not have us keep all that he ever read.
+            bytes.removeFirst(sent)
+            sent = 0
         }
+    }
+
+    /// Gives back memory while nothing is owed, as for a connection that is idle.
+    mutating func releaseMemory() {
+        guard unsentCount == 0, head == sizes.count else { return }
+        if bytes.capacity > 1 << 10 { bytes = [] }
+        if sizes.capacity > 1 << 7 { (sizes, head) = ([], 0) }
     }
 
     private mutating func advance() {

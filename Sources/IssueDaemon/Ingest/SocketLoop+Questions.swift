@@ -63,6 +63,8 @@ extension SocketLoop {
     }
 
     private func job(_ work: QueryJob.Work, _ connection: Connection) {
+        connection.openJobs += 1
+        settleSending(of: connection)
         handlers.ask(
             QueryJob(
                 connection: connection.id, viewer: connection.viewer, process: connection.process, work: work))
@@ -87,7 +89,10 @@ extension SocketLoop {
     // MARK: Answers
 
     func handle(_ answer: Answer) {
-        guard let connection = connections[answer.connection], let question = connection.question else { return }
+        guard let connection = connections[answer.connection] else { return }
+        connection.openJobs -= 1
+        touch(connection)
+        guard let question = connection.question else { return }
         switch (answer.content, question) {
         case (.reply(let reply), _): finish(reply, connection)
         case (.refusal(let error), _): finish(error.reply.message, connection)
@@ -104,6 +109,7 @@ extension SocketLoop {
         case (.fates(let fates), .awaiting(let parameters, let until, _)):
             if fates.contains(where: { $0.fate == .pending }) && Clock.monotonic < until {
                 connection.question = .awaiting(parameters, until: until, isFetching: false)
+                awaitDeadline(of: connection)
             } else {
                 finish(QueryService.reply(AwaitReply(fates: fates)), connection)
             }
@@ -151,8 +157,9 @@ extension SocketLoop {
         for connection in connections.values { fetchNews(of: connection) }
     }
 
-    private func fetchNews(of connection: Connection) {
-        guard case .following(let filter, let row, false) = connection.question, connection.replies.unsentCount == 0
+    func fetchNews(of connection: Connection) {
+        guard case .following(let filter, let row, false) = connection.question, connection.replies.unsentCount == 0,
+            mayBegin(connection)
         else { return }
         connection.question = .following(filter, row: row, isFetching: true)
         job(.news(filter, row: row), connection)

@@ -9,6 +9,8 @@ extension SocketLoop {
         guard !connection.hasEnded, connection.held == nil, connection.frames.wantsBytes else {
             return watch(connection)
         }
+        guard mayRead(connection, isHungUp: isHungUp) else { return }
+        connection.frames.borrow(&readBuffer)
         var result = IOResult.wouldBlock
         connection.frames.receive(atMost: Self.chunk) { buffer, room in
             result = connection.descriptor.attemptRead(into: &buffer, at: room.lowerBound, atMost: room.count)
@@ -16,16 +18,20 @@ extension SocketLoop {
             return 0
         }
         switch result {
-        case .bytes: process(connection)
-        case .wouldBlock: break
+        case .bytes(let count):
+            connection.user.load.read(count)
+            process(connection)
+        case .wouldBlock: settleReading(of: connection)
         case .end where !isHungUp:
             // It has nothing more to say, and still hears: all that began is answered.
             connection.hasEnded = true
             connection.partialSince = nil
+            settleReading(of: connection)
             submit(connection)
             touch(connection)
         case .end, .failed:
             // Whoever hangs up no longer waits for replies, but what was read is stored all the same.
+            settleReading(of: connection)
             submit(connection)
             close(connection)
         }
@@ -34,10 +40,13 @@ extension SocketLoop {
     /// Begins the calls that have been received, as far as their turn has come.
     func process(_ connection: Connection) {
         var isGoingOn = true
-        while isGoingOn, !connection.hasEnded, !isThrottled(connection) {
+        while isGoingOn, !connection.hasEnded, mayBegin(connection) {
             do throws(FrameError) {
                 guard let message = try nextMessage(of: connection) else { break }
                 connection.held = nil
+                // The time that a message may take counts from its own first byte.
+                connection.partialSince = nil
+                connection.user.load.completed(connection.id)
                 isGoingOn = begin(message, connection)
             } catch {
                 submit(connection)
@@ -47,7 +56,7 @@ extension SocketLoop {
         submit(connection)
         let isPartial = connection.held == nil && connection.frames.hasPartialFrame
         connection.partialSince = isPartial ? connection.partialSince ?? Clock.monotonic : nil
-        if !isPartial, connection.held == nil, connection.session.isIdle { connection.frames.releaseMemory() }
+        settleReading(of: connection)
         watch(connection)
     }
 
@@ -105,8 +114,7 @@ extension SocketLoop {
 
     /// Keeps the place of a report's reply; until it is given, the report's bytes are under way.
     private func openReport(size: Int, _ connection: Connection) -> UInt64 {
-        connection.bytesInFlight += size
-        users[connection.uid, default: UserLoad()].bytesInFlight += size
+        changed(inFlight: size, of: connection)
         return connection.replies.open(size: size)
     }
 
@@ -198,15 +206,7 @@ extension SocketLoop {
         service.board.counted(rejected: call.rejected.count, duplicates: 0)
         connection.calls.append(call)
         if oneway { connection.silent.insert(call.token) }
-        if connection.batch.records.count >= WriterService.mostRecords / 2 { submit(connection) }
-    }
-
-    private func isThrottled(_ connection: Connection) -> Bool {
-        guard let load = users[connection.uid], load.bytesInFlight > service.limits.bytesInFlightPerUser else {
-            return connection.replies.unsentCount > service.limits.unreadBytes
-        }
-        if !load.throttled.contains(connection.id) { users[connection.uid]?.throttled.append(connection.id) }
-        return true
+        if connection.batch.records.count >= WriterService.mostRecords / 8 { submit(connection) }
     }
 
     /// Hands the reports that were read to the writer.
@@ -221,7 +221,7 @@ extension SocketLoop {
     // MARK: Replies
 
     func handle(_ outcome: CallOutcome) {
-        guard let connection = connections[outcome.connection] else { return }
+        guard let connection = connections[outcome.connection] else { return orphanAnswered(outcome.connection) }
         if case .mixed(let receipts) = outcome.receipts {
             let duplicates = receipts.count { if case .duplicate = $0 { true } else { false } }
             service.board.counted(rejected: 0, duplicates: duplicates)
@@ -230,7 +230,7 @@ extension SocketLoop {
     }
 
     func handle(_ refusal: Refusal) {
-        guard let connection = connections[refusal.connection] else { return }
+        guard let connection = connections[refusal.connection] else { return orphanAnswered(refusal.connection) }
         if let sequence = refusal.sequence { connection.session.numbers.refused(sequence) }
         finishReport(refusal.token, connection) { $0.append(contentsOf: refusal.error.reply.message) }
     }
@@ -240,8 +240,7 @@ extension SocketLoop {
         let size = connection.replies.close(token) { output in
             if !isSilent { write(&output) }
         }
-        connection.bytesInFlight -= size
-        release(size, of: connection.uid)
+        changed(inFlight: -size, of: connection)
         touch(connection)
         switch connection.session.reportAnswered() {
         case .resume: if connection.held != nil { process(connection) }
@@ -259,6 +258,7 @@ extension SocketLoop {
 
     /// Sends what is ready, as far as the reader takes it.
     func send(_ connection: Connection) {
+        defer { settleSending(of: connection) }
         while connection.replies.unsentCount > 0 {
             switch connection.descriptor.attemptSend(connection.replies.bytes, from: connection.replies.sent) {
             case .bytes(let count):
@@ -271,7 +271,10 @@ extension SocketLoop {
             }
         }
         connection.unsentSince = nil
-        if connection.hasEnded, connection.session.isIdle { return close(connection) }
+        if connection.session.isIdle {
+            if connection.hasEnded { return close(connection) }
+            connection.replies.releaseMemory()
+        }
         replySent(connection)
         watch(connection)
     }
@@ -279,9 +282,10 @@ extension SocketLoop {
     /// Tells the poller what is waited for.
     func watch(_ connection: Connection) {
         guard connections[connection.id] != nil else { return }
+        awaitDeadline(of: connection)
         let reads =
             !connection.hasEnded && connection.held == nil && connection.frames.wantsBytes
-            && connection.replies.unsentCount <= service.limits.unreadBytes
+            && !connection.isWaiting
         let writes = connection.replies.unsentCount > 0
         guard reads != connection.watchesReading || writes != connection.watchesWriting else { return }
         connection.watchesReading = reads

@@ -12,27 +12,33 @@ final class SocketLoop {
     var reader: ReportReader
     var receipts = ReceiptWriter()
     var connections: [UInt64: Connection] = [:]
-    var users: [UInt32: UserLoad] = [:]
+    var users: [UInt32: SocketUser] = [:]
+    /// Connections that are gone, as long as their reports are not stored.
+    var orphans: [UInt64: Orphan] = [:]
     var touched: [Connection] = []
+    /// Users of whom less is under way than was.
+    var loosened: [SocketUser] = []
+    var deadlines = DeadlineQueue<UInt64>()
+    /// What connections read into, one after the other.
+    var readBuffer: [UInt8] = []
+    /// Counts how often everybody has had a turn.
+    var round: UInt64 = 0
     private var lastID: UInt64 = 1
     private var isAccepting = true
     private var isStopping = false
+    /// Connections that were refused since the log has said so.
+    private var refusedCount = 0
+    private var tellsRefusals = MonotonicInstant(sinceBoot: .zero)
     /// Until when no connections are taken, because there was no descriptor left for one.
     private var acceptsAgain: MonotonicInstant?
 
-    /// What one user has under way.
-    struct UserLoad {
-        var connections = 0
-        var bytesInFlight = 0
-        /// Connections that are not read until there is less.
-        var throttled: [UInt64] = []
-    }
-
     static let listenerToken: UInt64 = 0
     static let inboxToken: UInt64 = 1
-    /// How often deadlines are looked at while there are any.
+    /// How often the end is looked for while the daemon stops.
     static let sweep: Duration = .milliseconds(250)
     static let chunk = 128 << 10
+    /// How many connections are taken before others have their turn.
+    static let mostAccepted = 64
 
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
         self.service = service
@@ -46,10 +52,12 @@ final class SocketLoop {
     func run() throws(Errno) {
         var events: [PollEvent] = []
         while true {
-            try poller.wait(into: &events, timeout: hasDeadlines ? Self.sweep : nil)
+            try poller.wait(into: &events, timeout: patience)
+            round += 1
             for event in events { handle(event) }
+            goOnWithLoosened()
             flushTouched()
-            if hasDeadlines { lookAtDeadlines() }
+            lookAtDeadlines()
             if isStopping, connections.values.allSatisfy(\.isDone) { break }
         }
         for connection in Array(connections.values) { close(connection) }
@@ -64,7 +72,10 @@ final class SocketLoop {
             if event.isWritable { touch(connection) }
             if event.isReadable { read(connection, isHungUp: event.isHungUp) }
             // Nobody is there any more to be answered, and the kernel would tell it again and again.
-            if event.isHungUp { giveUpQuestion(of: connection) }
+            if event.isHungUp {
+                giveUpQuestion(of: connection)
+                if connection.isWaiting { detach(connection) }
+            }
         }
     }
 
@@ -88,7 +99,7 @@ final class SocketLoop {
     // MARK: Connections
 
     private func accept() {
-        while isAccepting {
+        for _ in 0..<Self.mostAccepted where isAccepting {
             do throws(Errno) {
                 guard let descriptor = try service.listener.descriptor.accept() else { return }
                 take(descriptor)
@@ -103,9 +114,9 @@ final class SocketLoop {
 
     private func take(_ descriptor: consuming FileDescriptor) {
         guard let peer = try? descriptor.peerCredentials() else { return }
-        let load = users[peer.uid] ?? UserLoad()
+        let user = users[peer.uid] ?? SocketUser(uid: peer.uid, limits: service.limits.ofUser)
         guard connections.count < service.limits.connections,
-            peer.uid == 0 || load.connections < service.limits.connectionsPerUser
+            peer.uid == 0 || user.load.connections < service.limits.connectionsPerUser
         else { return refuse(descriptor, uid: peer.uid) }
 
         let facts = ProcessFacts.read(pid: peer.pid)
@@ -122,20 +133,29 @@ final class SocketLoop {
                 startTime: Int64(clamping: facts?.startTime ?? 0)),
             viewer: access.viewer(uid: peer.uid, groups: groups + [peer.gid]),
             isOperator: access.isOperator(uid: peer.uid, groups: groups + [peer.gid]),
-            messageBytes: service.limits.messageBytes)
+            user: user, messageBytes: service.limits.messageBytes)
         do throws(Errno) {
             try poller.add(connection.descriptor, token: connection.id, for: [.read])
         } catch {
             return
         }
         connections[connection.id] = connection
-        users[peer.uid, default: UserLoad()].connections += 1
+        user.load.connected()
+        users[peer.uid] = user
         service.board.counted(connections: connections.count)
     }
 
     /// Tells why, as far as that goes without waiting, and hangs up.
     private func refuse(_ descriptor: consuming FileDescriptor, uid: UInt32) {
-        service.log.warning("There are too many connections, refusing one", ["uid": "\(uid)"])
+        refusedCount += 1
+        let now = Clock.monotonic
+        // Who is refused may come again at once, and must not fill the log.
+        if now >= tellsRefusals {
+            service.log.warning(
+                "There are too many connections, refusing some", ["uid": "\(uid)", "refused": "\(refusedCount)"])
+            tellsRefusals = now.advanced(by: .seconds(60))
+            refusedCount = 0
+        }
         _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
     }
 
@@ -144,24 +164,9 @@ final class SocketLoop {
         try? poller.remove(connection.descriptor)
         connection.session.closed()
         connection.hasEnded = true
-        users[connection.uid]?.connections -= 1
-        release(connection.bytesInFlight, of: connection.uid)
-        if users[connection.uid]?.connections == 0 { users[connection.uid] = nil }
+        deadlines.remove(connection.id)
+        depart(connection)
         service.board.counted(connections: connections.count)
-    }
-
-    /// Bytes of a user are no longer under way.
-    func release(_ bytes: Int, of uid: UInt32) {
-        guard bytes > 0 else { return }
-        users[uid]?.bytesInFlight -= bytes
-        guard let load = users[uid], !load.throttled.isEmpty,
-            load.bytesInFlight <= service.limits.bytesInFlightPerUser / 2
-        else { return }
-        users[uid]?.throttled = []
-        for id in load.throttled {
-            guard let connection = connections[id] else { continue }
-            process(connection)
-        }
     }
 
     // MARK: What others have for us
@@ -193,39 +198,47 @@ final class SocketLoop {
 
     // MARK: Time
 
-    private var hasDeadlines: Bool {
-        acceptsAgain != nil || isStopping || connections.values.contains(where: \.hasDeadline)
+    /// How long nothing need be done if nothing comes.
+    private var patience: Duration? {
+        if !loosened.isEmpty { return .zero }
+        let next = [acceptsAgain, deadlines.next].compactMap { $0 }.min().map { Clock.monotonic.duration(to: $0) }
+        return isStopping ? min(next ?? Self.sweep, Self.sweep) : next
     }
 
     private func lookAtDeadlines() {
+        guard acceptsAgain != nil || deadlines.next != nil else { return }
         let now = Clock.monotonic
         if let time = acceptsAgain, time <= now {
             acceptsAgain = nil
             try? poller.modify(service.listener.descriptor, token: Self.listenerToken, for: [.read])
             accept()
         }
-        for connection in Array(connections.values) where connection.hasDeadline {
+        while let id = deadlines.takeDue(at: now) {
+            guard let connection = connections[id] else { continue }
             if let since = connection.partialSince, since.advanced(by: service.limits.readTimeout) <= now {
-                close(connection)
-            } else if let since = connection.unsentSince, since.advanced(by: service.limits.writeTimeout) <= now {
-                close(connection)
-            } else {
-                lookAtQuestion(of: connection, at: now)
+                // Where we are who has not read, the sender is not to blame.
+                guard connection.isWaiting, hasBytes(connection) else {
+                    close(connection)
+                    continue
+                }
+                connection.partialSince = now
             }
-        }
-    }
-}
-
-extension Connection {
-    /// Whether something of it ends by time alone.
-    var hasDeadline: Bool {
-        if partialSince != nil || unsentSince != nil { return true }
-        switch question {
-        case .awaiting, .flushing: return true
-        case .single, .pages, .following, nil: return false
+            if let since = connection.unsentSince, since.advanced(by: service.limits.writeTimeout) <= now {
+                close(connection)
+                continue
+            }
+            lookAtQuestion(of: connection, at: now)
+            awaitDeadline(of: connection)
         }
     }
 
-    /// Whether nothing is owed to it any more.
-    var isDone: Bool { session.isIdle && replies.unsentCount == 0 }
+    /// Has a connection looked at when something of it ends by time.
+    func awaitDeadline(of connection: Connection) {
+        guard let deadline = connection.deadline(service.limits) else { return }
+        deadlines.bring(connection.id, by: deadline)
+    }
+
+    private func hasBytes(_ connection: Connection) -> Bool {
+        (try? Readiness.wait(connection.descriptor, for: .read, timeout: .zero)) ?? false
+    }
 }

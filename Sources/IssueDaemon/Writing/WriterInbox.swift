@@ -17,35 +17,20 @@ struct WriterInbox: Sendable {
 
     var isEmpty: Bool { submissions.isEmpty && errands.isEmpty }
 
-    /// Takes out what one commit holds, or nothing when the end has come.
-    mutating func take(atMost limit: Int) -> WriterInbox? {
+    /// Takes out all there is, or nothing when the end has come.
+    ///
+    /// - Parameter isDone: whether nothing is left of what was taken before.
+    mutating func take(isDone: Bool) -> WriterInbox? {
         if isCondemned { isStopping = true }
-        if isEmpty, isStopping, !isCondemned {
+        if isEmpty, isDone, isStopping, !isCondemned {
             isClosed = true
             return nil
         }
-        var work = WriterInbox()
-        work.isCondemned = isCondemned
-        isCondemned = false
-        work.errands = errands
+        let work = self
+        submissions = []
+        recordCount = 0
         errands = []
-        if recordCount <= limit {
-            work.submissions = submissions
-            work.recordCount = recordCount
-            submissions = []
-            recordCount = 0
-        } else {
-            var count = 0
-            let end = submissions.firstIndex { submission in
-                count += submission.batch.records.count
-                return count > limit
-            }
-            let taken = max(1, end ?? submissions.count)
-            work.submissions = Array(submissions[..<taken])
-            submissions.removeSubrange(..<taken)
-            work.recordCount = work.submissions.reduce(0) { $0 + $1.batch.records.count }
-            recordCount -= work.recordCount
-        }
+        isCondemned = false
         return work
     }
 }

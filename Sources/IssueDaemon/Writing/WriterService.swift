@@ -21,8 +21,11 @@ final class WriterService: Sendable {
     private let opening: StoreOpening
     private let log: Log
 
-    /// What a commit takes at most, so that no receipt waits for too much.
+    /// What a commit takes at most, and one connection's reports more, so that no receipt waits for too much.
     static let mostRecords = 8192
+    /// What a user, and each of his connections, adds to a commit before others have their turn.
+    static let userQuantum = 512
+    static let connectionQuantum = 128
     /// What is worth a commit of its own, without waiting for company.
     static let enoughRecords = 128
     static let gathering: Duration = .milliseconds(1)
@@ -104,8 +107,9 @@ final class WriterService: Sendable {
         // Once the file is set aside, nothing more may be acknowledged from it.
         var isSetAside = false
         var lastEnd = CommitEnd.stored
+        var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
         var upkeep = StoreUpkeep(folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, log: log)
-        while let work = nextWork(until: isSetAside ? nil : upkeep.deadline) {
+        while let work = nextWork(&backlog, until: isSetAside ? nil : upkeep.deadline) {
             if work.isCondemned, !isSetAside {
                 log.error("A question has met damage in the database, setting it aside and going on in a new one")
                 setAside(listener)
@@ -134,8 +138,23 @@ final class WriterService: Sendable {
         checkpoint(writer)
     }
 
-    /// Waits for work, or until the deadline for none.
-    private func nextWork(until deadline: MonotonicInstant?) -> WriterInbox? {
+    /// Waits for work, or until the deadline for none, and takes out what one commit holds.
+    private func nextWork(
+        _ backlog: inout FairQueue<Submission>, until deadline: MonotonicInstant?
+    ) -> WriterInbox? {
+        if backlog.isEmpty { waitForWork(until: deadline) }
+        let isDone = backlog.isEmpty
+        guard var work = inbox.withLock({ $0.take(isDone: isDone) }) else { return nil }
+        for submission in work.submissions {
+            backlog.append(
+                submission, cost: submission.cost, user: submission.process.sender.uid,
+                connection: submission.process.connection)
+        }
+        work.submissions = backlog.take(upTo: Self.mostRecords)
+        return work
+    }
+
+    private func waitForWork(until deadline: MonotonicInstant?) {
         let isLight = inbox.wait(
             deadline: deadline.map { Clock.kernel($0) },
             until: { inbox -> Bool? in
@@ -147,7 +166,6 @@ final class WriterService: Sendable {
                 inbox.recordCount >= Self.enoughRecords || !inbox.errands.isEmpty || inbox.isStopping ? true : nil
             }
         }
-        return inbox.withLock { $0.take(atMost: Self.mostRecords) }
     }
 
     /// What became of a commit.
@@ -258,4 +276,9 @@ final class WriterService: Sendable {
             log.warning("The log could not be copied into the database, trying again later", ["error": "\(error)"])
         }
     }
+}
+
+extension Submission {
+    /// What it adds to a commit, in records of a usual size.
+    fileprivate var cost: Int { max(1, batch.records.count, batch.bytes.count >> 10) }
 }

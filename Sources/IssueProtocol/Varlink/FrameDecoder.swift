@@ -87,6 +87,37 @@ package struct FrameDecoder: Sendable {
         self = FrameDecoder(limit: limit)
     }
 
+    // MARK: Memory
+
+    /// Goes on in a buffer that is lent to it, so that not each decoder needs one of its own to receive into.
+    package mutating func borrow(_ lent: inout [UInt8]) {
+        precondition(wantsBytes, "Messages that wait lie in the decoder's own buffer")
+        guard lent.count - (end - start) > buffer.count else { return }
+        let held = start..<end
+        var bytes = lent.mutableSpan
+        for index in held { bytes[index - held.lowerBound] = buffer[index] }
+        swap(&buffer, &lent)
+        (start, end, searched) = (0, held.count, held.count)
+    }
+
+    /// Keeps what is held in as little memory as that takes, and gives the buffer back.
+    ///
+    /// - Parameter first: where the bytes begin that are still wanted, if a message is that was handed out.
+    /// - Returns: how far everything has moved to the front.
+    package mutating func giveBack(_ lent: inout [UInt8], keepingFrom first: Int? = nil) -> Int {
+        let held = (first ?? start)..<end
+        // A large message that comes in pieces is not copied with each of them.
+        guard 2 * held.count <= buffer.count else { return 0 }
+        let kept = Array(buffer[held])
+        if buffer.count > lent.count, buffer.count <= Self.mostLent { swap(&buffer, &lent) }
+        buffer = kept
+        (start, end, searched) = (start - held.lowerBound, held.count, searched - held.lowerBound)
+        return held.lowerBound
+    }
+
+    /// A larger buffer is not kept for others.
+    private static let mostLent = 256 << 10
+
     private func terminator() -> Int? {
         let bytes = buffer.span
         var index = searched

@@ -1,0 +1,93 @@
+"""Whether the daemon stays as quick as it was while its file grows."""
+
+import shutil
+import statistics
+
+from . import marks, programs
+from .daemon import Daemon, Failure
+from .throughput import SHAPES
+
+STARTS = 5
+STEP = 2_000_000
+BYTES_PER_RECORD = 150
+SLOWER = 0.8
+LONGEST_MS = 20
+# What a start may differ by without having grown.
+NOISE_MS = 20
+
+
+class Growth:
+    """A store that is filled, with the daemon ended and started between."""
+
+    def __init__(self, binary, folder, options):
+        self.binary, self.folder, self.options = binary, folder, options
+        self.shape = SHAPES[1]
+        self.stored = 0
+
+    def fill(self, records, progress):
+        with Daemon(self.binary, self.folder) as daemon:
+            while self.stored < records:
+                step = min(STEP, records - self.stored)
+                self._send(daemon, step, "--window", self.options.window, *self.options.numbering)
+                progress(f"growth: {self.stored:,} records")
+
+    def _send(self, daemon, records, *arguments):
+        sent = programs.generate(daemon, self.shape, max(1, records - self.shape.series), *arguments)
+        self.stored += sent["stored_in_all"]
+        return sent
+
+    def look(self):
+        """The rate, the start, and what is noticed of ranges that close, at the present size."""
+        at = self.stored
+        ready = []
+        for _ in range(STARTS):
+            with Daemon(self.binary, self.folder) as daemon:
+                ready.append(daemon.ready_after * 1000)
+        with Daemon(self.binary, self.folder) as daemon:
+            before = daemon.cpu_seconds()
+            runs = [
+                self._send(daemon, self.options.records, "--window", self.options.window, *self.options.numbering)
+                for _ in range(self.options.rounds)
+            ]
+            cpu = (daemon.cpu_seconds() - before) / sum(run["stored_in_all"] for run in runs) * 1e6
+            # Three ranges close meanwhile.
+            paced = self._send(daemon, 200_000, "--rate", 20_000, *self.options.numbering)
+        return {
+            "records": at,
+            "per_second": statistics.median(run["records_per_second"] for run in runs),
+            "daemon_cpu": cpu,
+            "ready_ms": statistics.median(ready),
+            "paced_p50_ms": paced["p50_ms"], "paced_p99_ms": paced["p99_ms"], "paced_max_ms": paced["max_ms"],
+            "bytes_per_record": daemon.bytes_on_disk() / self.stored,
+        }
+
+
+def measure(binary, folder, options, progress):
+    """At a million records and at as many as asked for."""
+    most = options.growth
+    needed = (most + 4 * options.rounds * options.records) * BYTES_PER_RECORD
+    parent = folder.rpartition("/")[0]
+    if shutil.disk_usage(parent).free < 2 * needed:
+        raise Failure(f"{most:,} records need {2 * needed / 1e9:.0f} GB of free disk; choose fewer with --growth")
+    growth = Growth(binary, folder, options)
+    looks = []
+    for records in (min(1_000_000, most // 2), most):
+        growth.fill(records, progress)
+        progress(f"growth: measuring at {growth.stored:,} records")
+        looks.append(growth.look())
+    with Daemon(binary, folder) as daemon:
+        pass
+    programs.check(daemon, growth.stored, growth.shape.series)
+    shutil.rmtree(folder, ignore_errors=True)
+    small, large = looks
+    size, before = (f"{look['records']:,} records" for look in (large, small))
+    return {
+        "looks": looks,
+        "marks": [
+            marks.at_least(f"rate at {size}", large["per_second"] / small["per_second"], SLOWER,
+                           f"of that at {before}"),
+            marks.at_most(f"start to READY at {size}", large["ready_ms"], small["ready_ms"] + NOISE_MS,
+                          f"ms ({NOISE_MS} ms more than at {before})"),
+            marks.at_most(f"p99 of a receipt while ranges close at {size}", large["paced_p99_ms"], LONGEST_MS, "ms"),
+        ],
+    }

@@ -1,0 +1,82 @@
+"""What is left of the speed where the oldest records are removed as new ones come."""
+
+import os
+import shutil
+import sqlite3
+import statistics
+
+from . import marks, programs
+from .daemon import Daemon, Failure
+from .throughput import SHAPES, fresh
+
+SHARE = 0.7
+MIB = 1 << 20
+# What is removed at a time, and what the log may hold beside the file.
+SLACK_MIB = 16 + 16
+
+
+def _rate(binary, folder, shape, options, limit):
+    configuration = f"[Store]\nMaxSize={limit}M\n" if limit else ""
+    with Daemon(binary, f"{fresh(folder)}/daemon", configuration) as daemon:
+        before = daemon.cpu_seconds()
+        sent = programs.generate(
+            daemon, shape, options.records, "--warm-up", options.warm_up, "--window", options.window,
+            *options.numbering)
+        sent["daemon_cpu"] = (daemon.cpu_seconds() - before) / sent["stored_in_all"] * 1e6
+    if not limit:
+        programs.check(daemon, sent["stored_in_all"], shape.series)
+    else:
+        sent["kept"] = _check(daemon, sent["stored_in_all"])
+    sent["mib"] = daemon.bytes_on_disk() / MIB
+    shutil.rmtree(folder, ignore_errors=True)
+    return sent
+
+
+def _check(daemon, stored):
+    """Every record is there or counted as removed, and the newest is there."""
+    database = sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)
+    try:
+        kept, newest = database.execute("SELECT count(*), max(id) FROM records").fetchone()
+        received = database.execute("SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7").fetchone()[0]
+        unbalanced = database.execute("SELECT count(*) FROM ledger_check").fetchone()[0]
+    finally:
+        database.close()
+    if received != stored or unbalanced != 0 or newest != stored:
+        raise Failure(f"after the oldest were removed, {received} of {stored} records are in the ledger, "
+                      f"the newest is {newest}, and {unbalanced} accounts do not balance")
+    if kept == stored:
+        raise Failure("no record was removed, so nothing was measured; run it with more --records")
+    return kept
+
+
+def measure(binary, folder, options, progress):
+    """Rounds without a limit and at one that is reached early."""
+    shape = SHAPES[1]
+    # A quarter of what the file would grow to.
+    limit = max(8, options.records * 110 // 4 // MIB)
+    rounds = []
+    for number in range(options.rounds):
+        progress(f"retention: round {number + 1} of {options.rounds}")
+        rounds.append({
+            "without": _rate(binary, folder, shape, options, None),
+            "with": _rate(binary, folder, shape, options, limit),
+        })
+    ratio = statistics.median(
+        one["with"]["records_per_second"] / one["without"]["records_per_second"] for one in rounds)
+    size = max(one["with"]["mib"] for one in rounds)
+    return {
+        "shape": shape.name,
+        "limit_mib": limit,
+        "rates": {
+            kind: {
+                key: statistics.median(one[kind][key] for one in rounds)
+                for key in ("records_per_second", "p99_ms", "max_ms", "daemon_cpu", "mib")
+            } for kind in ("without", "with")
+        },
+        "ratio": ratio,
+        "kept": rounds[-1]["with"]["kept"],
+        "marks": [
+            marks.at_least("rate at the size limit", ratio, SHARE, "of that without one"),
+            marks.at_most(f"store with MaxSize={limit}M", size, limit + SLACK_MIB, "MiB"),
+        ],
+    }

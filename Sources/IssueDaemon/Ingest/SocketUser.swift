@@ -1,0 +1,14 @@
+import IssueCore
+
+/// A user with connections, or with reports that are not stored yet.
+final class SocketUser {
+    let uid: UInt32
+    var load: UserLoad
+    /// Whether he has less under way than he had, so that others of his connections may go on.
+    var isLoosened = false
+
+    init(uid: UInt32, limits: UserLoad.Limits) {
+        self.uid = uid
+        load = UserLoad(limits: limits)
+    }
+}

@@ -1,0 +1,74 @@
+import IssueCore
+import Testing
+
+@Suite("What ends by time alone")
+struct DeadlineQueueTests {
+    private func at(_ seconds: Int) -> MonotonicInstant { MonotonicInstant(sinceBoot: .seconds(seconds)) }
+
+    @Test("is handed out when its time has come, the earliest first")
+    func order() {
+        var queue = DeadlineQueue<Int>()
+        for seconds in [5, 3, 9, 1, 7] { queue.bring(seconds, by: at(seconds)) }
+        #expect(queue.next == at(1))
+        let tooEarly = queue.takeDue(at: at(0))
+        #expect(tooEarly == nil)
+        var due: [Int] = []
+        while let key = queue.takeDue(at: at(7)) { due.append(key) }
+        #expect(due == [1, 3, 5, 7])
+        #expect(queue.next == at(9))
+    }
+
+    @Test("comes no later than the earliest time that was asked for, and is there once")
+    func earliest() {
+        var queue = DeadlineQueue<String>()
+        queue.bring("a", by: at(5))
+        queue.bring("a", by: at(8))
+        #expect(queue.next == at(5))
+        queue.bring("a", by: at(2))
+        #expect(queue.next == at(2))
+        #expect(queue.count == 1)
+        let due = queue.takeDue(at: at(2))
+        #expect(due == "a")
+        #expect(queue.next == nil)
+        // What it was once asked for does not hold any more.
+        queue.bring("a", by: at(8))
+        #expect(queue.next == at(8))
+    }
+
+    @Test("does not come once it was taken away")
+    func removal() {
+        var queue = DeadlineQueue<Int>()
+        for key in 1...5 { queue.bring(key, by: at(key)) }
+        queue.remove(1)
+        queue.remove(4)
+        queue.remove(99)
+        var due: [Int] = []
+        while let key = queue.takeDue(at: at(10)) { due.append(key) }
+        #expect(due == [2, 3, 5])
+    }
+
+    @Test("comes in order, whatever was added, moved and taken away")
+    func model() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            var queue = DeadlineQueue<Int>()
+            var model: [Int: Int] = [:]
+            for _ in 0..<60 {
+                let (key, seconds) = (Int.random(in: 0..<20, using: &random), Int.random(in: 0..<40, using: &random))
+                if Bool.random(using: &random) || model.isEmpty {
+                    queue.bring(key, by: at(seconds))
+                    model[key] = min(model[key] ?? seconds, seconds)
+                } else {
+                    queue.remove(key)
+                    model[key] = nil
+                }
+                #expect(queue.next == model.values.min().map { at($0) })
+                #expect(queue.count == model.count)
+            }
+            var times: [Int] = []
+            while let key = queue.takeDue(at: at(40)) { times.append(model.removeValue(forKey: key) ?? -1) }
+            #expect(times == times.sorted())
+            #expect(model.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import IssueCore
+import Testing
+
+@Suite("The turns of those who report")
+struct FairQueueTests {
+    private func queue() -> FairQueue<String> { FairQueue(userQuantum: 512, connectionQuantum: 128) }
+
+    @Test("What one connection sent comes in the order in which it was sent")
+    func order() {
+        var queue = queue()
+        for number in 0..<500 { queue.append("\(number)", cost: 100, user: 1, connection: 1) }
+        var taken: [String] = []
+        while !queue.isEmpty { taken += queue.take(upTo: 8192) }
+        #expect(taken == (0..<500).map { "\($0)" })
+        #expect(queue.cost == 0)
+    }
+
+    @Test("A commit takes no more than its limit, but for the last of what it takes")
+    func limit() {
+        var queue = queue()
+        for _ in 0..<100 { queue.append("x", cost: 230, user: 1, connection: 1) }
+        let commit = queue.take(upTo: 8192)
+        #expect(commit.count == 36)
+        #expect(queue.cost == 64 * 230)
+        // What is larger than a commit is taken all the same.
+        var large = self.queue()
+        large.append("large", cost: 100_000, user: 1, connection: 1)
+        let whole = large.take(upTo: 8192)
+        #expect(whole == ["large"])
+    }
+
+    @Test("One report comes into the next commit, however much another user or another connection has sent before")
+    func quiet() {
+        for (user, connection): (UInt32, UInt64) in [(2, 9), (1, 9)] {
+            var queue = queue()
+            for number in 0..<5000 { queue.append("flood", cost: 230, user: 1, connection: UInt64(number % 4)) }
+            let before = queue.take(upTo: 8192)
+            #expect(!before.isEmpty)
+            queue.append("quiet", cost: 1, user: user, connection: connection)
+            let next = queue.take(upTo: 8192)
+            #expect(next.contains("quiet"))
+        }
+    }
+
+    @Test("A user with a thousand connections has no more than one with a single one")
+    func manyConnections() {
+        var queue = queue()
+        for connection in 0..<1000 {
+            for _ in 0..<10 { queue.append("many", cost: 100, user: 1, connection: UInt64(connection)) }
+        }
+        for _ in 0..<200 { queue.append("one", cost: 100, user: 2, connection: 5000) }
+        let taken = queue.take(upTo: 8192)
+        let ones = taken.count { $0 == "one" }
+        #expect(abs(ones - taken.count / 2) <= 10)
+    }
+
+    @Test("Whoever sends large things waits the longer for his next turn")
+    func large() {
+        var queue = queue()
+        for _ in 0..<20 { queue.append("large", cost: 4096, user: 1, connection: 1) }
+        for _ in 0..<2000 { queue.append("small", cost: 10, user: 2, connection: 2) }
+        var spent = (large: 0, small: 0)
+        for _ in 0..<3 {
+            for item in queue.take(upTo: 8192) {
+                if item == "large" { spent.large += 4096 } else { spent.small += 10 }
+            }
+        }
+        #expect(abs(spent.large - spent.small) <= 2 * 4096)
+    }
+
+    @Test("All comes out that was put in, once")
+    func completeness() {
+        var queue = queue()
+        var expected = Set<String>()
+        var taken: [String] = []
+        for number in 0..<3000 {
+            let item = "\(number)"
+            expected.insert(item)
+            queue.append(
+                item, cost: 1 + number % 300, user: UInt32(number % 7),
+                connection: UInt64(number % 7 * 100 + number % 3))
+            if number % 50 == 0 { taken += queue.take(upTo: 1000) }
+        }
+        while !queue.isEmpty { taken += queue.take(upTo: 1000) }
+        #expect(taken.count == 3000)
+        #expect(Set(taken) == expected)
+        #expect(queue.cost == 0)
+        let rest = queue.take(upTo: 1000)
+        #expect(rest.isEmpty)
+    }
+}

@@ -1,0 +1,93 @@
+import IssueCore
+import Testing
+
+@Suite("What a user has under way")
+struct UserLoadTests {
+    private func load() -> UserLoad { UserLoad(limits: UserLoad.Limits(calls: 1000, replies: 500, quantum: 100)) }
+
+    @Test("Above the limit no call begins, until half of it is answered")
+    func calls() {
+        var load = load()
+        load.changed(unanswered: 1001)
+        #expect(!load.mayBegin)
+        load.wait(7)
+        load.changed(unanswered: -301)
+        let tooEarly = load.takeWoken()
+        #expect(tooEarly.isEmpty)
+        load.changed(unanswered: -200)
+        let woken = load.takeWoken()
+        #expect(woken == [7])
+        #expect(load.mayBegin)
+        // It is told once.
+        let again = load.takeWoken()
+        #expect(again.isEmpty)
+    }
+
+    @Test("A call larger than the limit begins where nothing else is under way")
+    func largeCall() {
+        var load = load()
+        load.changed(received: 5000)
+        #expect(load.mayBegin)
+    }
+
+    @Test("Those who wait are told in the order in which they have come to wait")
+    func order() {
+        var load = load()
+        load.changed(unanswered: 2000)
+        for connection: UInt64 in [3, 1, 2, 1, 3] { load.wait(connection) }
+        load.disconnected(1)
+        load.changed(unanswered: -2000)
+        let woken = load.takeWoken()
+        #expect(woken == [3, 2])
+    }
+
+    @Test("Of many halves of a message one is read on at a time, and so all come to their end")
+    func halves() {
+        var load = load()
+        load.changed(received: 1001)
+        let first = load.mayRead(1, isInMessage: true)
+        #expect(first)
+        let second = load.mayRead(2, isInMessage: true)
+        #expect(!second)
+        let third = load.mayRead(3, isInMessage: false)
+        #expect(!third)
+        let stillFirst = load.mayRead(1, isInMessage: true)
+        #expect(stillFirst)
+        load.completed(1)
+        let secondThen = load.mayRead(2, isInMessage: true)
+        #expect(secondThen)
+        let firstThen = load.mayRead(1, isInMessage: true)
+        #expect(!firstThen)
+        load.disconnected(2)
+        let firstAgain = load.mayRead(1, isInMessage: true)
+        #expect(firstAgain)
+    }
+
+    @Test("Replies that nobody reads keep their user from asking for more")
+    func replies() {
+        var load = load()
+        load.changed(replies: 501)
+        #expect(!load.mayBegin)
+        load.wait(1)
+        let tooEarly = load.takeWoken()
+        #expect(tooEarly.isEmpty)
+        load.changed(replies: -1)
+        let woken = load.takeWoken()
+        #expect(woken == [1])
+    }
+
+    @Test("In one round no more than a quantum is read, and in the next one again")
+    func rounds() {
+        var load = load()
+        let atFirst = load.hasTurn(inRound: 1)
+        #expect(atFirst)
+        load.read(60)
+        let inBetween = load.hasTurn(inRound: 1)
+        #expect(inBetween)
+        load.read(60)
+        let atLast = load.hasTurn(inRound: 1)
+        #expect(!atLast)
+        let inNext = load.hasTurn(inRound: 2)
+        #expect(inNext)
+    }
+}
