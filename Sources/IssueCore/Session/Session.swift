@@ -36,6 +36,9 @@ package struct Session: Equatable, Sendable {
         return .begin
     }
 
+    /// Whether a report that comes next would begin.
+    package var mayReport: Bool { !isClosing && !isAsking }
+
     package enum AnswerAction: Equatable, Sendable {
         /// What was held back may go on.
         case resume

@@ -67,6 +67,9 @@ package struct UserLoad: Sendable {
     /// Whether a call may begin.
     package var mayBegin: Bool { unanswered <= limits.calls && replies <= limits.replies }
 
+    /// How many bytes of calls may begin before the last of them takes it above the limit.
+    package var room: Int { limits.calls - unanswered }
+
     /// Whether a connection may be read; above the limit one may that is in the midst of a message.
     package mutating func mayRead(_ connection: UInt64, isInMessage: Bool) -> Bool {
         if unanswered + received <= limits.calls { return true }

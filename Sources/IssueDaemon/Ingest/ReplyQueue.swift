@@ -12,10 +12,13 @@ struct ReplyQueue {
 
     var unsentCount: Int { bytes.count - sent }
 
+    /// What the next call's place will be called.
+    var nextToken: UInt64 { firstOpen + UInt64(sizes.count - head) }
+
     /// Keeps the place of a call that took so many bytes.
     mutating func open(size: Int = 0) -> UInt64 {
-        sizes.append(size)
-        return firstOpen + UInt64(sizes.count - head - 1)
+        defer { sizes.append(size) }
+        return nextToken
     }
 
     /// The call's last reply is written by the body, or nothing for a call that wants none.

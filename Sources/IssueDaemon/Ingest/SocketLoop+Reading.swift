@@ -42,6 +42,10 @@ extension SocketLoop {
         var isGoingOn = true
         while isGoingOn, !connection.hasEnded, mayBegin(connection) {
             do throws(FrameError) {
+                if try takeUsualReports(connection) {
+                    if connection.batch.records.count >= Self.mostGathered { submit(connection) }
+                    continue
+                }
                 guard let message = try nextMessage(of: connection) else { break }
                 connection.held = nil
                 // The time that a message may take counts from its own first byte.
@@ -206,7 +210,7 @@ extension SocketLoop {
         service.board.counted(rejected: call.rejected.count, duplicates: 0)
         connection.calls.append(call)
         if oneway { connection.silent.insert(call.token) }
-        if connection.batch.records.count >= WriterService.mostRecords / 8 { submit(connection) }
+        if connection.batch.records.count >= Self.mostGathered { submit(connection) }
     }
 
     /// Hands the reports that were read to the writer.
@@ -219,15 +223,6 @@ extension SocketLoop {
     }
 
     // MARK: Replies
-
-    func handle(_ outcome: CallOutcome) {
-        guard let connection = connections[outcome.connection] else { return orphanAnswered(outcome.connection) }
-        if case .mixed(let receipts) = outcome.receipts {
-            let duplicates = receipts.count { if case .duplicate = $0 { true } else { false } }
-            service.board.counted(rejected: 0, duplicates: duplicates)
-        }
-        finishReport(outcome.token, connection) { receipts.append(outcome.receipts, to: &$0) }
-    }
 
     func handle(_ refusal: Refusal) {
         guard let connection = connections[refusal.connection] else { return orphanAnswered(refusal.connection) }

@@ -37,6 +37,8 @@ final class SocketLoop {
     /// How often the end is looked for while the daemon stops.
     static let sweep: Duration = .milliseconds(250)
     static let chunk = 128 << 10
+    /// How many records of a connection are gathered before the writer is given them.
+    static let mostGathered = WriterService.mostRecords / 8
     /// How many connections are taken before others have their turn.
     static let mostAccepted = 64
 
@@ -175,7 +177,7 @@ final class SocketLoop {
         _ = service.wakeUp.take()
         let inbox = service.inbox.withLock { $0.take() }
         for pulse in inbox.pulses { pulse.beat(.socket) }
-        for outcome in inbox.outcomes { handle(outcome) }
+        handle(inbox.outcomes)
         for refusal in inbox.refusals { handle(refusal) }
         for answer in inbox.answers { handle(answer) }
         for id in inbox.flushed { flushed(id) }

@@ -46,7 +46,7 @@ final class SocketService: Sendable {
     /// Reports that were stored; whoever follows or awaits may have an answer now.
     func stored(_ outcomes: [CallOutcome]) {
         tell {
-            $0.outcomes += outcomes
+            if $0.outcomes.isEmpty { $0.outcomes = outcomes } else { $0.outcomes += outcomes }
             $0.hasNewRecords = true
         }
     }

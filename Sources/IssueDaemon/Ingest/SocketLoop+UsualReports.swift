@@ -1,0 +1,73 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+extension SocketLoop {
+    /// Takes the reports that come next and are written as most are, looking at their connection once for all of them.
+    ///
+    /// One that is written otherwise, or is to be refused, is held for the way
+    /// that knows all forms, as if nobody had looked at it.
+    ///
+    /// - Returns: whether there was one, so that the connection is to be looked at again.
+    func takeUsualReports(_ connection: Connection) throws(FrameError) -> Bool {
+        guard connection.held == nil, connection.session.mayReport else { return false }
+        // Out of the connection while it lasts: each access to a part of it would cost as much as a field of a record.
+        var frames = FrameDecoder(limit: 0)
+        var intake = UsualIntake()
+        swap(&frames, &connection.frames)
+        intake.exchange(with: connection)
+        defer {
+            swap(&frames, &connection.frames)
+            intake.exchange(with: connection)
+        }
+
+        let room = connection.user.load.room
+        var size = 0
+        defer { took(size, connection) }
+        if intake.batch.bytes.isEmpty { intake.batch.bytes.reserveRoom(for: frames.pendingCount) }
+        while size <= room, intake.batch.records.count < Self.mostGathered {
+            guard let message = try frames.next() else { break }
+            guard take(frames[message], &intake) else {
+                connection.held = message
+                break
+            }
+            size += message.count
+        }
+        return size > 0
+    }
+
+    private func take(_ message: Span<UInt8>, _ intake: inout UsualIntake) -> Bool {
+        let before = (records: intake.batch.records.count, bytes: intake.batch.bytes.count)
+        let token = intake.replies.nextToken
+        guard let report = read(message, token: token, into: &intake.batch) else { return false }
+        if let sequence = report.call.numbering?.sequence, intake.session.numbers.arrived(sequence) == .refuse {
+            intake.batch.truncate(records: before.records, bytes: before.bytes)
+            return false
+        }
+        guard intake.session.reportArrived() == .begin else {
+            preconditionFailure("A connection that may report begins the report that comes next")
+        }
+        _ = intake.replies.open(size: message.count)
+        if !report.call.rejected.isEmpty { service.board.counted(rejected: report.call.rejected.count, duplicates: 0) }
+        if report.oneway { intake.silent.insert(report.call.token) }
+        intake.calls.append(report.call)
+        return true
+    }
+
+    private func read(_ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch) -> ReportReader.Report? {
+        guard ReportReader.beginsAsUsual(message) else { return nil }
+        do throws(CollectorError) {
+            return try reader.readUsual(message, token: token, into: &batch)
+        } catch {
+            // It is read again, and refused, by the way that knows all forms.
+            return nil
+        }
+    }
+
+    private func took(_ size: Int, _ connection: Connection) {
+        guard size > 0 else { return }
+        connection.partialSince = nil
+        connection.user.load.completed(connection.id)
+        changed(inFlight: size, of: connection)
+    }
+}
