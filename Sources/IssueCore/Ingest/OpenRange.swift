@@ -75,25 +75,48 @@ package struct OpenRange: Sendable {
 
     /// The posting lists and counts of all that came in, by series in ascending order.
     package func postings() -> [Posting] {
-        var slots: [Int64: Int] = [:]
-        var postings: [Posting] = []
-        var previous: [Int64] = []
+        // First the records of each series are brought together, so that each list is written in one go.
+        var slots = SeriesSlots()
+        var slotOfRecord = [UInt32](repeating: 0, count: count)
+        var ends: [Int] = []
         for index in series.indices where series[index] != 0 {
-            let slot = slots[series[index]] ?? postings.count
-            if slot == postings.count {
-                slots[series[index]] = slot
-                previous.append(firstID)
-                postings.append(
-                    Posting(
-                        series: series[index], records: 0, occurrences: 0, firstAt: receivedAt[index],
-                        lastAt: receivedAt[index], ids: [], minutes: []))
-            }
-            let id = firstID + Int64(index)
-            PostingList.append(UInt64(bitPattern: id - previous[slot]), to: &postings[slot].ids)
-            previous[slot] = id
-            postings[slot].add(at: receivedAt[index], count: counts[index])
+            let slot = slots.slot(of: series[index])
+            if slot == ends.count { ends.append(0) }
+            slotOfRecord[index] = UInt32(slot)
+            ends[slot] += 1
         }
-        return postings.sorted { $0.series < $1.series }
+        var total = 0
+        for slot in ends.indices {
+            total += ends[slot]
+            ends[slot] = total
+        }
+        var records = [UInt32](repeating: 0, count: total)
+        var next = ends
+        for index in series.indices.reversed() where series[index] != 0 {
+            let slot = Int(slotOfRecord[index])
+            next[slot] -= 1
+            records[next[slot]] = UInt32(index)
+        }
+        return slots.series.indices.sorted { slots.series[$0] < slots.series[$1] }.map { slot in
+            posting(of: slots.series[slot], records[next[slot]..<ends[slot]])
+        }
+    }
+
+    /// The posting list and counts of a series whose records stand at some indexes.
+    private func posting(of series: Int64, _ records: ArraySlice<UInt32>) -> Posting {
+        let first = Int(records[records.startIndex])
+        var posting = Posting(
+            series: series, records: 0, occurrences: 0, firstAt: receivedAt[first], lastAt: receivedAt[first], ids: [],
+            minutes: [])
+        posting.ids.reserveCapacity(2 * records.count)
+        var previous = firstID
+        for index in records {
+            let id = firstID + Int64(index)
+            PostingList.append(UInt64(bitPattern: id - previous), to: &posting.ids)
+            previous = id
+            posting.add(at: receivedAt[Int(index)], count: counts[Int(index)])
+        }
+        return posting
     }
 }
 

@@ -11,6 +11,12 @@ package struct RecordBatch: Sendable {
         truncate(records: 0, bytes: 0)
     }
 
+    /// Makes room for what so many bytes of calls hold mostly, so that it need not grow meanwhile.
+    package mutating func reserveRoom(for count: Int) {
+        bytes.reserveRoom(for: count)
+        records.reserveCapacity(count >> 9)
+    }
+
     /// Forgets all but the first records and bytes.
     package mutating func truncate(records count: Int, bytes byteCount: Int) {
         records.removeSubrange(count...)

@@ -26,6 +26,10 @@ struct TemplateReader: ~Escapable {
     mutating func next() -> Token? {
         while position < end {
             let byte = bytes[position]
+            if byte == UInt8(ascii: " ") {
+                position &+= 1
+                continue
+            }
             switch ByteClass.of(byte) {
             case .letter: if let token = word() { return token }
             case .digit: return digits()
@@ -45,9 +49,9 @@ struct TemplateReader: ~Escapable {
         let first = position
         var index = position
         var isHexadecimal = true
-        while index < end, ByteClass.of(bytes[index]) == .letter {
-            if isHexadecimal, !ByteClass.isHexadecimal(bytes[index]) { isHexadecimal = false }
-            index += 1
+        while index < end, ByteClass.isLetter(bytes[index]) {
+            isHexadecimal = isHexadecimal && ByteClass.isHexadecimal(bytes[index])
+            index &+= 1
         }
         if isHexadecimal, let token = uuidOrHexadecimal(from: first) { return token }
         if index < end {
@@ -183,14 +187,11 @@ struct TemplateReader: ~Escapable {
 
     private func digitsEnd(from first: Int) -> Int {
         var index = first
-        while index < end, ByteClass.of(bytes[index]) == .digit { index += 1 }
+        while index < end, ByteClass.isDigit(bytes[index]) { index &+= 1 }
         return index
     }
 
     private func isWordByte(_ index: Int) -> Bool {
-        switch ByteClass.of(bytes[index]) {
-        case .letter, .digit: true
-        case .quote, .slash, .control, .other: false
-        }
+        ByteClass.isLetter(bytes[index]) || ByteClass.isDigit(bytes[index])
     }
 }

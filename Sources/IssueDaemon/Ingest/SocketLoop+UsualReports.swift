@@ -24,7 +24,7 @@ extension SocketLoop {
         let room = connection.user.load.room
         var size = 0
         defer { took(size, connection) }
-        if intake.batch.bytes.isEmpty { intake.batch.bytes.reserveRoom(for: frames.pendingCount) }
+        if intake.batch.bytes.isEmpty { intake.batch.reserveRoom(for: frames.pendingCount) }
         while size <= room, intake.batch.records.count < Self.mostGathered {
             guard let message = try frames.next() else { break }
             guard take(frames[message], &intake) else {

@@ -9,12 +9,15 @@ public struct ByteBuffer: Sendable {
     @usableFromInline var storage: [UInt8] = []
     @usableFromInline var end = 0
 
+    /// Nothing yet.
     @inlinable
     public init() {}
 
+    /// How many bytes were gathered.
     @inlinable @inline(__always)
     public var count: Int { end }
 
+    /// Whether nothing was gathered.
     @inlinable @inline(__always)
     public var isEmpty: Bool { end == 0 }
 
@@ -65,6 +68,7 @@ public struct ByteBuffer: Sendable {
         end = target &+ length
     }
 
+    /// Appends one byte.
     @inlinable @inline(__always)
     public mutating func append(_ byte: UInt8) {
         reserveRoom(for: 1)

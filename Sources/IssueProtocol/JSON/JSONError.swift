@@ -19,6 +19,7 @@ public enum JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
+    /// What is wrong, and where.
     public var description: String {
         switch self {
         case .truncated: "the JSON text ends too early"

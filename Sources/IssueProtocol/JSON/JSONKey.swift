@@ -8,6 +8,7 @@ public struct JSONKey: Hashable, Sendable {
     @usableFromInline let head: UInt64
     @usableFromInline let tail: UInt64
 
+    /// The key that a text of the program is.
     @inlinable
     public init(_ key: StaticString) {
         self.init(text: key.description)
@@ -43,6 +44,7 @@ public struct JSONKey: Hashable, Sendable {
         }
     }
 
+    /// Whether two keys are the same.
     @inlinable @inline(__always)
     public static func == (left: JSONKey, right: JSONKey) -> Bool {
         left.head == right.head && left.length == right.length && left.tail == right.tail

@@ -5,6 +5,7 @@
 /// both seen; whoever reads an object decides (ours take the last one).
 /// A failed scanner is of no further use.
 public struct JSONScanner: ~Escapable {
+    /// What is read.
     public let bytes: Span<UInt8>
     /// How many bytes were read; nobody but the scanner moves it.
     public var position: Int
@@ -85,7 +86,9 @@ public struct JSONScanner: ~Escapable {
         guard try peek() == UInt8(ascii: "\"") else { throw mismatch() }
         let start = position &+ 1
         let end = plainEnd(from: start)
-        guard end < bytes.count, bytes[end] == UInt8(ascii: "\"") else { return try textInAnyForm(from: start, at: end) }
+        guard end < bytes.count, bytes[end] == UInt8(ascii: "\"") else {
+            return try textInAnyForm(from: start, at: end)
+        }
         position = end &+ 1
         followsValue = true
         return JSONText(start: start, end: end, hasEscapes: false)

@@ -1,0 +1,23 @@
+import IssueCore
+import Testing
+
+@Suite("Reading the names of producers")
+struct ProducerReaderTests {
+    @Test("says the same of a text whatever was read before it")
+    func memory() {
+        let name = "019aa3c5-7d4e-7000-8000-0123456789ab"
+        var texts = [name, name.uppercased(), String(name.dropLast()), name + "0", ""]
+        for place in name.indices {
+            var other = name
+            other.replaceSubrange(place...place, with: name[place] == "g" ? "h" : "g")
+            texts.append(other)
+            other.replaceSubrange(place...place, with: name[place] == "1" ? "2" : "1")
+            texts.append(other)
+        }
+        var reader = ProducerReader()
+        for text in texts.flatMap({ [name, $0, $0] }) {
+            let bytes = Array(text.utf8)
+            #expect(reader.id(bytes.span, from: 0, to: bytes.count) == ProducerID(text))
+        }
+    }
+}

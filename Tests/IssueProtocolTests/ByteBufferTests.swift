@@ -1,0 +1,45 @@
+import IssueProtocol
+import Testing
+
+@Suite("A buffer of bytes")
+struct ByteBufferTests {
+    @Test("holds what an array holds that was given the same pieces")
+    func appending() {
+        let source = (0..<200).map { UInt8($0) }
+        for start in 0..<20 {
+            var buffer = ByteBuffer()
+            var expected: [UInt8] = []
+            // Runs of every length, also such that end where their source ends.
+            for length in 0...40 {
+                for from in [start, source.count - length] {
+                    buffer.append(source.span, from: from, to: from + length)
+                    expected += source[from..<(from + length)]
+                }
+                buffer.append(UInt8(length))
+                expected.append(UInt8(length))
+            }
+            #expect(buffer.count == expected.count)
+            #expect(buffer[0..<buffer.count] == expected)
+        }
+    }
+
+    @Test("forgets what is behind the end it is cut to, and goes on there")
+    func truncating() {
+        var buffer = ByteBuffer(Array(1...100))
+        buffer.truncate(to: 3)
+        buffer.append(7)
+        #expect(buffer[0..<buffer.count] == [1, 2, 3, 7])
+        #expect(buffer.span.count == 4)
+        buffer.truncate(to: 0)
+        #expect(buffer.isEmpty)
+    }
+
+    @Test("has numbers written over bytes that are there, the lowest byte first")
+    func storing() {
+        var buffer = ByteBuffer([9])
+        buffer.appendRoom(8)
+        buffer.append(10)
+        buffer.store(word: 0x0807_0605_0403_0201, at: 1)
+        #expect(buffer[0..<buffer.count] == [9, 1, 2, 3, 4, 5, 6, 7, 8, 10])
+    }
+}
