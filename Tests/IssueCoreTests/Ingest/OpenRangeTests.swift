@@ -92,6 +92,21 @@ struct OpenRangeTests {
         expectEqual(range, entries)
     }
 
+    @Test("keeps thousands of series apart")
+    func manySeries() {
+        var traffic = Traffic(seed: 5)
+        var range = OpenRange(firstID: 1)
+        var expected: [Int64: [Int64]] = [:]
+        for _ in 0..<20_000 {
+            let series = 1 + traffic.number(below: 5000) * traffic.number(below: 1 << 40)
+            expected[series, default: []].append(range.nextID)
+            range.append(series: series, receivedAt: 0, count: 1, bytes: 1)
+        }
+        let postings = range.postings()
+        #expect(postings.map(\.series) == expected.keys.sorted())
+        #expect(postings.allSatisfy { PostingList.decode($0.ids, base: 1) == expected[$0.series] })
+    }
+
     @Test("passes ids under which nothing is stored")
     func skips() {
         var range = OpenRange(firstID: 5)
