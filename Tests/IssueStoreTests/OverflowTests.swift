@@ -136,6 +136,33 @@ struct OverflowTests {
         }
     }
 
+    @Test("is sent by one sender for all that a user invents beyond it, and each record says by whom")
+    func joinsSender() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(names: 1)
+            let most = Int(CardinalityGuard.sendersPerApplication)
+            var connection: UInt64 = 0
+            for _ in 0..<2 {
+                // A restart lifts no bound.
+                let writer = try store.writer()
+                for number in 0..<(most + 5) {
+                    connection += 1
+                    let process = ReportingProcess.of(uid: 1000, connection: connection, command: "made up \(number)")
+                    let ids = try store.store([record("m")], from: process, to: writer)
+                    let row = try expectWhole(record("m"), ids[0], try store.reader())
+                    #expect(row.stored.sender == process.sender)
+                    #expect(row.stored.repairs.isEmpty == (number < most))
+                }
+                #expect(try store.shell().number("SELECT count(*) FROM senders") == Int64(most + 1))
+            }
+            // Nobody else has fewer for it.
+            let other = ReportingProcess.of(uid: 1001, command: "honest")
+            let ids = try store.store([record("m")], from: other, to: try store.writer())
+            #expect(try store.reader().record(row: ids[0].row)?.stored.repairs == [])
+            try expectSound(store)
+        }
+    }
+
     @Test("is above them after a restart, too")
     func survivesRestart() throws {
         try TemporaryStore.with { store in

@@ -124,6 +124,25 @@ struct RecordQueryTests {
         }
     }
 
+    @Test("gives large records a few at a time, and leaves none out")
+    func large() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let text = String(repeating: "z", count: 200_000)
+            for _ in 0..<5 { try store.store((0..<3).map { IssueRecord(message: "\($0) \(text)") }, to: writer) }
+            let reader = try store.reader()
+            var sizes: [Int] = []
+            var after: String?
+            repeat {
+                let page = try reader.records(
+                    .init(filter: IssueFilter(), isAscending: false, limit: 500, after: after), viewer: .everything)
+                sizes.append(page.records.count)
+                after = page.next
+            } while after != nil
+            #expect(sizes == [6, 6, 3])
+        }
+    }
+
     @Test("refuses a cursor that it never gave", arguments: ["", ".", "1", "a.b", "1.2.3", "1.99999999999999999999"])
     func refusesCursor(after: String) throws {
         try TemporaryStore.with { store in

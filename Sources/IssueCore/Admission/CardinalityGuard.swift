@@ -1,6 +1,7 @@
 import IssueProtocol
 
-/// Bounds, at ingest, how many new groups and series an application and how many application names a user can make.
+/// Bounds, at ingest, how many new groups and series an application can make, and how many names of applications and
+/// kinds of sender a user.
 ///
 /// An application that puts a number into each message makes a group of each;
 /// what is above its limit joins the overflow group, where it is still stored
@@ -32,14 +33,22 @@ package struct CardinalityGuard: Sendable {
         var series: Tally
     }
 
-    /// How long a user's application names count.
+    private struct User: Sendable {
+        var applications = Tally(window: .min, count: 0)
+        var senders = Tally(window: .min, count: 0)
+    }
+
+    /// How long a user's application names count, and his kinds of sender.
     package static let applicationPeriod: Duration = .seconds(86_400)
+    /// How many kinds of sender come on one application name: a process may call itself anything, and a service manager
+    /// makes units without end.
+    package static let sendersPerApplication: Int64 = 20
 
     private var newGroups: Rate
     private var newSeries: Rate
     private var applications: Rate
     private var accounts: RecencyTable<Int64, Account>
-    private var users: RecencyTable<UInt32, Tally>
+    private var users: RecencyTable<UInt32, User>
 
     package init(settings: LimitSettings, accounts: Int = 4096, users: Int = 4096) {
         newGroups = settings.newGroupsPerApplication
@@ -74,11 +83,24 @@ package struct CardinalityGuard: Sendable {
 
     /// Whether an application name that this user never used may be taken; if so it is counted.
     package mutating func newApplication(uid: UInt32, at now: LogInstant) -> ApplicationVerdict {
-        var tally = users.peek(uid) ?? Tally(window: .min, count: 0)
-        guard Self.hasRoom(tally, applications, at: now) else { return .overflow }
-        Self.count(&tally, applications, at: now)
-        _ = users.insert(tally, for: uid)
+        var user = users.peek(uid) ?? User()
+        guard Self.hasRoom(user.applications, applications, at: now) else { return .overflow }
+        Self.count(&user.applications, applications, at: now)
+        _ = users.insert(user, for: uid)
         return .allow
+    }
+
+    /// Whether a sender of which the kernel says what it never said may be taken as it is; if so it is counted.
+    package mutating func newSender(uid: UInt32, at now: LogInstant) -> ApplicationVerdict {
+        var user = users.peek(uid) ?? User()
+        guard Self.hasRoom(user.senders, senders, at: now) else { return .overflow }
+        Self.count(&user.senders, senders, at: now)
+        _ = users.insert(user, for: uid)
+        return .allow
+    }
+
+    private var senders: Rate {
+        Rate(applications.count.clampedProduct(Self.sendersPerApplication), per: applications.period)
     }
 
     /// Since when the store is to count new groups, new series and new names after a restart.
@@ -101,7 +123,16 @@ package struct CardinalityGuard: Sendable {
 
     /// The store counted what names a user made since the start of the present window.
     package mutating func restore(uid: UInt32, newApplications: Int64, at now: LogInstant) {
-        _ = users.insert(Tally(window: Self.window(of: applications, at: now), count: newApplications), for: uid)
+        var user = users.peek(uid) ?? User()
+        user.applications = Tally(window: Self.window(of: applications, at: now), count: newApplications)
+        _ = users.insert(user, for: uid)
+    }
+
+    /// The store counted what kinds of sender a user had since the start of the present window.
+    package mutating func restore(uid: UInt32, newSenders: Int64, at now: LogInstant) {
+        var user = users.peek(uid) ?? User()
+        user.senders = Tally(window: Self.window(of: senders, at: now), count: newSenders)
+        _ = users.insert(user, for: uid)
     }
 
     private static func hasRoom(_ tally: Tally, _ rate: Rate, at now: LogInstant) -> Bool {

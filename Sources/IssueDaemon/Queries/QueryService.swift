@@ -6,7 +6,8 @@ import UnixIO
 /// Answers questions on threads of their own, each with a connection that only reads.
 final class QueryService: Sendable {
     private struct Inbox: Sendable {
-        var jobs: [QueryJob] = []
+        /// Each user has his turn, so that the many questions of one do not hold up another's.
+        var jobs = FairQueue<QueryJob>(userQuantum: 1, connectionQuantum: 1)
         var isStopping = false
     }
 
@@ -22,7 +23,9 @@ final class QueryService: Sendable {
     }
 
     func ask(_ job: QueryJob) {
-        inbox.withLock { $0.jobs.append(job) }
+        inbox.withLock {
+            $0.jobs.append(job, cost: 1, user: job.process.sender.uid, connection: job.connection)
+        }
         inbox.signal()
     }
 
@@ -56,7 +59,7 @@ final class QueryService: Sendable {
     private func nextJob() -> QueryJob? {
         let next: QueryJob?? = inbox.wait { inbox in
             if inbox.isStopping { return .some(nil) }
-            return inbox.jobs.isEmpty ? nil : .some(inbox.jobs.removeFirst())
+            return inbox.jobs.take(upTo: 1).first.map { .some($0) }
         }
         return next ?? nil
     }

@@ -12,6 +12,8 @@ package struct RecordRow: Sendable {
     package var fingerprint: String
     package var accountName: String
     package var stored: StoredRecord
+    /// How many bytes of it can be long.
+    var size: Int
 
     static let sql: StaticString = """
         SELECT records.id, records.received_at, records.occurred, records.first_occurred, records.count,
@@ -50,15 +52,20 @@ package struct RecordRow: Sendable {
             reportable: series.isReportable)
         record.occurredAt = row.optionalInt64(2).map { Timestamp(milliseconds: row.int64(1) &+ $0) } ?? receivedAt
         record.firstOccurredAt = row.optionalInt64(3).map { Timestamp(milliseconds: row.int64(1) &+ $0) }
+        size = message.utf8.count + (row.optionalText(6)?.utf8.count ?? 0) + (row.optionalText(7)?.utf8.count ?? 0)
         record.metadata = row.optionalText(6).flatMap { try? JSONValue(json: $0) }
         var repairs: [String] = []
-        if let details = row.optionalText(7), let details = try? JSONValue(json: details) {
-            record.add(details, repairs: &repairs)
-        }
-        let sender = Sender(
+        var sender = Sender(
             uid: UInt32(clamping: row.int64(15)), gid: UInt32(clamping: row.int64(20)),
             pid: Int32(clamping: row.int64(19)), command: Self.present(row.text(16)),
             executable: Self.present(row.text(17)), unit: Self.present(row.text(18)))
+        if let details = row.optionalText(7), let details = try? JSONValue(json: details) {
+            record.add(details, repairs: &repairs)
+            if let said = details["sender"].flatMap({ try? Sender(json: $0.json) }) {
+                sender = said
+                repairs.append("kept under an overflow sender, since its user had too many different ones")
+            }
+        }
         stored = StoredRecord(
             id: id(self.row), group: GroupID.text(key: row.int64(10)), receivedAt: receivedAt, sender: sender,
             repairs: repairs, record: record)

@@ -26,6 +26,9 @@ extension StoreReader {
         }
     }
 
+    /// A page ends with the record that makes it so large, so that large ones come a few at a time.
+    package static let pageBytes = 1 << 20
+
     /// A page of single records, by the order in which they came.
     package func records(_ query: RecordQuery, viewer: Viewer) throws -> RecordPage {
         let selection = try SeriesSelection(query.filter, viewer: viewer)
@@ -33,10 +36,13 @@ extension StoreReader {
         return try snapshot {
             var page = RecordPage(records: [], next: nil, newest: try newestRow())
             var walk = try walk(selection, query, from: cursor?.row)
-            while page.records.count < query.limit, let row = try walk.next(on: self) {
+            var bytes = 0
+            while page.next == nil, let row = try walk.next(on: self) {
                 guard let record = try record(row: row), try matches(record, query.filter) else { continue }
                 page.records.append(record.stored)
-                if page.records.count == query.limit { page.next = PageCursor(value: 0, row: row).text }
+                bytes += record.size
+                let isFull = page.records.count == query.limit || bytes >= Self.pageBytes
+                if isFull { page.next = PageCursor(value: 0, row: row).text }
             }
             return page
         }

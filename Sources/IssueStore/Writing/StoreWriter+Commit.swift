@@ -46,7 +46,7 @@ extension StoreWriter {
         commit.rows.receivedAt = time.wall.milliseconds
         var outcomes: [CallOutcome] = []
         for submission in submissions {
-            let process = try entry(of: submission.process)
+            let process = try entry(of: submission.process, at: time.log)
             for call in submission.calls {
                 let receipts = try take(call, of: submission, process: process, &commit)
                 outcomes.append(
@@ -118,7 +118,9 @@ extension StoreWriter {
             message: commit.rows.take(record.message, from: bytes),
             metadata: commit.rows.take(record.metadata, from: bytes),
             details: commit.rows.take(record.details, from: bytes))
-        if let original = place.original { keepWhole(original, of: record, submission.batch, in: &row, &commit) }
+        if place.original != nil || process.original != nil {
+            keepWhole(place.original, process.original, of: record, submission.batch, in: &row, &commit)
+        }
         commit.rows.rows.append(row)
         commit.count(record.count, of: place.account)
         if record.severity == .critical || commit.newGroup {

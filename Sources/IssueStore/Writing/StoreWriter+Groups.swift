@@ -4,48 +4,69 @@ import SQLiteKit
 
 extension StoreWriter {
     /// The rows that stand for a connection and for what the kernel says of it.
-    func entry(of process: ReportingProcess) throws -> ProcessEntry {
+    func entry(of process: ReportingProcess, at now: LogInstant) throws -> ProcessEntry {
         if let known = processes[process.connection] { return known }
         if processes.count >= 8192 { processes.removeAll() }
-        let sender = try senderID(process.sender)
+        let sender = try senderEntry(of: process.sender, at: now)
         try connection.withStatement("INSERT INTO processes (sender, pid, gid, started) VALUES (?1, ?2, ?3, ?4)") {
             statement in
-            statement.bind(sender, at: 1)
+            statement.bind(sender.id, at: 1)
             statement.bind(Int64(process.sender.pid), at: 2)
             statement.bind(Int64(process.sender.gid), at: 3)
             statement.bind(process.startTime, at: 4)
             try statement.run()
         }
-        let entry = ProcessEntry(process: connection.lastInsertedRowID, sender: sender)
+        let entry = ProcessEntry(
+            process: connection.lastInsertedRowID, sender: sender.id,
+            original: sender.isOverflow ? process.sender : nil)
         processes[process.connection] = entry
         return entry
     }
 
-    private func senderID(_ sender: Sender) throws -> Int64 {
+    /// The kind of sender that one is, or the one that takes the rest where a user has more than is allowed.
+    private func senderEntry(of sender: Sender, at now: LogInstant) throws -> SenderEntry {
         let kind = Sender(
             uid: sender.uid, gid: 0, pid: 0, command: sender.command, executable: sender.executable, unit: sender.unit)
         if let known = senders[kind] { return known }
         if senders.count >= 8192 { senders.removeAll() }
-        func bind(_ statement: borrowing Statement) {
-            statement.bind(Int64(sender.uid), at: 1)
-            statement.bind(sender.command ?? "", at: 2)
-            statement.bind(sender.executable ?? "", at: 3)
-            statement.bind(sender.unit ?? "", at: 4)
+        let entry: SenderEntry
+        if let id = try senderID(of: kind) {
+            entry = SenderEntry(id: id, isOverflow: false)
+        } else {
+            switch guardian.newSender(uid: kind.uid, at: now) {
+            case .allow: entry = SenderEntry(id: try insert(kind), isOverflow: false)
+            case .overflow:
+                let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
+                entry = SenderEntry(id: try senderID(of: overflow) ?? insert(overflow), isOverflow: true)
+            }
         }
+        senders[kind] = entry
+        return entry
+    }
+
+    private func senderID(of kind: Sender) throws -> Int64? {
         try connection.withStatement(
-            "INSERT OR IGNORE INTO senders (uid, command, executable, unit) VALUES (?1, ?2, ?3, ?4)"
-        ) { statement in
-            bind(statement)
-            try statement.run()
-        }
-        let id = try connection.withStatement(
             "SELECT id FROM senders WHERE uid = ?1 AND command = ?2 AND executable = ?3 AND unit = ?4"
         ) { statement in
-            bind(statement)
-            return try statement.first { $0.int64(0) } ?? 0
+            Self.bind(kind, to: statement)
+            return try statement.first { $0.int64(0) }
         }
-        senders[kind] = id
-        return id
+    }
+
+    private func insert(_ kind: Sender) throws -> Int64 {
+        try connection.withStatement("INSERT INTO senders (uid, command, executable, unit) VALUES (?1, ?2, ?3, ?4)") {
+            statement in
+            Self.bind(kind, to: statement)
+            try statement.run()
+        }
+        return connection.lastInsertedRowID
+    }
+
+    private static func bind(_ kind: Sender, to statement: borrowing Statement) {
+        statement.bind(Int64(kind.uid), at: 1)
+        statement.bind(kind.command ?? "", at: 2)
+        statement.bind(kind.executable ?? "", at: 3)
+        statement.bind(kind.unit ?? "", at: 4)
     }
 
     /// The account of a user's application, by the name it claims or else by its command.

@@ -45,6 +45,21 @@ extension StoreWriter {
             statement.bind(Self.newest, at: 2)
             return try statement.all { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
         }
+        // Senders have no time of their own; those of today come behind the last that a series of before today has.
+        let appeared = try connection.withStatement(
+            """
+            SELECT uid, count(*) FROM senders
+            WHERE id > (SELECT coalesce(max(id), 0) FROM senders) - ?2 AND command <> 'overflow' AND id > (
+                SELECT coalesce(max(sender), 0) FROM series
+                WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?2 AND first_at < ?1)
+            GROUP BY uid
+            """
+        ) { statement in
+            statement.bind(wall(starts.names), at: 1)
+            statement.bind(Self.newest, at: 2)
+            return try statement.all { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
+        }
+        for (uid, senders) in appeared { guardian.restore(uid: uid, newSenders: senders, at: time.log) }
         for (uid, names) in named { guardian.restore(uid: uid, newApplications: names, at: time.log) }
     }
 }

@@ -151,20 +151,26 @@ extension StoreWriter {
         return SeriesPlace(series: connection.lastInsertedRowID, account: account.id, original: nil)
     }
 
-    /// Keeps in the row itself what its overflow series does not say.
+    /// Keeps in the row itself what its overflow series or its sender's does not say.
     func keepWhole(
-        _ original: SeriesDescription, of record: DecodedRecord, _ batch: RecordBatch, in row: inout RowBuffer.Row,
-        _ commit: inout Commit
+        _ original: SeriesDescription?, _ sender: Sender?, of record: DecodedRecord, _ batch: RecordBatch,
+        in row: inout RowBuffer.Row, _ commit: inout Commit
     ) {
-        if record.messageForm != .whole {
+        if let original, record.messageForm != .whole {
             let parts = batch.bytes[record.message.lower..<record.message.upper]
             row.message = commit.rows.take(MessageTemplate.message(template: original.template, parts: parts).utf8)
             row.messageForm = .whole
         }
         var writer = JSONWriter()
         writer.object { details in
-            details.key("original")
-            details.object { original.write(to: &$0) }
+            if let original {
+                details.key("original")
+                details.object { original.write(to: &$0) }
+            }
+            if let sender {
+                details.key("sender")
+                details.raw(sender.json)
+            }
             if !record.details.isEmpty {
                 details.key("more")
                 details.raw(batch.bytes[record.details.lower..<record.details.upper])

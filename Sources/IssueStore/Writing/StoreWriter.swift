@@ -30,7 +30,7 @@ package final class StoreWriter {
     var expressDestinations = false
 
     var series = SeriesTable()
-    var senders: [Sender: Int64] = [:]
+    var senders: [Sender: SenderEntry] = [:]
     var processes: [UInt64: ProcessEntry] = [:]
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
@@ -47,6 +47,13 @@ package final class StoreWriter {
     struct ProcessEntry {
         var process: Int64
         var sender: Int64
+        /// What the kernel said of it, where the guard has put it among the rest.
+        var original: Sender?
+    }
+
+    struct SenderEntry {
+        var id: Int64
+        var isOverflow: Bool
     }
 
     struct AccountName: Hashable {

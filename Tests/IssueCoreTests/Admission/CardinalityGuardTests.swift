@@ -33,6 +33,20 @@ struct CardinalityGuardTests {
         #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(0)) == .overflowGroup)
     }
 
+    @Test("A user has twenty times as many kinds of sender in a day, and others have theirs")
+    func senders() {
+        var guardian = CardinalityGuard(settings: settings)
+
+        let verdicts = (0..<42).map { _ in guardian.newSender(uid: 7, at: at(0)) }
+
+        #expect(verdicts.firstIndex(of: .overflow) == 40)
+        #expect(guardian.newSender(uid: 8, at: at(0)) == .allow)
+        #expect(guardian.newApplication(uid: 7, at: at(0)) == .allow)
+        #expect(guardian.newSender(uid: 7, at: at(86_400)) == .allow)
+        guardian.restore(uid: 9, newSenders: 40, at: at(86_400))
+        #expect(guardian.newSender(uid: 9, at: at(86_400)) == .overflow)
+    }
+
     @Test("A user has so many application names in a day")
     func applications() {
         var guardian = CardinalityGuard(settings: settings)
