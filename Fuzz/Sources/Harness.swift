@@ -8,6 +8,8 @@ enum Harness: String, CaseIterable {
     case parameters
     case envelope
     case stored
+    case line
+    case answer
     case configuration
     case planted
 
@@ -30,6 +32,8 @@ enum Harness: String, CaseIterable {
         case .parameters: ParametersHarness.run(input)
         case .envelope: EnvelopeHarness.run(input)
         case .stored: StoredHarness.run(input)
+        case .line: LineHarness.run(input)
+        case .answer: AnswerHarness.run(input)
         case .configuration: ConfigurationHarness.run(input)
         case .planted: PlantedHarness.run(input)
         }
