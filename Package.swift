@@ -61,7 +61,8 @@ let package = Package(
             resources: [.copy("Golden")]),
         .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),
         .testTarget(
-            name: "IssueDaemonTests", dependencies: ["IssueDaemon", "IssueCore", "IssueProtocol", "UnixIO"]),
+            name: "IssueDaemonTests",
+            dependencies: ["IssueDaemon", "IssueStore", "IssueCore", "IssueProtocol", "UnixIO"]),
         .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
         .testTarget(
             name: "EndToEndTests",
@@ -70,6 +71,13 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The fuzzers are built by `.ci/fuzz`, which asks for them and for the compiler's own fuzzing engine.
+if Context.environment["ISSUED_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(name: "fuzz", dependencies: ["IssueDaemon"], path: "Fuzz/Sources"))
+    package.products.append(.executable(name: "fuzz", targets: ["fuzz"]))
+}
 
 // Set once for all targets, so that none escapes.
 for target in package.targets where target.type != .system {

@@ -137,7 +137,7 @@ extension RecordDecoder {
             case .wrongType: "the value has the wrong type"
             case .notAnInteger: "the number is no 64-bit integer"
             case .tooManyKeys(let limit): "the record has more than \(limit) keys"
-            case .tooDeep(let limit): "the record is nested deeper than \(limit)"
+            case .tooDeep: "the record is nested deeper than \(limits.depth)"
             case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .trailingBytes: "the JSON is malformed"
             }
         return RecordRejection(field: member?.path, reason: reason)

@@ -21,7 +21,7 @@ struct ReportReader {
     }
 
     /// How a message begins that is a report written as most clients write it; then it need be read only once.
-    private static let usualStart = Array(#"{"method":"org.issued.Collector.Report","parameters":"#.utf8)
+    private static let usualStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
 
     /// Whether a message begins as most clients begin a report.
     static func beginsAsUsual(_ message: Span<UInt8>) -> Bool {
@@ -49,7 +49,7 @@ struct ReportReader {
         var report: Report?
         do throws(CollectorError) {
             var scanner = JSONScanner(
-                message, atMemberValue: Self.usualStart.count, maximumDepth: decoder.limits.depth + 3,
+                message, atMemberValue: Self.usualStart.count - 1, maximumDepth: decoder.limits.depth + 3,
                 maximumKeys: decoder.limits.keys)
             let call = try readCall(&scanner, token, &batch)
             report = Self.readRest(&scanner).map { Report(call: call, oneway: $0) }

@@ -1,0 +1,41 @@
+/// What can be fuzzed; the program does what it is called.
+enum Harness: String, CaseIterable {
+    case framing
+    case json
+    case template
+    case record
+    case report
+    case parameters
+    case envelope
+    case stored
+    case line
+    case answer
+    case configuration
+    case planted
+
+    /// The one that the program was started as: it is there under each of these names.
+    static let chosen: Harness = {
+        let name = CommandLine.arguments.first?.split(separator: "/").last ?? ""
+        guard let harness = Harness(rawValue: String(name)) else {
+            fatalError("The program must be called one of \(allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return harness
+    }()
+
+    func run(_ input: Span<UInt8>) {
+        switch self {
+        case .framing: FramingHarness.run(input)
+        case .json: JSONHarness.run(input)
+        case .template: TemplateHarness.run(input)
+        case .record: RecordHarness.run(input)
+        case .report: ReportHarness.run(input)
+        case .parameters: ParametersHarness.run(input)
+        case .envelope: EnvelopeHarness.run(input)
+        case .stored: StoredHarness.run(input)
+        case .line: LineHarness.run(input)
+        case .answer: AnswerHarness.run(input)
+        case .configuration: ConfigurationHarness.run(input)
+        case .planted: PlantedHarness.run(input)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import IssueCore
+import IssueProtocol
+
+/// One decoded record beside the same record as a value.
+struct RecordComparison {
+    private let decoded: DecodedRecord
+    private let batch: RecordBatch
+    private let start: Int
+    private let end: Int
+
+    init(_ decoded: DecodedRecord, in batch: RecordBatch, from start: Int, to end: Int) {
+        self.decoded = decoded
+        self.batch = batch
+        self.start = start
+        self.end = end
+    }
+
+    func check(against record: IssueRecord) {
+        checkPlaces()
+        checkNumbers(record)
+        checkSeries(record)
+        checkMessage(record)
+        checkMetadata(record)
+        checkDetails(record)
+    }
+
+    private func bytes(_ range: ByteRange) -> [UInt8] { Array(batch.bytes[range.lower..<range.upper]) }
+
+    /// The parts of a record lie one behind the other, and nothing lies between them.
+    private func checkPlaces() {
+        var place = start
+        let parts = [decoded.seriesKey, decoded.message, decoded.metadata, decoded.details]
+        for part in parts where part != .empty {
+            require(part.lower == place, "A part of a record begins at \(part.lower) and not at \(place)")
+            place = part.upper
+        }
+        require(place == end, "The parts of a record end at \(place) and not at \(end)")
+        require(
+            decoded.seriesHash
+                == WordHash(seed: RecordHarness.seed)(batch.bytes.span, from: start, to: decoded.seriesKey.upper),
+            "The hash of the series' key is another one")
+    }
+
+    private func checkNumbers(_ record: IssueRecord) {
+        let occurredAt = record.occurredAt?.milliseconds ?? DecodedRecord.absent
+        let firstOccurredAt = record.firstOccurredAt?.milliseconds ?? DecodedRecord.absent
+        require(decoded.occurredAt == occurredAt, "occurred_at is \(decoded.occurredAt) and not \(occurredAt)")
+        require(
+            decoded.firstOccurredAt == firstOccurredAt,
+            "first_occurred_at is \(decoded.firstOccurredAt) and not \(firstOccurredAt)")
+        require(decoded.count == record.count ?? 1, "count is \(decoded.count)")
+        require((1...1_000_000_000).contains(decoded.count), "count is \(decoded.count)")
+        require(decoded.severity == record.severity ?? .error, "severity is \(decoded.severity)")
+        require(decoded.isReportable == record.reportable ?? true, "reportable is \(decoded.isReportable)")
+    }
+
+    private func checkSeries(_ record: IssueRecord) {
+        let key = bytes(decoded.seriesKey)
+        guard let series = SeriesKey.decode(key) else { fatalError("The series' key can't be read") }
+        var expected = SeriesDescription()
+        expected.severity = record.severity ?? .error
+        expected.isReportable = record.reportable ?? true
+        expected.app = record.app ?? Application()
+        expected.domain = record.domain
+        expected.code = record.code
+        expected.source = record.source ?? SourceLocation()
+        expected.fingerprint = record.fingerprint
+        expected.template =
+            TemplateHarness.cut(Array(record.message.utf8), limit: RecordHarness.limits.templateBytes).template
+        require(series == expected, "The series is \(series) and not \(expected)")
+        require(SeriesKey.encode(series) == key, "The same series has two keys")
+    }
+
+    private func checkMessage(_ record: IssueRecord) {
+        let text = bytes(decoded.message)
+        guard let template = SeriesKey.decode(bytes(decoded.seriesKey))?.template else { return }
+        let message =
+            switch decoded.messageForm {
+            case .template, .parts: MessageTemplate.message(template: template, parts: text)
+            case .whole: text.shown
+            }
+        require(message == record.message, "The message is given back as \(message)")
+        if decoded.messageForm == .template { require(text.isEmpty, "A template that says it all has parts") }
+    }
+
+    private func checkMetadata(_ record: IssueRecord) {
+        let json = bytes(decoded.metadata)
+        guard let metadata = record.metadata else { return require(json.isEmpty, "There is metadata that nobody sent") }
+        require(
+            (try? JSONValue(json: json)) == metadata,
+            "The metadata is kept as \(json.shown)")
+    }
+
+    /// Causes and backtrace are kept as the sender wrote them, and can be read.
+    private func checkDetails(_ record: IssueRecord) {
+        let json = bytes(decoded.details)
+        guard !json.isEmpty else {
+            return require(record.causes.isEmpty && record.backtrace.isEmpty, "Causes or backtrace are lost")
+        }
+        var carrier = Array(#"{"message":"","#.utf8)
+        carrier += json.dropFirst()
+        do throws(FieldError) {
+            let read = try IssueRecord(json: carrier)
+            require(read.causes == record.causes, "The causes are \(read.causes) and not \(record.causes)")
+            require(read.backtrace == record.backtrace, "The backtrace is another one")
+        } catch {
+            fatalError("Causes and backtrace are kept as \(json.shown): \(error)")
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+@testable import IssueDaemon
+
+/// A report is read the same in one pass and in two, and a record of it as if it came alone.
+///
+/// Input: what follows the beginning that most clients write, or a whole message that begins otherwise.
+enum ReportHarness {
+    private static let start = Array(#"{"method":"org.issued.Collector.Report","parameters":"#.utf8)
+
+    static func run(_ input: Span<UInt8>) {
+        let bytes = input.array()
+        let message = bytes.first == UInt8(ascii: " ") ? bytes : start + bytes
+        let usual = ReportReader.beginsAsUsual(message.span)
+        let isObject = message.starts(with: start) && message.dropFirst(start.count).first == UInt8(ascii: "{")
+        require(usual == (isObject && message.count > start.count + 1), "A wrong beginning")
+        let slow = Outcome(message.span, isUsual: false)
+        if usual {
+            let quick = Outcome(message.span, isUsual: true)
+            require(quick == slow, "In one pass: \(quick.shown). In two: \(slow.shown)")
+        }
+        guard case .read(let report) = slow, let envelope = try? VarlinkCall.Envelope(scanning: message.span) else {
+            return
+        }
+        check(report, message.span.extracting(envelope.parameters ?? 0..<0).array())
+    }
+
+    /// What became of a message.
+    private enum Outcome: Equatable {
+        case read(Report)
+        case refused(CollectorError)
+        /// It is no call, and the connection ends.
+        case noCall
+
+        var shown: String {
+            switch self {
+            case .read(let report): "\(report.rejected), \(report.texts)"
+            case .refused(let error): "\(error)"
+            case .noCall: "no call"
+            }
+        }
+
+        /// As the socket's loop does it.
+        init(_ message: Span<UInt8>, isUsual: Bool) {
+            var reader = ReportReader(limits: RecordHarness.limits, seed: RecordHarness.seed)
+            // What stands in the batch already stays as it is.
+            var batch = RecordBatch()
+            batch.bytes = Array("before".utf8)
+            batch.records = [DecodedRecord()]
+            let envelope = try? VarlinkCall.Envelope(scanning: message)
+            do throws(CollectorError) {
+                if isUsual, let report = try reader.readUsual(message, token: 7, into: &batch) {
+                    self = .read(Report(report.call, oneway: report.oneway, batch))
+                    return
+                }
+                require(batch.records.count == 1 && batch.bytes.count == 6, "A reading in vain leaves something behind")
+                guard let envelope else {
+                    self = .noCall
+                    return
+                }
+                guard let range = envelope.parameters else { throw .invalidParameter("records") }
+                let call = try reader.read(message.extracting(range), token: 7, into: &batch)
+                self = .read(Report(call, oneway: envelope.oneway, batch))
+            } catch {
+                require(batch.records.count == 1 && batch.bytes.count == 6, "A refused call leaves something behind")
+                self = envelope == nil ? .noCall : .refused(error)
+            }
+        }
+    }
+
+    /// A report that was read, without the places of its records in the batch.
+    private struct Report: Equatable {
+        var oneway: Bool
+        var rejected: [ReportCall.Rejected]
+        var numbering: ReportCall.Numbering?
+        var texts: [[String]]
+        var bytes: [UInt8]
+
+        init(_ call: ReportCall, oneway: Bool, _ batch: RecordBatch) {
+            self.oneway = oneway
+            require(call.token == 7, "A call has another token")
+            rejected = call.rejected
+            numbering = call.numbering
+            texts = batch.records[call.records].map { record in
+                [record.seriesKey, record.message, record.metadata, record.details].map { batch.string($0) }
+                    + ["\(record.seriesHash)", "\(record.occurredAt)", "\(record.firstOccurredAt)", "\(record.count)"]
+            }
+            bytes = batch.bytes
+        }
+    }
+
+    private static func check(_ report: Report, _ parameters: [UInt8]) {
+        let places = report.rejected.map(\.index)
+        let count = report.texts.count + places.count
+        require(zip(places, places.dropFirst()).allSatisfy { $0 < $1 }, "The rejected are out of order: \(places)")
+        require(places.allSatisfy { (0..<count).contains($0) }, "A record was rejected that is not there: \(places)")
+        require((1...RecordHarness.limits.recordsPerCall).contains(count), "\(count) records in a call")
+        // Read slowly where that can be: with a record that is rejected, or too deep for it, it can't.
+        guard let slow = try? ReportParameters(json: parameters), report.rejected.isEmpty else { return }
+        require(slow.records.count == count, "\(count) records were read of \(slow.records.count)")
+        let producer = slow.producer.flatMap { ProducerID($0) }
+        require(report.numbering?.producer == producer, "The producer is \(String(describing: report.numbering))")
+        if producer != nil {
+            require(report.numbering?.sequence == slow.sequence, "The number is \(String(describing: slow.sequence))")
+        }
+        for (record, texts) in zip(slow.records, report.texts) {
+            require(texts[5...7].contains("\(record.count ?? 1)"), "A record has another count")
+            require(record.metadata == nil || !texts[2].isEmpty, "Metadata is lost")
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// Ends the program where something does not hold, which the fuzzing engine takes for a crash and keeps the input of.
+func require(_ holds: Bool, _ sentence: @autoclosure () -> String) {
+    if !holds { fatalError(sentence()) }
+}
+
+extension Span<UInt8> {
+    /// A copy of the bytes from an index on.
+    func array(from start: Int = 0) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(Swift.max(0, count - start))
+        var index = start
+        while index < count {
+            output.append(self[index])
+            index += 1
+        }
+        return output
+    }
+}
+
+extension [UInt8] {
+    /// The bytes as text for a sentence.
+    var shown: String { String(decoding: self, as: UTF8.self) }
+}

@@ -1,0 +1,69 @@
+import IssueCore
+import IssueProtocol
+
+/// Bytes that came from the disk, damaged or not, are read or refused, and what was read can be worked with.
+///
+/// Input: which form it is, and the bytes.
+enum StoredHarness {
+    static func run(_ input: Span<UInt8>) {
+        guard input.count > 1 else { return }
+        let bytes = input.array(from: 1)
+        switch input[0] {
+        case UInt8(ascii: "p"): checkPostings(bytes)
+        case UInt8(ascii: "m"): checkMark(bytes)
+        case UInt8(ascii: "k"): checkKey(bytes)
+        case UInt8(ascii: "i"): checkID(bytes.shown)
+        case UInt8(ascii: "t"): checkTime(bytes)
+        case UInt8(ascii: "u"): checkProducer(bytes.shown)
+        default: return
+        }
+    }
+
+    private static func checkPostings(_ bytes: [UInt8]) {
+        for base in [0, 65_536, Int64.max] {
+            guard let ids = PostingList.decode(bytes, base: base) else { continue }
+            let written = PostingList.encode(ids, base: base)
+            require(PostingList.decode(written, base: base) == ids, "A posting list has changed")
+            require(written.count <= bytes.count, "A posting list has grown")
+        }
+    }
+
+    private static func checkMark(_ bytes: [UInt8]) {
+        guard var mark = ProducerMark(bytes: bytes) else { return }
+        require(ProducerMark(bytes: mark.bytes) == mark, "A producer's mark has changed")
+        require(mark.calls.count <= ProducerMark.mostCalls, "A mark remembers too many calls")
+        let numbers = mark.calls.map(\.sequence) + [mark.highest, 0, 1, .max, .min]
+        for number in numbers {
+            for count: Int64 in [0, 1, 3, 1000] { _ = mark.received(sequence: number, count: count) }
+        }
+        for number in numbers {
+            mark.stored(ProducerMark.Call(sequence: number, count: 3, firstRow: 8, rejected: [1]))
+            require(ProducerMark(bytes: mark.bytes) == mark, "A mark that went on has changed")
+        }
+    }
+
+    private static func checkKey(_ bytes: [UInt8]) {
+        guard let series = SeriesKey.decode(bytes) else { return }
+        let key = SeriesKey.encode(series)
+        require(SeriesKey.decode(key) == series, "A series has changed")
+        _ = Fingerprint.of(series, app: series.app.name ?? "")
+        _ = MessageTemplate.title(of: series.template)
+    }
+
+    private static func checkID(_ text: String) {
+        guard let id = RecordID(text) else { return }
+        require(RecordID(id.text) == id, "\(text) became \(id.text)")
+        require(id.text.utf8.count <= 26, "\(id.text) is too long")
+    }
+
+    private static func checkTime(_ bytes: [UInt8]) {
+        guard let time = Timestamp(bytes.span, from: 0, to: bytes.count) else { return }
+        require(time.text.utf8.count == 24, "\(time.text) has another form")
+        require(Timestamp(time.text) == time, "\(bytes.shown) became \(time.text)")
+    }
+
+    private static func checkProducer(_ text: String) {
+        guard let producer = ProducerID(text) else { return }
+        require(producer.bytes.count == 16, "A producer has another length")
+    }
+}

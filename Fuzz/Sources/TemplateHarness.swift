@@ -1,0 +1,49 @@
+import IssueCore
+
+/// A message's template and parts give the message back, whatever its bytes are and wherever it stands.
+///
+/// Input: how much of the message its template looks at, and the message.
+enum TemplateHarness {
+    struct Cut: Equatable {
+        var form: DecodedRecord.MessageForm
+        var template: [UInt8]
+        var parts: [UInt8]
+    }
+
+    static func run(_ input: Span<UInt8>) {
+        guard input.count > 0 else { return }
+        let limit = 4 * Int(input[0])
+        let message = input.array(from: 1)
+        let cut = cut(message, limit: limit)
+        let between = [UInt8](repeating: UInt8(ascii: "7"), count: 9)
+        require(
+            cut == self.cut(between + message + between, from: 9, to: 9 + message.count, limit: limit),
+            "What stands around a message is part of its template")
+        switch cut.form {
+        case .template: require(cut.template == message, "The template alone is not the message")
+        case .parts:
+            let text = MessageTemplate.message(template: cut.template, parts: cut.parts)
+            require(text == message.shown, "\(text) was given back of \(message.shown)")
+        case .whole:
+            require(
+                message.count > limit || message.contains { $0 < 0x20 || $0 == 0x7F },
+                "A message is kept whole without need")
+        }
+        // A hole is one byte, for at least one of the message.
+        require(cut.template.count <= min(message.count, limit), "A template is longer than its message")
+        if String(validating: message, as: UTF8.self) != nil {
+            require(String(validating: cut.template, as: UTF8.self) != nil, "A template is no text")
+        }
+        let title = MessageTemplate.title(of: cut.template)
+        require(!title.utf8.contains { $0 < 0x20 }, "A title has a control character in it")
+    }
+
+    static func cut(_ bytes: [UInt8], from start: Int = 0, to end: Int? = nil, limit: Int) -> Cut {
+        var template: [UInt8] = []
+        var parts: [UInt8] = []
+        let form = MessageTemplate.append(
+            messageIn: bytes.span, from: start, to: end ?? bytes.count, limit: limit, template: &template,
+            parts: &parts)
+        return Cut(form: form, template: template, parts: form == .parts ? parts : [])
+    }
+}

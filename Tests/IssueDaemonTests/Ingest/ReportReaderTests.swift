@@ -1,0 +1,43 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("Reading a report")
+struct ReportReaderTests {
+    private static func message(_ parameters: String) -> [UInt8] {
+        Array(#"{"method":"org.issued.Collector.Report","parameters":\#(parameters)}"#.utf8)
+    }
+
+    @Test("A record that nests too deep is told the limit of a record, however the report is read")
+    func depth() throws {
+        var limits = RecordLimits()
+        limits.depth = 4
+        var reader = ReportReader(limits: limits, seed: 1)
+        var batch = RecordBatch()
+        func parameters(_ metadata: String) -> String { #"{"records":[{"message":"m","metadata":\#(metadata)}]}"# }
+
+        let deepest = Array(parameters(#"{"a":[[1]]}"#).utf8)
+        let taken = try reader.read(deepest.span, token: 0, into: &batch)
+        #expect(taken.rejected.isEmpty)
+        let tooDeep = parameters(#"{"a":[[[1]]]}"#)
+        let (inside, message) = (Array(tooDeep.utf8), Self.message(tooDeep))
+        let call = try reader.read(inside.span, token: 0, into: &batch)
+        #expect(call.rejected.map(\.rejection.field) == ["metadata"])
+        #expect(call.rejected.map(\.rejection.reason) == ["the record is nested deeper than 4"])
+        let usual = try reader.readUsual(message.span, token: 0, into: &batch)
+        #expect(usual?.call.rejected == call.rejected)
+    }
+
+    @Test("A report is read in one pass only where its parameters are an object")
+    func beginning() {
+        func beginsAsUsual(_ message: [UInt8]) -> Bool { ReportReader.beginsAsUsual(message.span) }
+        let message = Self.message(#"{"records":[]}"#)
+        #expect(beginsAsUsual(message))
+        #expect(!beginsAsUsual(Array(message.prefix(53))))
+        #expect(!beginsAsUsual(Self.message("null")))
+        #expect(!beginsAsUsual(Self.message(#" {"records":[]}"#)))
+    }
+}
