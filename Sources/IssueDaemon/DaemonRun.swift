@@ -17,6 +17,7 @@ final class DaemonRun {
     let board: StatusBoard
     let writer: WriterService
     let queries: QueryService
+    let jobs: JobService
     let socket: SocketService
     let pulse = Pulse()
     private var destinations = Destinations()
@@ -37,6 +38,7 @@ final class DaemonRun {
             path: path, limits: configuration.limits, retention: configuration.store.retention)
         let writer = WriterService(opening: opening, log: log)
         let queries = QueryService(path: path, board: board, log: log)
+        let jobs = JobService(path: path, writer: writer, log: log)
         let socket = try SocketService(
             listener: listener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
@@ -45,6 +47,7 @@ final class DaemonRun {
         self.board = board
         self.writer = writer
         self.queries = queries
+        self.jobs = jobs
         self.socket = socket
         self.forwarders = forwarders
 
@@ -70,12 +73,14 @@ final class DaemonRun {
                     queries.run({ socket.answered($0) }, damaged: { writer.condemn() })
                 })
         }
+        threads.append(
+            try ThreadBox(name: "jobs") { jobs.run({ socket.answered($0) }, damaged: { writer.condemn() }) })
         try startForwarding(configuration)
         threads.append(
             try ThreadBox(name: "socket") {
                 socket.run(
                     SocketService.Handlers(
-                        submit: { writer.submit($0) }, ask: { queries.ask($0) },
+                        submit: { writer.submit($0) }, ask: { queries.ask($0) }, order: { jobs.order($0) },
                         flush: { name, completed in
                             let asked = forwarders.withLock { $0 }.filter { name == nil || $0.destination.name == name }
                             for forwarder in asked { forwarder.flush(completed) }
@@ -138,6 +143,7 @@ final class DaemonRun {
 
     func close() {
         queries.stop()
+        jobs.stop()
         writer.stop()
         for thread in threads.dropLast() { thread.join() }
     }

@@ -221,7 +221,7 @@ extension Connection {
         if partialSince != nil || unsentSince != nil { return true }
         switch question {
         case .awaiting, .flushing: return true
-        case .single, .pages, .following, nil: return false
+        case .single, .pages, .following, .working, nil: return false
         }
     }
 

@@ -35,6 +35,12 @@ package final class StoreWriter {
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
     var guardian: CardinalityGuard
+    /// Whether what is being stored was let in once, and is only brought over.
+    var isBringingOver = false
+    /// Between which rows some were removed that a destination had not walked yet.
+    var removedAhead: ClosedRange<Int64>?
+    /// Rows that were erased while a request was under way that holds them.
+    var erasedWhileSent: Set<Int64> = []
     /// Whether the guard knows what was made before this start.
     var isGuardRestored = false
 
@@ -75,6 +81,7 @@ package final class StoreWriter {
             rangeID = lastRange.id + 1
             open = try Self.openRange(connection, after: lastRange.lastID)
             guardian = CardinalityGuard(settings: settings.limits)
+            try nameCopy()
         } catch let failure as StoreFailure {
             throw failure
         } catch let error as SQLiteError {
