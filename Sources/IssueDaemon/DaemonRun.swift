@@ -38,12 +38,17 @@ final class DaemonRun {
             path: path, limits: configuration.limits, retention: configuration.store.retention)
         let writer = WriterService(opening: opening, log: log)
         let queries = QueryService(path: path, board: board, log: log)
-        let jobs = JobService(path: path, writer: writer, log: log)
         let socket = try SocketService(
             listener: listener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
             log: log)
         let forwarders = Monitor<[ForwardingService]>([])
+        let jobs = JobService(
+            path: path, writer: writer,
+            arrived: {
+                socket.stored([])
+                for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
+            }, log: log)
         self.board = board
         self.writer = writer
         self.queries = queries
@@ -60,7 +65,8 @@ final class DaemonRun {
                             socket.stored(outcomes)
                             for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
                         },
-                        refused: { socket.refused($0) }, damaged: damaged)
+                        refused: { socket.refused($0) }, damaged: damaged,
+                        removed: { jobs.collect() })
                 ) { result in
                     started.withLock { $0 = result.map { _ in } }
                     started.signal()

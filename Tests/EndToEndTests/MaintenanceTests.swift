@@ -23,11 +23,11 @@ struct MaintenanceTests {
     @Test("A backup is made under load, and the documented way back to it gives no id out twice")
     func backupAndRestore() async throws {
         try await DaemonFixture.with { daemon in
-            for part in 0..<20 {
+            for part in 0..<5 {
                 let records = (0..<1000).map { IssueRecord(message: "Bulk \(part) \($0)") }
                 _ = try RawClient(path: daemon.socket).report(records)
             }
-            let load = try Load(daemon.socket, clients: 2, pipelined: 1, recordsPerCall: 1, round: 1)
+            let load = try Load(daemon.socket, clients: 2, pipelined: 1, recordsPerCall: 30, round: 1)
             try await eventually("reports come in") { load.receipts.count > 5 }
             let before = load.receipts
             let copy = daemon.folder["copy.db"]

@@ -57,7 +57,10 @@ struct RangeAudit {
             }
             let before = try connection.numbers(
                 "SELECT max(range) FROM postings WHERE series = \(posting.series) AND range < \(range)")
-            if posting.previous ?? 0 != before.first ?? 0 {
+            // Below what retention has removed nothing is linked any more.
+            let oldest = try connection.number("SELECT min(id) FROM ranges")
+            let previous = posting.previous.flatMap { $0 < oldest ? nil : $0 }
+            if previous ?? 0 != before.first ?? 0 {
                 faults.append("range \(range), series \(posting.series): a wrong range before it")
             }
         }

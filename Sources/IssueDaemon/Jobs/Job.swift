@@ -6,6 +6,8 @@ struct Job: Sendable {
         case backup
         case purge(PurgeParameters)
         case repair(RepairParameters)
+        /// Nobody has asked for it, and nobody is told.
+        case collect
     }
 
     var connection: UInt64

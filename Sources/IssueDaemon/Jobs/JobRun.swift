@@ -34,9 +34,14 @@ struct JobRun {
     /// The database's name in its folder.
     var fileName: String { String(path.dropFirst(folder.count).drop { $0 == "/" }) }
 
+    /// Called between two steps of what nobody waits for: gives up when the daemon ends.
+    func goOn() throws {
+        guard !isStopping() else { throw Stopped() }
+    }
+
     /// Called between two steps: says how far it is now and then, and gives up when the daemon ends.
     mutating func progress(_ reply: some JSONCodable) throws {
-        guard !isStopping() else { throw Stopped() }
+        try goOn()
         let now = Clock.monotonic
         if let toldAt, toldAt.duration(to: now) < Self.interval { return }
         toldAt = now

@@ -15,14 +15,17 @@ final class JobService: Sendable {
     private let inbox = Monitor(Inbox())
     private let path: String
     private let writer: WriterService
+    /// Told when a job has stored records, for whom no report was answered.
+    private let arrived: @Sendable () -> Void
     private let log: Log
 
     /// How many may wait.
     private static let mostWaiting = 8
 
-    init(path: String, writer: WriterService, log: Log) {
+    init(path: String, writer: WriterService, arrived: @escaping @Sendable () -> Void, log: Log) {
         self.path = path
         self.writer = writer
+        self.arrived = arrived
         self.log = log
     }
 
@@ -35,6 +38,11 @@ final class JobService: Sendable {
         }
         inbox.signal()
         return isTaken
+    }
+
+    /// Has removed what nothing refers to any more.
+    func collect() {
+        _ = order(Job(connection: 0, wantsProgress: false, work: .collect))
     }
 
     /// Ends the thread, and with it the job that is under way, at its next step.
@@ -56,7 +64,8 @@ final class JobService: Sendable {
                     answered(Answer(connection: job.connection, content: .progress(reply)))
                 })
             do {
-                answered(Answer(connection: job.connection, content: .reply(try reply(to: job.work, &run))))
+                guard let reply = try reply(to: job.work, &run) else { continue }
+                answered(Answer(connection: job.connection, content: .reply(reply)))
             } catch {
                 if case StoreFailure.damaged = error { damaged() }
                 answered(Answer(connection: job.connection, content: .refusal(refusal(for: error))))
@@ -72,11 +81,16 @@ final class JobService: Sendable {
         return next ?? nil
     }
 
-    private func reply(to work: Job.Work, _ run: inout JobRun) throws -> [UInt8] {
+    private func reply(to work: Job.Work, _ run: inout JobRun) throws -> [UInt8]? {
         switch work {
-        case .backup: QueryService.reply(try BackupJob().run(&run))
-        case .purge(let parameters): QueryService.reply(try PurgeJob(parameters).run(&run))
-        case .repair(let parameters): QueryService.reply(try RepairJob(parameters).run(&run))
+        case .backup: return QueryService.reply(try BackupJob().run(&run))
+        case .purge(let parameters): return QueryService.reply(try PurgeJob(parameters).run(&run))
+        case .repair(let parameters):
+            defer { arrived() }
+            return QueryService.reply(try RepairJob(parameters).run(&run))
+        case .collect:
+            try Collection().run(run)
+            return nil
         }
     }
 
@@ -88,7 +102,7 @@ final class JobService: Sendable {
         case let error as Errno where error == .deviceFull: return .noSpace
         case is JobRun.Stopped, is WriterClosed: return .busy(retryAfter: .seconds(1))
         default:
-            log.warning("A job failed, asking for it to be put again", ["error": "\(error)"])
+            log.warning("A job failed, and can be asked for again", ["error": "\(error)"])
             return .busy(retryAfter: .seconds(1))
         }
     }

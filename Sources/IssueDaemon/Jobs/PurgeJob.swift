@@ -37,7 +37,7 @@ struct PurgeJob {
             erasure.add(try writer.perform { try $0.erase(rows) })
             return erasure.records
         }
-        try finish(erasure, writer)
+        try finish(erasure, run)
         run.log.notice("Records were erased on request", ["records": "\(erasure.records)"])
         return PurgeReply(count: erasure.records, unreachable: try unreachable(erasure, reader, run))
     }
@@ -54,7 +54,8 @@ struct PurgeJob {
         }
     }
 
-    private func finish(_ erasure: Erasure, _ writer: WriterService) throws {
+    private func finish(_ erasure: Erasure, _ run: JobRun) throws {
+        let writer = run.writer
         let isWhole = filter.since == nil && filter.until == nil && filter.fates == nil
         var series = erasure.series.sorted()[...]
         while !series.isEmpty {
@@ -63,6 +64,7 @@ struct PurgeJob {
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
         guard !erasure.series.isEmpty else { return }
+        try Collection().collectCounts(run)
         try writer.perform {
             try $0.finishErasingText()
             _ = try $0.checkpoint()

@@ -9,6 +9,8 @@ extension StoreWriter {
 
     /// Puts the times of some series right, and erases those of which no record is left, with what was said of them.
     ///
+    /// Counts of what is erased then are left for `collectCounts(from:)`.
+    ///
     /// - Parameter isWhole: whether all of a series was to go, so that counts of what retention took go, too.
     package func finishErasing(_ series: [Int64], isWhole: Bool) throws(StoreFailure) {
         try erasing {
@@ -17,12 +19,13 @@ extension StoreWriter {
                 let chain = try chain(of: id)
                 if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
                     try forgetChain(of: id)
-                    for sql: StaticString in [
-                        "DELETE FROM totals WHERE series = ?1", "DELETE FROM counts WHERE series = ?1",
-                    ] {
-                        try run(sql, id)
+                    try run("DELETE FROM totals WHERE series = ?1", id)
+                    if reported.contains(id) {
+                        // It is counted anew when the open range closes.
+                        try run("DELETE FROM counts WHERE series = ?1", id)
+                    } else {
+                        try erase(series: id)
                     }
-                    if !reported.contains(id) { try erase(series: id) }
                 } else {
                     try setTimes(of: id, to: chain)
                 }
@@ -97,7 +100,7 @@ extension StoreWriter {
         return counted <= 0
     }
 
-    private func forgetChain(of series: Int64) throws {
+    func forgetChain(of series: Int64) throws {
         try connection.withStatement(
             """
             WITH RECURSIVE chain (range) AS (
@@ -178,7 +181,7 @@ extension StoreWriter {
         }
     }
 
-    private func unindex(group: Int64) throws {
+    func unindex(group: Int64) throws {
         try run(
             """
             INSERT INTO group_text (group_text, rowid, title, domain)

@@ -79,18 +79,27 @@ extension StoreWriter {
             var series: Int64
         }
         for (key, gone) in Dictionary(grouping: doomed, by: { Key(range: $0.range, series: $0.series) }) {
-            let list = try connection.withStatement("SELECT ids FROM postings WHERE range = ?1 AND series = ?2") {
-                statement in
+            let found = try connection.withStatement(
+                """
+                SELECT ids, records, bytes, accounts.uid FROM postings
+                JOIN series ON series.id = series JOIN accounts ON accounts.id = series.account
+                WHERE range = ?1 AND series = ?2
+                """
+            ) { statement in
                 statement.bind(key.range, at: 1)
                 statement.bind(key.series, at: 2)
-                return try statement.first { $0.bytes(0) }
+                return try statement.first {
+                    (list: $0.bytes(0), records: $0.int64(1), bytes: $0.int64(2), user: $0.int64(3))
+                }
             }
-            guard let list, let base = gone.first?.base else { continue }
+            guard let found, let base = gone.first?.base else { continue }
             let rows = Set(gone.map(\.row))
-            let left = (PostingList.decode(list, base: base) ?? []).filter { !rows.contains($0) }
+            let left = (PostingList.decode(found.list, base: base) ?? []).filter { !rows.contains($0) }
+            let bytes = found.bytes * Int64(left.count) / max(found.records, 1)
+            try give(found.bytes - bytes, of: found.user, in: key.range)
             try connection.withStatement(
                 """
-                UPDATE postings SET records = ?3, ids = ?4,
+                UPDATE postings SET records = ?3, ids = ?4, bytes = ?7,
                     first_at = coalesce((SELECT received_at FROM records WHERE id = ?5), first_at),
                     last_at = coalesce((SELECT received_at FROM records WHERE id = ?6), last_at)
                 WHERE range = ?1 AND series = ?2
@@ -102,6 +111,7 @@ extension StoreWriter {
                 statement.bind(blob: PostingList.encode(left, base: base), at: 4)
                 statement.bind(left.first, at: 5)
                 statement.bind(left.last, at: 6)
+                statement.bind(bytes, at: 7)
                 try statement.run()
             }
         }
@@ -120,15 +130,33 @@ extension StoreWriter {
                 try statement.run()
             }
         }
-        for (range, gone) in Dictionary(grouping: doomed, by: \.range) {
-            try connection.withStatement(
-                """
-                UPDATE ranges SET bytes = bytes - bytes * ?2 / max(records, ?2), records = max(records - ?2, 0)
-                WHERE id = ?1
-                """
-            ) { statement in
+        for (range, gone) in Dictionary(grouping: doomed, by: \.range) { try shrink(range: range, by: gone.count) }
+    }
+
+    /// So many records fewer are in a range.
+    func shrink(range: Int64, by count: Int) throws {
+        try connection.withStatement(
+            """
+            UPDATE ranges SET bytes = bytes - bytes * ?2 / max(records, ?2), records = max(records - ?2, 0)
+            WHERE id = ?1
+            """
+        ) { statement in
+            statement.bind(range, at: 1)
+            statement.bind(count, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// A user has so many bytes less in a range.
+    func give(_ bytes: Int64, of user: Int64, in range: Int64) throws {
+        for sql: StaticString in [
+            "UPDATE shares SET bytes = bytes - ?3 WHERE range = ?1 AND uid = ?2",
+            "DELETE FROM shares WHERE range = ?1 AND uid = ?2 AND bytes <= 0 AND ?3 >= 0",
+        ] {
+            try connection.withStatement(sql) { statement in
                 statement.bind(range, at: 1)
-                statement.bind(gone.count, at: 2)
+                statement.bind(user, at: 2)
+                statement.bind(bytes, at: 3)
                 try statement.run()
             }
         }

@@ -146,7 +146,7 @@ extension StoreWriter {
     }
 
     /// Which of some rows are not there any more.
-    private func missing(_ rows: [Int64]) throws -> Set<Int64> {
+    func missing(_ rows: [Int64]) throws -> Set<Int64> {
         var gone: Set<Int64> = []
         try connection.withStatement(
             "SELECT value FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = value)"

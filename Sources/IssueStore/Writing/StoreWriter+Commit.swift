@@ -196,5 +196,6 @@ extension StoreWriter {
         senders.removeAll()
         processes.removeAll()
         accounts.removeAll()
+        users.removeAll()
     }
 }

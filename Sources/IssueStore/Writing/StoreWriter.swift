@@ -34,6 +34,8 @@ package final class StoreWriter {
     var processes: [UInt64: ProcessEntry] = [:]
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
+    /// Whose the series are that were in the ranges closed last.
+    var users: [Int64: Int64] = [:]
     var guardian: CardinalityGuard
     /// Whether what is being stored was let in once, and is only brought over.
     var isBringingOver = false
