@@ -6,14 +6,16 @@
 #include "database.h"
 #include "failure.h"
 
-/* As in Sources/IssueStore/Schema/Schema+Log.swift; `check` compares them with
+/* As in Sources/IssueStore/Schema (Schema+Log.swift, Schema+Shares.swift); `check` compares them with
    the daemon's. */
 static const char tables[] =
     "CREATE TABLE ranges (id INTEGER PRIMARY KEY, first_id INTEGER NOT NULL, last_id INTEGER NOT NULL,"
     " first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, records INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;"
     "CREATE TABLE postings (range INTEGER NOT NULL, series INTEGER NOT NULL, records INTEGER NOT NULL,"
     " first_at INTEGER NOT NULL, last_at INTEGER NOT NULL, previous INTEGER, ids BLOB NOT NULL,"
-    " PRIMARY KEY (range, series)) STRICT, WITHOUT ROWID;"
+    " bytes INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (range, series)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE shares (range INTEGER NOT NULL, uid INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " PRIMARY KEY (range, uid)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE totals (series INTEGER PRIMARY KEY, last_range INTEGER NOT NULL, records INTEGER NOT NULL,"
     " occurrences INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL) STRICT;"
     "CREATE TABLE counts (minute INTEGER NOT NULL, series INTEGER NOT NULL, records INTEGER NOT NULL,"
@@ -39,8 +41,9 @@ struct open_range *make_open_range(sqlite3 *database, uint32_t series_count) {
         " FROM postings WHERE range = ?1");
     range->insert_posting = prepare(
         database,
-        "INSERT INTO postings (range, series, records, first_at, last_at, previous, ids)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, (SELECT last_range FROM totals WHERE series = ?2), ?6)");
+        "INSERT INTO postings (range, series, records, first_at, last_at, previous, ids, bytes)"
+        " VALUES (?1, ?2, ?3, ?4, ?5, (SELECT last_range FROM totals WHERE series = ?2), ?6, ?7)");
+    range->insert_share = prepare(database, "INSERT INTO shares (range, uid, bytes) VALUES (?1, 0, ?2)");
     range->add_to_total = prepare(
         database,
         "INSERT INTO totals (series, last_range, records, occurrences, first_at, last_at)"
@@ -89,6 +92,7 @@ static void gather(struct open_range *range) {
         posting->byte_count = (uint32_t)(byte - range->ids) - posting->first_byte;
         posting->previous_id = id;
         posting->occurrences += range->counts[index];
+        posting->bytes += range->sizes[index];
         if (posting->first_at == 0 || at < posting->first_at) posting->first_at = at;
         if (at > posting->last_at) posting->last_at = at;
         add_minute(posting, at / 60000, range->counts[index]);
@@ -104,6 +108,7 @@ static void write_posting(struct open_range *range, int64_t series, const struct
     bind_integers(range->insert_posting, first, 5);
     sqlite3_bind_blob(
         range->insert_posting, 6, range->ids + posting->first_byte, (int)posting->byte_count, SQLITE_STATIC);
+    sqlite3_bind_int64(range->insert_posting, 7, posting->bytes);
     run_statement(range->insert_posting);
 
     int64_t total[] = {
@@ -125,6 +130,9 @@ void close_range(struct open_range *range) {
     for (uint32_t series = 1; series <= range->series_count; series++) {
         if (range->postings[series].records > 0) write_posting(range, series, &range->postings[series]);
     }
+    int64_t share[] = {range->id, range->byte_count};
+    bind_integers(range->insert_share, share, 2);
+    run_statement(range->insert_share);
     int64_t values[] = {range->id, range->first_id, next_id(range) - 1, range->byte_count};
     bind_integers(range->insert_range, values, 4);
     run_statement(range->insert_range);

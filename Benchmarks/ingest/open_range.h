@@ -18,6 +18,7 @@ struct minute {
 struct posting {
     int64_t records;
     int64_t occurrences;
+    int64_t bytes;
     int64_t first_at;
     int64_t last_at;
     int64_t previous_id;
@@ -38,9 +39,10 @@ struct open_range {
     uint32_t series[RANGE_CAPACITY];
     int64_t received_at[RANGE_CAPACITY];
     int64_t counts[RANGE_CAPACITY];
+    uint32_t sizes[RANGE_CAPACITY];
     struct posting *postings;
     unsigned char *ids;
-    sqlite3_stmt *insert_range, *insert_posting, *add_to_total, *add_to_count;
+    sqlite3_stmt *insert_range, *insert_posting, *insert_share, *add_to_total, *add_to_count;
 };
 
 /* Makes the tables of ranges, and an empty range. */
@@ -56,6 +58,7 @@ static inline void range_append(
     range->series[range->count] = series;
     range->received_at[range->count] = received_at;
     range->counts[range->count] = count;
+    range->sizes[range->count] = (uint32_t)bytes;
     range->count++;
     range->byte_count += bytes;
 }

@@ -17,6 +17,7 @@ final class DaemonRun {
     let board: StatusBoard
     let writer: WriterService
     let queries: QueryService
+    let jobs: JobService
     let socket: SocketService
     let pulse = Pulse()
     private var destinations = Destinations()
@@ -42,9 +43,16 @@ final class DaemonRun {
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
             log: log)
         let forwarders = Monitor<[ForwardingService]>([])
+        let jobs = JobService(
+            path: path, writer: writer,
+            arrived: {
+                socket.stored([])
+                for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
+            }, log: log)
         self.board = board
         self.writer = writer
         self.queries = queries
+        self.jobs = jobs
         self.socket = socket
         self.forwarders = forwarders
 
@@ -57,7 +65,8 @@ final class DaemonRun {
                             socket.stored(outcomes)
                             for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
                         },
-                        refused: { socket.refused($0) }, damaged: damaged)
+                        refused: { socket.refused($0) }, damaged: damaged,
+                        removed: { jobs.collect() })
                 ) { result in
                     started.withLock { $0 = result.map { _ in } }
                     started.signal()
@@ -70,12 +79,14 @@ final class DaemonRun {
                     queries.run({ socket.answered($0) }, damaged: { writer.condemn() })
                 })
         }
+        threads.append(
+            try ThreadBox(name: "jobs") { jobs.run({ socket.answered($0) }, damaged: { writer.condemn() }) })
         try startForwarding(configuration)
         threads.append(
             try ThreadBox(name: "socket") {
                 socket.run(
                     SocketService.Handlers(
-                        submit: { writer.submit($0) }, ask: { queries.ask($0) },
+                        submit: { writer.submit($0) }, ask: { queries.ask($0) }, order: { jobs.order($0) },
                         flush: { name, completed in
                             let asked = forwarders.withLock { $0 }.filter { name == nil || $0.destination.name == name }
                             for forwarder in asked { forwarder.flush(completed) }
@@ -138,6 +149,7 @@ final class DaemonRun {
 
     func close() {
         queries.stop()
+        jobs.stop()
         writer.stop()
         for thread in threads.dropLast() { thread.join() }
     }

@@ -18,6 +18,9 @@ struct HelpTests {
                   follow   Show new records as they come, until interrupted
                   status   Show how the daemon, its store and its destinations are
                   flush    Forward now what is waiting, and say what became of it
+                  backup   Copy the daemon's whole store while it runs
+                  repair   Bring over what is readable from databases that were set aside
+                  purge    Erase records for good, and say where some of it is left
 
                 Options:
                       --socket PATH  Where the daemon listens, instead of looking in the usual

@@ -61,6 +61,10 @@ func issuectl(
         environment: { variables[$0] }, now: noon,
         terminal: TerminalFacts(isTerminal: width != nil, columns: width, rows: rows),
         input: ScriptedInput(bytes ?? input.map { Array($0.utf8) }), output: output,
+        moveFile: { (source, destination) throws(CommandFailure) in
+            if destination.hasPrefix("/full") { throw CommandFailure(.refused, "it stays at \(source)") }
+            return destination
+        },
         connect: { (path) throws(LinkFailure) in
             if let path, path.hasPrefix("/absent") {
                 throw .unreachable(path: path, reason: "No such file or directory (ENOENT)")

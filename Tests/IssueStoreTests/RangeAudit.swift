@@ -25,7 +25,7 @@ struct RangeAudit {
             SELECT received_at / 60000, series, count(*), sum(count), 0 FROM records WHERE id <= \(end) GROUP BY 1, 2
             """, connection)
         faults += try differences(
-            "totals", "SELECT series, records, occurrences, first_at, last_at FROM totals",
+            "totals", "SELECT series, records, occurrences, first_at, last_at FROM totals WHERE records > 0",
             """
             SELECT series, count(*), sum(count), min(received_at), max(received_at) FROM records
             WHERE id <= \(end) GROUP BY series
@@ -46,7 +46,10 @@ struct RangeAudit {
             composedSQL: "SELECT series, records, previous, ids FROM postings WHERE range = \(range)", on: connection
         ).all { (series: $0.int64(0), records: $0.int64(1), previous: $0.optionalInt64(2), ids: $0.bytes(3)) }
         var faults: [String] = []
-        if Set(postings.map(\.series)) != Set(ids.keys) { faults.append("range \(range) lists other series") }
+        // A list from which all was erased stays, as a link of its chain.
+        if Set(postings.filter { $0.records > 0 }.map(\.series)) != Set(ids.keys) {
+            faults.append("range \(range) lists other series")
+        }
         for posting in postings {
             let own = ids[posting.series] ?? []
             if PostingList.decode(posting.ids, base: rows.lowerBound) != own || posting.records != Int64(own.count) {
@@ -54,7 +57,10 @@ struct RangeAudit {
             }
             let before = try connection.numbers(
                 "SELECT max(range) FROM postings WHERE series = \(posting.series) AND range < \(range)")
-            if posting.previous ?? 0 != before.first ?? 0 {
+            // Below what retention has removed nothing is linked any more.
+            let oldest = try connection.number("SELECT min(id) FROM ranges")
+            let previous = posting.previous.flatMap { $0 < oldest ? nil : $0 }
+            if previous ?? 0 != before.first ?? 0 {
                 faults.append("range \(range), series \(posting.series): a wrong range before it")
             }
         }

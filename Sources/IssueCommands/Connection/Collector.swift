@@ -66,6 +66,31 @@ struct Collector {
         if let failure { throw failure }
     }
 
+    /// Has something done that takes long, and answers the last reply; the ones before say how far it is.
+    func order<Reply>(
+        _ method: CollectorMethod, _ parameters: [UInt8], progress: (Reply) -> Void
+    ) throws(CommandFailure) -> Answer<Reply> {
+        var failure: CommandFailure?
+        var last: Answer<Reply>?
+        do throws(LinkFailure) {
+            try link.stream(method, parameters: parameters) { json in
+                do throws(CommandFailure) {
+                    if let last { progress(last.value) }
+                    last = try Answer(json)
+                    return true
+                } catch {
+                    failure = error
+                    return false
+                }
+            }
+        } catch {
+            throw CommandFailure(error)
+        }
+        if let failure { throw failure }
+        guard let last else { throw .unreadable("it is missing") }
+        return last
+    }
+
     private func call(
         _ method: CollectorMethod, _ parameters: [UInt8], patience: Duration = Self.patience
     ) throws(CommandFailure) -> [UInt8] {

@@ -15,6 +15,9 @@ extension IssueControl {
             now: Timestamp(milliseconds: WallClock.nowMilliseconds),
             terminal: TerminalFacts(isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows),
             input: StandardInput(), output: output,
+            moveFile: { (source, destination) throws(CommandFailure) in
+                try FileMoving.move(source, to: destination)
+            },
             connect: { (path) throws(LinkFailure) in try SocketLink(path) })
         let code = control.run(arguments)
         CurrentProcess.exit(code == .success && output.hasFailed ? ExitCode.refused.rawValue : code.rawValue)

@@ -9,6 +9,7 @@ struct CommandContext {
     var painter: Painter
     var input: any CommandInput
     var output: any CommandOutput
+    var moveFile: FileMove
     var connect: () throws(LinkFailure) -> any CollectorLink
 
     /// The width that tables fit into, or nothing where they may be as wide as they like.
@@ -39,6 +40,21 @@ struct CommandContext {
 
     private func print(bytes: [UInt8]) throws(CommandFailure) {
         guard output.write(bytes) else { throw .nobodyReads }
+    }
+
+    /// Asks a person on the terminal whether to go on.
+    func confirm(_ question: String) throws(CommandFailure) -> Bool {
+        try print(bytes: Array("\(HarmlessText.line(question)) [y/N] ".utf8))
+        var answer: [UInt8] = []
+        while !answer.contains(UInt8(ascii: "\n")), let more = input.read() { answer += more }
+        let word = String(decoding: answer, as: UTF8.self).lowercased().prefix { $0 != "\n" && $0 != "\r" }
+        return word == "y" || word == "yes"
+    }
+
+    /// Says on the terminal how far something is; the next such line takes the place of this one, an empty one ends it.
+    func tellProgress(_ text: String) {
+        guard terminal.isTerminal, format == .human else { return }
+        output.writeError(Array("\r\u{1B}[K\(HarmlessText.line(text))".utf8))
     }
 
     /// Says something on standard error, on one line.

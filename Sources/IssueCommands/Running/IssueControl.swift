@@ -7,7 +7,7 @@ package import IssueProtocol
 package struct IssueControl {
     private static let commands: [any Command.Type] = [
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
-        StatusCommand.self, FlushCommand.self,
+        StatusCommand.self, FlushCommand.self, BackupCommand.self, RepairCommand.self, PurgeCommand.self,
     ]
 
     private let environment: (String) -> String?
@@ -17,10 +17,12 @@ package struct IssueControl {
     private let output: any CommandOutput
     /// Opens a connection to the socket that was named, or to the first that answers.
     private let connect: (String?) throws(LinkFailure) -> any CollectorLink
+    private let moveFile: FileMove
 
     package init(
         environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalFacts,
         input: any CommandInput, output: any CommandOutput,
+        moveFile: @escaping FileMove,
         connect: @escaping (String?) throws(LinkFailure) -> any CollectorLink
     ) {
         self.environment = environment
@@ -28,6 +30,7 @@ package struct IssueControl {
         self.terminal = terminal
         self.input = input
         self.output = output
+        self.moveFile = moveFile
         self.connect = connect
     }
 
@@ -97,7 +100,7 @@ package struct IssueControl {
             environment: environment, now: now, terminal: terminal,
             format: arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human,
             painter: Painter(isColored: (choice ?? .auto).applies(to: terminal, environment)),
-            input: input, output: output,
+            input: input, output: output, moveFile: moveFile,
             connect: { () throws(LinkFailure) in try connect(socket) })
     }
 

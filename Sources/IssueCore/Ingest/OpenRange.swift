@@ -9,6 +9,7 @@ package struct OpenRange: Sendable {
         package var series: Int64
         package var records: Int64
         package var occurrences: Int64
+        package var bytes: Int64
         package var firstAt: Int64
         package var lastAt: Int64
         package var ids: [UInt8]
@@ -27,6 +28,7 @@ package struct OpenRange: Sendable {
     private var series: [Int64] = []
     private var receivedAt: [Int64] = []
     private var counts: [Int64] = []
+    private var sizes: [UInt32] = []
 
     package init(firstID: Int64) {
         self.firstID = firstID
@@ -48,6 +50,7 @@ package struct OpenRange: Sendable {
         self.series.append(series)
         self.receivedAt.append(receivedAt)
         counts.append(count)
+        sizes.append(UInt32(truncatingIfNeeded: bytes))
         byteCount &+= bytes
     }
 
@@ -61,6 +64,7 @@ package struct OpenRange: Sendable {
         series.removeSubrange(count...)
         receivedAt.removeSubrange(count...)
         counts.removeSubrange(count...)
+        sizes.removeSubrange(count...)
         self.byteCount = byteCount
     }
 
@@ -71,6 +75,7 @@ package struct OpenRange: Sendable {
         series.removeAll(keepingCapacity: true)
         receivedAt.removeAll(keepingCapacity: true)
         counts.removeAll(keepingCapacity: true)
+        sizes.removeAll(keepingCapacity: true)
     }
 
     /// The posting lists and counts of all that came in, by series in ascending order.
@@ -106,14 +111,15 @@ package struct OpenRange: Sendable {
     private func posting(of series: Int64, _ records: ArraySlice<UInt32>) -> Posting {
         let first = Int(records[records.startIndex])
         var posting = Posting(
-            series: series, records: 0, occurrences: 0, firstAt: receivedAt[first], lastAt: receivedAt[first], ids: [],
-            minutes: [])
+            series: series, records: 0, occurrences: 0, bytes: 0, firstAt: receivedAt[first],
+            lastAt: receivedAt[first], ids: [], minutes: [])
         posting.ids.reserveCapacity(2 * records.count)
         var previous = firstID
         for index in records {
             let id = firstID + Int64(index)
             PostingList.append(UInt64(bitPattern: id - previous), to: &posting.ids)
             previous = id
+            posting.bytes += Int64(sizes[Int(index)])
             posting.add(at: receivedAt[Int(index)], count: counts[Int(index)])
         }
         return posting

@@ -1,4 +1,5 @@
-/// Decides what of the log is forgotten: whole closed ranges, the oldest first, never the open one.
+/// Decides what of the log is forgotten, never of the open range: what has become old goes range by range, the oldest
+/// first; where there is too little room, whoever takes most of it gives first.
 ///
 /// Ages are by the log's clock, so a wall clock that is set wrong empties nothing.
 package struct Retention: Equatable, Sendable {
@@ -11,6 +12,8 @@ package struct Retention: Equatable, Sendable {
 
     package enum Action: Equatable, Sendable {
         case forget(RetentionFacts.ClosedRange, Reason)
+        /// What a user has most of in a range goes.
+        case thin(RetentionFacts.Holding, Reason)
         /// The open range holds what is so old that it must not wait until it is full.
         case closeRange
         /// Nothing is to be done; look again after so long.
@@ -28,9 +31,20 @@ package struct Retention: Equatable, Sendable {
 
     /// What is to be done next.
     package func next(_ facts: RetentionFacts) -> Action {
-        if let oldest = facts.oldest, let reason = reason(toForget: oldest, facts) { return .forget(oldest, reason) }
+        if let oldest = facts.oldest, let reason = reason(toForget: oldest, facts) {
+            // An oldest range in which nobody has anything is only a rest.
+            guard reason != .age, facts.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
+                let giver = Fairness.giver(facts.holdings)
+            else { return .forget(oldest, reason) }
+            return .thin(giver, reason)
+        }
         if let since = facts.openSince, since.duration(to: facts.now) >= longestOpen { return .closeRange }
         return .rest(untilNextLook(facts))
+    }
+
+    /// Whether the database or the disk holds more than it should.
+    package func lacksRoom(usedBytes: Int64, spareBytes: Int64, freeBytes: Int64?) -> Bool {
+        usedBytes > settings.maxSize || freeBytes.map { $0.clampedSum(spareBytes) < settings.keepFree } ?? false
     }
 
     private func reason(toForget oldest: RetentionFacts.ClosedRange, _ facts: RetentionFacts) -> Reason? {

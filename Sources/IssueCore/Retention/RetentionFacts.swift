@@ -21,6 +21,8 @@ package struct RetentionFacts: Equatable, Sendable {
 
     /// The oldest closed range of which something is left.
     package var oldest: ClosedRange?
+    /// Who has what in which closed range; only where there is too little room.
+    package var holdings: [Holding] = []
     /// When the first record of the open range came, by the log's clock.
     package var openSince: LogInstant?
     /// What the database holds, without the pages in it that are free.

@@ -68,7 +68,7 @@ extension Connection {
         switch question {
         case .awaiting(_, let until, isFetching: false), .flushing(_, let until, _):
             deadline = min(deadline ?? until, until)
-        case .awaiting, .single, .pages, .following, nil: break
+        case .awaiting, .single, .pages, .following, .working, nil: break
         }
         return deadline
     }

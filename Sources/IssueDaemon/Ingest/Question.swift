@@ -13,4 +13,6 @@ enum Question {
     case awaiting(AwaitParameters, until: MonotonicInstant, isFetching: Bool)
     /// What was pending is being forwarded.
     case flushing(FlushParameters, until: MonotonicInstant, waitingFor: Int)
+    /// A job is under way, which says how far it is.
+    case working
 }

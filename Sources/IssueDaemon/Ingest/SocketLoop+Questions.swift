@@ -49,7 +49,14 @@ extension SocketLoop {
             let until = Clock.monotonic.advanced(by: query.timeout ?? Self.usualTimeout)
             connection.question = .awaiting(query, until: until, isFetching: true)
             job(.fates(query), connection)
-        case .histogram, .setState, .deadLetters, .requeue, .mergeGroups, .splitGroup, .purge, .backup, .repair:
+        case .purge:
+            try allowOperators(connection)
+            try order(.purge(try read(parameters)), more: more, connection)
+        case .backup: try order(.backup, more: more, connection)
+        case .repair:
+            try allowOperators(connection)
+            try order(.repair(try read(parameters)), more: more, connection)
+        case .histogram, .setState, .deadLetters, .requeue, .mergeGroups, .splitGroup:
             throw .methodNotImplemented(name)
         }
     }
@@ -70,8 +77,21 @@ extension SocketLoop {
                 connection: connection.id, viewer: connection.viewer, process: connection.process, work: work))
     }
 
-    private func flush(_ parameters: FlushParameters, _ connection: Connection) throws(CollectorError) {
+    private func allowOperators(_ connection: Connection) throws(CollectorError) {
         guard connection.isOperator else { throw .denied }
+    }
+
+    /// Has something done that takes long.
+    private func order(_ work: Job.Work, more: Bool, _ connection: Connection) throws(CollectorError) {
+        try allowOperators(connection)
+        guard handlers.order(Job(connection: connection.id, wantsProgress: more, work: work)) else {
+            throw .busy(retryAfter: .seconds(10))
+        }
+        connection.question = .working
+    }
+
+    private func flush(_ parameters: FlushParameters, _ connection: Connection) throws(CollectorError) {
+        try allowOperators(connection)
         let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.usualTimeout)
         let id = connection.id
         let service = service
@@ -94,6 +114,9 @@ extension SocketLoop {
         touch(connection)
         guard let question = connection.question else { return }
         switch (answer.content, question) {
+        case (.progress(let reply), .working):
+            connection.replies.add(reply)
+            touch(connection)
         case (.reply(let reply), _): finish(reply, connection)
         case (.refusal(let error), _): finish(error.reply.message, connection)
         case (.page(let page), .pages(let parameters)):
@@ -113,7 +136,7 @@ extension SocketLoop {
             } else {
                 finish(QueryService.reply(AwaitReply(fates: fates)), connection)
             }
-        case (.news, _), (.fates, _):
+        case (.news, _), (.fates, _), (.progress, _):
             // The question was given up while its answer was on its way.
             break
         }
@@ -191,7 +214,7 @@ extension SocketLoop {
             connection.question = .awaiting(parameters, until: until, isFetching: true)
             job(.fates(parameters), connection)
         case .flushing(let parameters, let until, _) where until <= now: endFlush(parameters, connection)
-        case .awaiting, .flushing, .single, .pages, .following, nil: break
+        case .awaiting, .flushing, .single, .pages, .following, .working, nil: break
         }
     }
 
@@ -205,7 +228,8 @@ extension SocketLoop {
     func endQuestion(of connection: Connection) {
         switch connection.question {
         case .following, .pages: finish(QueryService.reply(RecordsReply(records: [])), connection)
-        case .awaiting, .flushing: finish(CollectorError.busy(retryAfter: .seconds(1)).reply.message, connection)
+        case .awaiting, .flushing, .working:
+            finish(CollectorError.busy(retryAfter: .seconds(1)).reply.message, connection)
         case .single, nil: break
         }
     }

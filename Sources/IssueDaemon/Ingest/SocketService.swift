@@ -10,6 +10,8 @@ final class SocketService: Sendable {
     struct Handlers: Sendable {
         var submit: @Sendable (Submission) -> Void
         var ask: @Sendable (QueryJob) -> Void
+        /// Has a job done when its turn comes; answers whether it is taken.
+        var order: @Sendable (Job) -> Bool
         /// Has the named destination, or all, forward now; answers how many there are. The completion is called once
         /// for each.
         var flush: @Sendable (_ destination: String?, _ completed: @escaping @Sendable () -> Void) -> Int

@@ -6,6 +6,8 @@ struct Answer: Sendable {
         /// A whole reply, its NUL included.
         case reply([UInt8])
         case refusal(CollectorError)
+        /// One of several replies, its NUL included.
+        case progress([UInt8])
         /// A page of records; more follow where there is a next.
         case page(RecordsReply)
         /// Records that a follower has not seen, and the row he has seen then.

@@ -8,19 +8,28 @@ import UnixIO
 /// than that, and gives room back to the disk only while nothing else is asked.
 struct StoreUpkeep {
     private struct Forgetting {
-        var range: RetentionFacts.ClosedRange
+        enum Part {
+            case range(RetentionFacts.ClosedRange)
+            case noisiest(Thinning)
+        }
+
+        var part: Part
         var reason: Retention.Reason
         var records: Int64 = 0
         var expired: Int64 = 0
     }
 
     private let folder: String
+    private let removed: () -> Void
     private let log: Log
     private var forgetting: Forgetting?
     private var hasOldMarks = false
     private var isShrinking = false
     private var lookAt: MonotonicInstant
     private var marksAt: MonotonicInstant
+    /// Whether something was removed to which what is left over may have belonged, and when to look for that.
+    private var hasLeftOvers = false
+    private var collectAt: MonotonicInstant
     /// What was so when it looked last: with any of it changed it looks again.
     private var seen: (ranges: Int64, settings: RetentionSettings)?
 
@@ -31,8 +40,10 @@ struct StoreUpkeep {
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesAtATime: Int64 = 64
 
-    init(folder: String, at now: MonotonicInstant, log: Log) {
+    init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
         self.folder = folder
+        self.removed = removed
+        collectAt = now
         self.log = log
         lookAt = now
         marksAt = now
@@ -73,12 +84,21 @@ struct StoreUpkeep {
         let free = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
         let facts = try writer.retentionFacts(freeBytes: free, wall: Clock.wall, monotonic: now)
         isShrinking = facts.spareBytes >= Self.spareBytes
+        if hasLeftOvers, now >= collectAt {
+            hasLeftOvers = false
+            collectAt = now.advanced(by: Self.markInterval)
+            removed()
+        }
         if now >= marksAt {
             hasOldMarks = true
             marksAt = now.advanced(by: Self.markInterval)
         }
         switch Retention(settings: writer.retention).next(facts) {
-        case .forget(let range, let reason): forgetting = Forgetting(range: range, reason: reason)
+        case .forget(let range, let reason): forgetting = Forgetting(part: .range(range), reason: reason)
+        case .thin(let holding, let reason):
+            let thinning = try writer.planThinning(of: holding.range, user: holding.user)
+            forgetting = Forgetting(
+                part: thinning.isWhole ? .range(holding.range) : .noisiest(thinning), reason: reason)
         case .closeRange: try writer.closeOpenRange()
         case .rest(let wait): lookAt = now.advanced(by: wait)
         }
@@ -86,11 +106,18 @@ struct StoreUpkeep {
 
     private mutating func forget(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         guard var current = forgetting else { return }
-        let progress = try writer.forget(current.range)
+        let progress: ForgettingProgress
+        switch current.part {
+        case .range(let range): progress = try writer.forget(range)
+        case .noisiest(var thinning):
+            progress = try writer.thin(&thinning)
+            current.part = .noisiest(thinning)
+        }
         current.records += progress.records
         current.expired += progress.expired
         forgetting = progress.isDone ? nil : current
         guard progress.isDone else { return }
+        hasLeftOvers = true
         lookAt = now
         tell(current)
     }
@@ -100,11 +127,19 @@ struct StoreUpkeep {
         if forgotten.reason == .age { level = .info }
         // That is what nobody will be told of.
         if forgotten.expired > 0 { level = .warning }
-        log.log(
-            level, "The oldest records were removed",
-            [
-                "reason": forgotten.reason.rawValue, "records": "\(forgotten.records)",
-                "expired": "\(forgotten.expired)",
-            ])
+        let (records, expired) = (forgotten.records, forgotten.expired)
+        switch forgotten.part {
+        case .range:
+            log.log(
+                level, "The oldest records were removed",
+                ["reason": forgotten.reason.rawValue, "records": "\(records)", "expired": "\(expired)"])
+        case .noisiest(let thinning):
+            log.log(
+                level, "Old records of the noisiest issues were removed",
+                [
+                    "reason": forgotten.reason.rawValue, "uid": "\(thinning.user)", "records": "\(records)",
+                    "expired": "\(expired)",
+                ])
+        }
     }
 }

@@ -15,6 +15,8 @@ final class WriterService: Sendable {
         var refused: @Sendable ([Refusal]) -> Void
         /// The file is damaged: nothing more is written to it.
         var damaged: @Sendable () -> Void
+        /// Records were removed, and with them maybe the last that referred to something.
+        var removed: @Sendable () -> Void
     }
 
     private let inbox = Monitor(WriterInbox())
@@ -108,7 +110,9 @@ final class WriterService: Sendable {
         var isSetAside = false
         var lastEnd = CommitEnd.stored
         var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
-        var upkeep = StoreUpkeep(folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, log: log)
+        var checkpointAt = Self.logPages
+        var upkeep = StoreUpkeep(
+            folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
         while let work = nextWork(&backlog, until: isSetAside ? nil : upkeep.deadline) {
             if work.isCondemned, !isSetAside {
                 log.error("A question has met damage in the database, setting it aside and going on in a new one")
@@ -131,11 +135,14 @@ final class WriterService: Sendable {
                 setAside(listener)
                 isSetAside = true
             }
-            if writer.logPages >= Self.logPages, !isSetAside { checkpoint(writer) }
+            if writer.logPages >= checkpointAt, !isSetAside {
+                // While somebody holds a snapshot, not all can be copied: then it is not tried with each commit.
+                checkpointAt = checkpoint(writer) ? Self.logPages : writer.logPages + Self.logPages
+            }
         }
         if isSetAside { return }
         // What is asked from here on must not wait for an answer that never comes.
-        checkpoint(writer)
+        _ = checkpoint(writer)
     }
 
     /// Waits for work, or until the deadline for none, and takes out what one commit holds.
@@ -269,11 +276,13 @@ final class WriterService: Sendable {
         return true
     }
 
-    private func checkpoint(_ writer: StoreWriter) {
+    /// Answers whether all was copied.
+    private func checkpoint(_ writer: StoreWriter) -> Bool {
         do throws(StoreFailure) {
-            _ = try writer.checkpoint()
+            return try writer.checkpoint()
         } catch {
             log.warning("The log could not be copied into the database, trying again later", ["error": "\(error)"])
+            return false
         }
     }
 }

@@ -153,14 +153,16 @@ package enum CollectorInterface {
         method MergeGroups(into: string, groups: []string) -> (group: Group)
         method SplitGroup(group: string) -> (groups: []Group)
 
-        # Erases what the filter matches, for good.
-        method Purge(filter: Filter) -> (count: int)
+        # Erases what the filter matches, for good; with dry_run it is only counted. unreachable: where some of it is left.
+        # With more, says how far it is.
+        method Purge(filter: Filter, dry_run: ?bool) -> (count: int, unreachable: []string)
 
         # Writes a copy of the whole store into the daemon's own state directory; with more, says how far it is.
         method Backup() -> (path: ?string, bytes_done: int, bytes_total: int)
 
-        # Brings over what is readable from stores that were set aside; with more, says how far it is.
-        method Repair() -> (recovered: int, unreadable: int, done: bool)
+        # Brings over what is readable from stores that were set aside, or from the one that is named; with more, says how
+        # far it is. files: which there are, or with dry_run, which there would be.
+        method Repair(file: ?string, dry_run: ?bool) -> (recovered: int, unreadable: int, done: bool, files: []string)
 
         error InvalidRecord (index: ?int, field: ?string, reason: string)
         error InvalidFilter (field: string, reason: string)

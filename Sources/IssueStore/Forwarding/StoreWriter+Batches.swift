@@ -5,11 +5,13 @@ import SQLiteKit
 extension StoreWriter {
     /// Stores what a walk has decided, before anything of it is sent: batch, cursor, limiter and ledger in one.
     ///
-    /// It fails as outdated when retention has moved the cursor meanwhile.
+    /// It fails as outdated when some of what it decides on has been removed meanwhile.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
         try transaction {
-            if let span = batch.span, try cursor(of: batch.destination) >= span.lowerBound {
-                throw StoreFailure.outdated
+            if let span = batch.span {
+                guard try cursor(of: batch.destination) < span.lowerBound, try isStillThere(batch, in: span) else {
+                    throw StoreFailure.outdated
+                }
             }
             let id = try insert(batch)
             var ledger = LedgerChanges()
@@ -27,24 +29,26 @@ extension StoreWriter {
     /// Stores how a batch ended.
     package func settle(_ settlement: BatchSettlement, destination: Int64) throws(StoreFailure) {
         try transaction {
+            // First, since it goes by what the ledger says.
+            for (line, summary) in settlement.batch.summaries.enumerated() {
+                let isDead = settlement.outcome.dead.contains { $0.line == line }
+                try settle(summary: summary, isDead: isDead, destination)
+            }
             let batch = settlement.batch
             let dead = Dictionary(settlement.outcome.dead.map { ($0.line, $0.reason) }) { first, _ in first }
             var ledger = LedgerChanges()
             var deadRows: [Int64] = []
-            let first = try firstRow()
-            for (index, record) in batch.sent.enumerated() {
+            let gone = try missing(batch.sent.map(\.row))
+            for (index, record) in batch.sent.enumerated() where !erasedWhileSent.contains(record.row) {
                 let sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
                 let line = batch.summaries.count + index
                 let fate: Fate = dead[line] == nil ? .delivered : .deadLettered
                 // Retention may have taken it while the request was under way: now it is known to have arrived.
-                let before: Fate = record.row < first ? .expired : .pending
+                let before: Fate = gone.contains(record.row) ? .expired : .pending
                 ledger.moved(sum, account: record.account, destination: destination, from: before, to: fate)
                 guard let reason = dead[line] else { continue }
                 deadRows.append(record.row)
                 try bury(record.row, reason, settlement, line: line, destination: destination)
-            }
-            for (line, summary) in batch.summaries.enumerated() {
-                try settle(summary: summary, isDead: dead[line] != nil, destination, &ledger)
             }
             try ledger.write(on: connection)
             try answer(settlement, dead: deadRows)
@@ -128,11 +132,29 @@ extension StoreWriter {
         }
     }
 
-    /// The first record that is left.
-    private func firstRow() throws -> Int64 {
-        try connection.withStatement("SELECT min(id) FROM records") {
-            try $0.first { $0.optionalInt64(0) } ?? nil
-        } ?? open.nextID
+    /// Whether all that a batch decides on is there; only where something was removed need that be counted.
+    private func isStillThere(_ batch: NewBatch, in span: ClosedRange<Int64>) throws -> Bool {
+        guard let removed = removedAhead, removed.overlaps(span) else { return true }
+        let count = try connection.withStatement("SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2") {
+            statement in
+            statement.bind(span.lowerBound, at: 1)
+            statement.bind(span.upperBound, at: 2)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        let decided = (batch.withheldTally + batch.summarised).reduce(Int64(batch.sent.count)) { $0 + $1.records }
+        return count == decided
+    }
+
+    /// Which of some rows are not there any more.
+    func missing(_ rows: [Int64]) throws -> Set<Int64> {
+        var gone: Set<Int64> = []
+        try connection.withStatement(
+            "SELECT value FROM json_each(?1) WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = value)"
+        ) { statement in
+            statement.bind(Self.list(rows), at: 1)
+            try statement.forEach { gone.insert($0.int64(0)) }
+        }
+        return gone
     }
 
     private func moveCursor(of destination: Int64, to row: Int64) throws {
@@ -169,9 +191,7 @@ extension StoreWriter {
     }
 
     /// A summary that could not be delivered takes the records that it counted with it.
-    private func settle(
-        summary: Int64, isDead: Bool, _ destination: Int64, _ ledger: inout LedgerChanges
-    ) throws {
+    private func settle(summary: Int64, isDead: Bool, _ destination: Int64) throws {
         let counted = try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1")
         {
             statement in
@@ -181,8 +201,13 @@ extension StoreWriter {
             }
         }
         if isDead, let counted {
-            let sum = LedgerChanges.Sum(records: counted.records, occurrences: counted.occurrences)
+            // Some of them may have been erased since.
+            let left = try sum(of: .summarised, counted.account, destination)
+            let sum = LedgerChanges.Sum(
+                records: min(counted.records, left.records), occurrences: min(counted.occurrences, left.occurrences))
+            var ledger = LedgerChanges()
             ledger.moved(sum, account: counted.account, destination: destination, from: .summarised, to: .deadLettered)
+            try ledger.write(on: connection)
         }
         try connection.withStatement("UPDATE summaries SET state = ?2 WHERE id = ?1") { statement in
             statement.bind(summary, at: 1)

@@ -79,6 +79,12 @@ package struct RecordRow: Sendable {
 extension IssueRecord {
     /// Adds what few records have, from the JSON in which it is stored.
     fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
+        if let recovered = details["recovered"] {
+            let (id, time) = (recovered["id"]?.asString ?? "?", recovered["received_at"]?.asString ?? "?")
+            var words = "brought over from a database that was set aside, where it was \(id), received at \(time)"
+            if recovered["pending"]?.asBool == false { words += "; not forwarded again, since it had a fate there" }
+            repairs.append(words)
+        }
         if let original = details["original"] {
             repairs.append("kept under an overflow series, since there were too many different ones")
             if let said = IssueRecord(message: message, details: original) {

@@ -173,10 +173,18 @@ extension StoreReader {
         if let open { return open }
         let lists = try connection.withStatement(
             """
-            SELECT ranges.first_id, postings.ids FROM totals
-            JOIN postings ON postings.range = totals.last_range AND postings.series = totals.series
-            JOIN ranges ON ranges.id = totals.last_range
-            WHERE totals.series IN (SELECT id FROM series WHERE "group" = ?1)
+            WITH RECURSIVE chain (series, range) AS (
+                SELECT series, last_range FROM totals WHERE series IN (SELECT id FROM series WHERE "group" = ?1)
+                UNION ALL
+                -- A list from which all was removed is only a link.
+                SELECT chain.series, postings.previous FROM chain
+                JOIN postings ON postings.range = chain.range AND postings.series = chain.series
+                WHERE postings.records = 0 AND postings.previous IS NOT NULL
+            )
+            SELECT ranges.first_id, postings.ids FROM chain
+            JOIN postings ON postings.range = chain.range AND postings.series = chain.series
+            JOIN ranges ON ranges.id = chain.range
+            WHERE postings.records > 0
             """
         ) { statement in
             statement.bind(group, at: 1)

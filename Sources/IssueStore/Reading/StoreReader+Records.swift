@@ -73,16 +73,18 @@ extension StoreReader {
     private func matches(_ record: RecordRow, _ filter: IssueFilter) throws -> Bool {
         if let since = filter.since, record.receivedAt < since { return false }
         if let until = filter.until, record.receivedAt > until { return false }
-        if let fates = filter.fates {
-            let own = try self.fates(ofRow: record.row).filter {
-                filter.destination == nil || $0.destination == filter.destination
-            }
-            return own.contains { fates.contains($0.fate) }
-        }
-        return true
+        return try matches(fatesOf: record.row, filter)
     }
 
-    private func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: Int64?) throws -> RecordWalk {
+    /// Whether a record has one of the fates that the filter asks for.
+    func matches(fatesOf row: Int64, _ filter: IssueFilter) throws -> Bool {
+        guard let fates = filter.fates else { return true }
+        return try self.fates(ofRow: row).contains { own in
+            fates.contains(own.fate) && (filter.destination == nil || own.destination == filter.destination)
+        }
+    }
+
+    func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: Int64?) throws -> RecordWalk {
         var series: [Int64]?
         if !selection.isEverything {
             let statement = try Statement(SeriesSelection.sql, on: connection)

@@ -8,15 +8,7 @@ extension StoreWriter {
     ///
     /// - Returns: how many fates became `expired`, over all destinations.
     func expire(_ rows: ClosedRange<Int64>) throws -> Int64 {
-        let known = try connection.withStatement("SELECT id, first_id, cursor, active, given_id FROM destinations") {
-            try $0.all { row in
-                // What came in while a destination was not configured was never given to it.
-                (
-                    id: row.int64(0), above: max(row.int64(1) - 1, row.int64(2)),
-                    through: row.int64(3) != 0 ? Int64.max : row.int64(4)
-                )
-            }
-        }
+        let known = try given()
         var ledger = LedgerChanges()
         var expired: Int64 = 0
         for destination in known {
@@ -30,6 +22,45 @@ extension StoreWriter {
         try ledger.write(on: connection)
         try moveCursors(to: rows.upperBound)
         return expired
+    }
+
+    /// Books some records as expired wherever they are pending; others beside them stay, so no cursor moves.
+    func expire(_ doomed: [DoomedRecord]) throws -> Int64 {
+        guard let first = doomed.first?.row, let last = doomed.last?.row else { return 0 }
+        let rows = Set(doomed.map(\.row))
+        var ledger = LedgerChanges()
+        var expired: Int64 = 0
+        for destination in try given() {
+            let batches = try unanswered(overlapping: first...last, of: destination.id)
+            let sent = Set(batches.flatMap(\.sent))
+            for record in doomed {
+                let isWaiting = record.row > destination.above && record.row <= destination.through
+                guard isWaiting || sent.contains(record.row) else { continue }
+                let sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
+                ledger.moved(
+                    sum, account: record.account, destination: destination.id, from: .pending, to: .expired)
+                expired += 1
+            }
+            for batch in batches where batch.summaries == 0 {
+                let left = batch.sent.filter { !rows.contains($0) }
+                if try missing(left).count == left.count { try endWait(for: batch.id) }
+            }
+        }
+        try ledger.write(on: connection)
+        return expired
+    }
+
+    /// Of which rows each destination waits for its turn: those above one, up to another.
+    private func given() throws -> [(id: Int64, above: Int64, through: Int64)] {
+        try connection.withStatement("SELECT id, first_id, cursor, active, given_id FROM destinations") {
+            try $0.all { row in
+                // What came in while a destination was not configured was never given to it.
+                (
+                    id: row.int64(0), above: max(row.int64(1) - 1, row.int64(2)),
+                    through: row.int64(3) != 0 ? Int64.max : row.int64(4)
+                )
+            }
+        }
     }
 
     func moveCursors(to row: Int64) throws {
@@ -61,27 +92,9 @@ extension StoreWriter {
 
     /// Records that batches have sent whose answer is not known; of a batch of which nothing is left, none is awaited.
     private func unanswered(_ rows: ClosedRange<Int64>, of destination: Int64) throws -> [AccountSum] {
-        let batches = try connection.withStatement(
-            """
-            SELECT id, first_id, sent, json_array_length(notes, '$.summaries') FROM batches
-            WHERE destination = ?1 AND state = 0 AND kind = 0 AND first_id <= ?3 AND last_id >= ?2
-            """
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(rows.lowerBound, at: 2)
-            statement.bind(rows.upperBound, at: 3)
-            return try statement.all { row in
-                (
-                    id: row.int64(0), sent: PostingList.decode(row.bytes(2), base: row.int64(1)) ?? [],
-                    summaries: row.int64(3)
-                )
-            }
-        }
+        let batches = try unanswered(overlapping: rows, of: destination)
         for batch in batches where batch.summaries == 0 && batch.sent.allSatisfy({ $0 <= rows.upperBound }) {
-            try connection.withStatement("UPDATE batches SET state = 1 WHERE id = ?1") { statement in
-                statement.bind(batch.id, at: 1)
-                try statement.run()
-            }
+            try endWait(for: batch.id)
         }
         let sent = batches.flatMap(\.sent).filter { rows.contains($0) }
         guard !sent.isEmpty else { return [] }
@@ -98,6 +111,34 @@ extension StoreWriter {
             return try statement.all {
                 ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
             }
+        }
+    }
+
+    private typealias Unanswered = (id: Int64, sent: [Int64], summaries: Int64)
+
+    private func unanswered(overlapping rows: ClosedRange<Int64>, of destination: Int64) throws -> [Unanswered] {
+        try connection.withStatement(
+            """
+            SELECT id, first_id, sent, json_array_length(notes, '$.summaries') FROM batches
+            WHERE destination = ?1 AND state = 0 AND kind = 0 AND first_id <= ?3 AND last_id >= ?2
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(rows.lowerBound, at: 2)
+            statement.bind(rows.upperBound, at: 3)
+            return try statement.all { row in
+                (
+                    id: row.int64(0), sent: PostingList.decode(row.bytes(2), base: row.int64(1)) ?? [],
+                    summaries: row.int64(3)
+                )
+            }
+        }
+    }
+
+    private func endWait(for batch: Int64) throws {
+        try connection.withStatement("UPDATE batches SET state = 1 WHERE id = ?1") { statement in
+            statement.bind(batch, at: 1)
+            try statement.run()
         }
     }
 }

@@ -13,9 +13,13 @@ extension StoreWriter {
             let pageSize = try connection.pragma("page_size")
             let pages = try connection.pragma("page_count")
             let spare = try connection.pragma("freelist_count")
-            return RetentionFacts(
+            var facts = RetentionFacts(
                 oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
                 spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
+            let isFull = Retention(settings: retention).lacksRoom(
+                usedBytes: facts.usedBytes, spareBytes: facts.spareBytes, freeBytes: freeBytes)
+            if isFull { facts.holdings = try holdings() }
+            return facts
         } catch let error as SQLiteError {
             throw StoreFailure(error)
         } catch {
@@ -47,6 +51,38 @@ extension StoreWriter {
             id: row.id, firstID: row.first, lastID: row.last,
             newest: try logTime(ofRow: newest?.id ?? row.last, receivedAt: newest?.at ?? row.at),
             isUnderWay: try isUnderWay(row.first, row.last))
+    }
+
+    private func holdings() throws -> [RetentionFacts.Holding] {
+        let settled = try settledThrough()
+        return try connection.withStatement(
+            """
+            SELECT ranges.id, ranges.first_id, ranges.last_id, ranges.last_at, shares.uid, shares.bytes
+            FROM shares JOIN ranges ON ranges.id = shares.range ORDER BY ranges.id
+            """
+        ) { statement in
+            try statement.all { row in
+                RetentionFacts.Holding(
+                    range: RetentionFacts.ClosedRange(
+                        id: row.int64(0), firstID: row.int64(1), lastID: row.int64(2),
+                        newest: LogInstant(milliseconds: row.int64(3)), isUnderWay: false),
+                    user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.int64(2) <= settled)
+            }
+        }
+    }
+
+    /// Up to which row every destination has said of every record what became of it.
+    private func settledThrough() throws -> Int64 {
+        try connection.withStatement(
+            """
+            SELECT min(
+                coalesce((SELECT min(cursor) FROM destinations WHERE active = 1 OR cursor < given_id), ?1),
+                coalesce((SELECT min(first_id) - 1 FROM batches WHERE state = 0 AND kind = 0), ?1))
+            """
+        ) { statement in
+            statement.bind(Int64.max, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
     }
 
     private func openSince() throws -> LogInstant? {

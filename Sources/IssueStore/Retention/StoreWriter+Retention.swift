@@ -101,16 +101,7 @@ extension StoreWriter {
             statement.bind(last, at: 1)
             try statement.run()
         }
-        try connection.withStatement(
-            """
-            UPDATE ranges SET bytes = bytes - bytes * ?2 / max(records, ?2), records = max(records - ?2, 0)
-            WHERE id = ?1
-            """
-        ) { statement in
-            statement.bind(range.id, at: 1)
-            statement.bind(progress.records, at: 2)
-            try statement.run()
-        }
+        try shrink(range: range.id, by: Int(progress.records))
         return progress
     }
 
@@ -161,6 +152,10 @@ extension StoreWriter {
         // Nothing is left below, so there is nothing to walk there either.
         try moveCursors(to: range.lastID)
         try connection.withStatement("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1") { statement in
+            statement.bind(range.id, at: 1)
+            try statement.run()
+        }
+        try connection.withStatement("DELETE FROM shares WHERE range <= ?1") { statement in
             statement.bind(range.id, at: 1)
             try statement.run()
         }

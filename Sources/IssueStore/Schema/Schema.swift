@@ -11,7 +11,7 @@ package enum Schema {
     package static let migrator = Migrator(
         applicationID: applicationID,
         migrations: [
-            Migration(log), Migration(forwarding), Migration(views),
+            Migration(log), Migration(forwarding), Migration(views), Migration(copies), Migration(shares),
         ])
 
     /// Refuses a file of another program or of a newer version before anything in it is changed.

@@ -37,6 +37,13 @@ struct LedgerChanges {
         add(sum, destination: destination, account: account, fate: Int64(to.rawValue))
     }
 
+    /// An account's records are erased, and with them what a destination has been given and what became of them there.
+    mutating func erased(_ sum: Sum, account: Int64, destination: Int64, fate: Fate?) {
+        let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
+        add(negative, destination: destination, account: account, fate: Self.received)
+        if let fate { add(negative, destination: destination, account: account, fate: Int64(fate.rawValue)) }
+    }
+
     private mutating func add(_ sum: Sum, destination: Int64, account: Int64, fate: Int64) {
         let line = Line(destination: destination, account: account, fate: fate)
         sums[line, default: Sum()].records += sum.records

@@ -198,5 +198,6 @@ extension StoreWriter {
         senders.removeAll()
         processes.removeAll()
         accounts.removeAll()
+        users.removeAll()
     }
 }

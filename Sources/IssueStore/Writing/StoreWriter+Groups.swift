@@ -75,7 +75,8 @@ extension StoreWriter {
     func account(of series: SeriesDescription, _ sender: Sender, _ commit: inout Commit) throws -> Account {
         let claimed = AccountName(uid: sender.uid, app: series.app.name ?? sender.command ?? "")
         if let known = try knownAccount(claimed) { return Account(id: known, name: claimed) }
-        switch guardian.newApplication(uid: sender.uid, at: commit.time.log) {
+        let verdict = isBringingOver ? .allow : guardian.newApplication(uid: sender.uid, at: commit.time.log)
+        switch verdict {
         case .allow: return Account(id: try insert(claimed, at: commit.time.wall), name: claimed)
         case .overflow:
             let overflow = AccountName(uid: sender.uid, app: "overflow")
@@ -169,7 +170,7 @@ extension StoreWriter {
     }
 
     /// The first line of what a person reads, at most 200 characters.
-    private static func title(of series: SeriesDescription) -> String {
+    static func title(of series: SeriesDescription) -> String {
         let title = MessageTemplate.title(of: series.template.prefix { $0 != 0x0A })
         return title.isEmpty ? series.domain ?? "(no message)" : String(title.prefix(200))
     }

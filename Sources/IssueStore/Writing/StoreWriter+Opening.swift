@@ -81,4 +81,25 @@ extension StoreWriter {
         }
         storeIDs = [StoreID(firstID: open.nextID, code: code)]
     }
+
+    /// Gives a copy that is put to use a code of its own for what comes from now on: the store that it was made of may
+    /// have given out the same rows since.
+    func nameCopy() throws {
+        let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") {
+            try $0.first { _ in true } ?? false
+        }
+        guard isCopy else { return }
+        let code = settings.randomBits() & RecordID.storeBits
+        try connection.transaction {
+            try connection.withStatement(
+                "INSERT OR REPLACE INTO stores (first_id, code, since) VALUES (?1, ?2, strftime('%s', 'now') * 1000)"
+            ) { statement in
+                statement.bind(open.nextID, at: 1)
+                statement.bind(Int64(bitPattern: code), at: 2)
+                try statement.run()
+            }
+            try connection.withStatement("DELETE FROM copies") { try $0.run() }
+        }
+        storeIDs = try Self.storeIDs(connection)
+    }
 }

@@ -7,7 +7,12 @@ extension StoreWriter {
 
     /// Writes what the open range has gathered, in the transaction of the commit that filled it.
     func closeRange() throws {
-        for posting in open.postings() { try write(posting) }
+        var shares: [Int64: Int64] = [:]
+        for posting in open.postings() {
+            try write(posting)
+            shares[try user(ofSeries: posting.series), default: 0] += posting.bytes
+        }
+        try write(shares)
         try connection.withStatement(
             """
             INSERT INTO ranges (id, first_id, last_id, first_at, last_at, records, bytes)
@@ -29,11 +34,36 @@ extension StoreWriter {
         open.reset(firstID: open.nextID)
     }
 
+    private func write(_ shares: [Int64: Int64]) throws {
+        for (user, bytes) in shares {
+            try connection.withStatement("INSERT INTO shares (range, uid, bytes) VALUES (?1, ?2, ?3)") { statement in
+                statement.bind(rangeID, at: 1)
+                statement.bind(user, at: 2)
+                statement.bind(bytes, at: 3)
+                try statement.run()
+            }
+        }
+    }
+
+    /// Whose a series is, which never changes.
+    private func user(ofSeries series: Int64) throws -> Int64 {
+        if let known = users[series] { return known }
+        if users.count >= 65_536 { users.removeAll() }
+        let user = try connection.withStatement(
+            "SELECT uid FROM series JOIN accounts ON accounts.id = account WHERE series.id = ?1"
+        ) { statement in
+            statement.bind(series, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        users[series] = user
+        return user
+    }
+
     private func write(_ posting: OpenRange.Posting) throws {
         try connection.withStatement(
             """
-            INSERT INTO postings (range, series, records, first_at, last_at, previous, ids)
-            VALUES (?1, ?2, ?3, ?4, ?5, (SELECT last_range FROM totals WHERE series = ?2), ?6)
+            INSERT INTO postings (range, series, records, first_at, last_at, previous, ids, bytes)
+            VALUES (?1, ?2, ?3, ?4, ?5, (SELECT last_range FROM totals WHERE series = ?2), ?6, ?7)
             """
         ) { statement in
             statement.bind(rangeID, at: 1)
@@ -42,6 +72,7 @@ extension StoreWriter {
             statement.bind(posting.firstAt, at: 4)
             statement.bind(posting.lastAt, at: 5)
             statement.bind(blob: posting.ids, at: 6)
+            statement.bind(posting.bytes, at: 7)
             try statement.run()
         }
         try connection.withStatement(

@@ -32,7 +32,10 @@ extension StoreWriter {
         let name = description.app.name ?? sender.command ?? ""
         let fingerprint = Fingerprint.of(description, app: name)
         let group = try groupID(account: account.id, fingerprint: fingerprint)
-        switch guardian.newSeries(account: account.id, isNewGroup: group == nil, at: commit.time.log) {
+        let verdict =
+            isBringingOver
+            ? .allow : guardian.newSeries(account: account.id, isNewGroup: group == nil, at: commit.time.log)
+        switch verdict {
         case .allow:
             let place = try insert(description, key, account, group, fingerprint, process, &commit)
             _ = series.insert(

@@ -34,7 +34,15 @@ package final class StoreWriter {
     var processes: [UInt64: ProcessEntry] = [:]
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
+    /// Whose the series are that were in the ranges closed last.
+    var users: [Int64: Int64] = [:]
     var guardian: CardinalityGuard
+    /// Whether what is being stored was let in once, and is only brought over.
+    var isBringingOver = false
+    /// Between which rows some were removed that a destination had not walked yet.
+    var removedAhead: ClosedRange<Int64>?
+    /// Rows that were erased while a request was under way that holds them.
+    var erasedWhileSent: Set<Int64> = []
     /// Whether the guard knows what was made before this start.
     var isGuardRestored = false
 
@@ -82,6 +90,7 @@ package final class StoreWriter {
             rangeID = lastRange.id + 1
             open = try Self.openRange(connection, after: lastRange.lastID)
             guardian = CardinalityGuard(settings: settings.limits)
+            try nameCopy()
         } catch let failure as StoreFailure {
             throw failure
         } catch let error as SQLiteError {

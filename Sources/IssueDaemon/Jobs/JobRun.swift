@@ -1,0 +1,50 @@
+import IssueCore
+import IssueProtocol
+import UnixIO
+
+/// What a job works with while it runs.
+struct JobRun {
+    /// The daemon ends: what is not done yet is not done.
+    struct Stopped: Error {}
+
+    let path: String
+    let writer: WriterService
+    let log: Log
+    private let isStopping: () -> Bool
+    private let tell: ([UInt8]) -> Void
+    private var toldAt: MonotonicInstant?
+
+    /// How often it says how far it is.
+    private static let interval: Duration = .milliseconds(250)
+
+    init(
+        path: String, writer: WriterService, log: Log, isStopping: @escaping () -> Bool,
+        tell: @escaping ([UInt8]) -> Void
+    ) {
+        self.path = path
+        self.writer = writer
+        self.log = log
+        self.isStopping = isStopping
+        self.tell = tell
+    }
+
+    /// Where the database lies, and what the daemon puts beside it.
+    var folder: String { FileSystem.parentFolder(of: path) }
+
+    /// The database's name in its folder.
+    var fileName: String { String(path.dropFirst(folder.count).drop { $0 == "/" }) }
+
+    /// Called between two steps of what nobody waits for: gives up when the daemon ends.
+    func goOn() throws {
+        guard !isStopping() else { throw Stopped() }
+    }
+
+    /// Called between two steps: says how far it is now and then, and gives up when the daemon ends.
+    mutating func progress(_ reply: some JSONCodable) throws {
+        try goOn()
+        let now = Clock.monotonic
+        if let toldAt, toldAt.duration(to: now) < Self.interval { return }
+        toldAt = now
+        tell(VarlinkReply(parameters: reply.json, continues: true).message)
+    }
+}

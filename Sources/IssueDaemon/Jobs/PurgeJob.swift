@@ -1,0 +1,93 @@
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+/// Erases what a filter matches, in small steps between commits, and says where some of it is left.
+struct PurgeJob {
+    private let filter: IssueFilter
+    private let isDryRun: Bool
+
+    /// How many records one transaction erases.
+    private static let recordsAtATime = 512
+
+    init(_ parameters: PurgeParameters) {
+        filter = parameters.filter
+        isDryRun = parameters.isDryRun ?? false
+    }
+
+    func run(_ run: inout JobRun) throws -> PurgeReply {
+        guard filter != IssueFilter() else {
+            throw QueryFailure.invalidFilter(field: "filter", reason: "an empty one would erase everything")
+        }
+        let reader = try StoreReader(path: run.path)
+        let last = try reader.newest()
+        guard !isDryRun else {
+            var count: Int64 = 0
+            try walk(reader, through: last, &run) { rows in
+                count += Int64(rows.count)
+                return count
+            }
+            return PurgeReply(count: count, unreachable: try unreachable(Erasure(), reader, run))
+        }
+        // What is erased lies in closed ranges, whose ids are written down as given out.
+        try run.writer.perform { try $0.closeOpenRange() }
+        var erasure = Erasure()
+        let writer = run.writer
+        try walk(reader, through: last, &run) { rows in
+            erasure.add(try writer.perform { try $0.erase(rows) })
+            return erasure.records
+        }
+        try finish(erasure, run)
+        run.log.notice("Records were erased on request", ["records": "\(erasure.records)"])
+        return PurgeReply(count: erasure.records, unreachable: try unreachable(erasure, reader, run))
+    }
+
+    private func walk(
+        _ reader: StoreReader, through last: Int64, _ run: inout JobRun, _ body: ([Int64]) throws -> Int64
+    ) throws {
+        var edge: Int64? = 0
+        while let above = edge {
+            let found = try reader.rows(filter, above: above, through: last, limit: Self.recordsAtATime)
+            let count = try body(found.rows)
+            edge = found.edge
+            try run.progress(PurgeReply(count: count))
+        }
+    }
+
+    private func finish(_ erasure: Erasure, _ run: JobRun) throws {
+        let writer = run.writer
+        let isWhole = filter.since == nil && filter.until == nil && filter.fates == nil
+        var series = erasure.series.sorted()[...]
+        while !series.isEmpty {
+            let some = Array(series.prefix(StoreWriter.seriesAtATime))
+            series = series.dropFirst(some.count)
+            try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
+        }
+        guard !erasure.series.isEmpty else { return }
+        try Collection().collectCounts(run)
+        try writer.perform {
+            try $0.finishErasingText()
+            _ = try $0.checkpoint()
+        }
+    }
+
+    /// Where records may be left that are gone here.
+    private func unreachable(_ erasure: Erasure, _ reader: StoreReader, _ run: JobRun) throws -> [String] {
+        var words: [String] = []
+        for name in try FileSystem.names(in: run.folder).sorted()
+        where !name.hasSuffix("-wal") && !name.hasSuffix("-shm") {
+            for (beginning, kind) in [
+                (BackupJob.beginning, "the backup"), ("damaged-", "the database that was set aside"),
+                ("repaired-", "the database that was set aside"),
+            ] where name.hasPrefix("\(run.fileName).\(beginning)") {
+                words.append("\(kind) \(run.folder)/\(name)")
+            }
+        }
+        for (destination, count) in erasure.delivered.sorted(by: { $0.key < $1.key }) {
+            words.append("\(count) of them at the destination \(destination)")
+        }
+        let orphans = try reader.orphanedDeadLetters()
+        if orphans > 0 { words.append("\(orphans) dead letters of records that retention has removed") }
+        return words
+    }
+}

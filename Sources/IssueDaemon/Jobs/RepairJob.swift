@@ -1,0 +1,77 @@
+import IssueProtocol
+import IssueStore
+import UnixIO
+
+/// Brings over what is readable from databases that were set aside, and renames those that are done with.
+struct RepairJob {
+    private let file: String?
+    private let isDryRun: Bool
+
+    init(_ parameters: RepairParameters) {
+        file = parameters.file
+        isDryRun = parameters.isDryRun ?? false
+    }
+
+    func run(_ run: inout JobRun) throws -> RepairReply {
+        let beginning = "\(run.fileName).damaged-"
+        let known = try FileSystem.names(in: run.folder).sorted()
+            .filter { $0.hasPrefix(beginning) && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+        if let file, !known.contains(file) { throw CollectorError.notFound(id: file) }
+        var reply = RepairReply(files: file.map { [$0] } ?? known)
+        if !isDryRun {
+            for name in reply.files { try repair(name, &reply, &run) }
+        }
+        reply.isDone = true
+        return reply
+    }
+
+    private func repair(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws {
+        let path = "\(run.folder)/\(name)"
+        let before = reply
+        guard let store = open(path, run.log) else { return }
+        while let portion = store.step() {
+            reply.recovered += try bringOver(portion.submissions, run.writer)
+            reply.unreadable += portion.unreadable
+            try run.progress(reply)
+        }
+        try putAway(name, run)
+        run.log.notice(
+            "What could be read of a database that was set aside was brought over",
+            [
+                "file": path, "records": "\(reply.recovered - before.recovered)",
+                "unreadable": "\(reply.unreadable - before.unreadable)",
+            ])
+    }
+
+    private func open(_ path: String, _ log: Log) -> SetAsideStore? {
+        do throws(StoreFailure) {
+            return try SetAsideStore(path: path, randomBits: Randomness.uint64())
+        } catch {
+            log.warning(
+                "Nothing can be read of a database that was set aside, leaving it",
+                ["file": path, "error": "\(error)"])
+            return nil
+        }
+    }
+
+    private func bringOver(_ submissions: [Submission], _ writer: WriterService) throws -> Int64 {
+        guard !submissions.isEmpty else { return 0 }
+        return try writer.perform { writer in
+            try writer.bringOver(submissions, wall: Clock.wall, monotonic: Clock.monotonic)
+        }
+    }
+
+    /// What is done with is not gone through again, and stays until somebody takes it away.
+    private func putAway(_ name: String, _ run: JobRun) throws {
+        let path = "\(run.folder)/\(name)"
+        let beginning = "\(run.folder)/\(run.fileName)"
+        let done = beginning + ".repaired-" + path.dropFirst(beginning.count + ".damaged-".count)
+        for ending in ["", "-wal", "-shm"] {
+            do throws(Errno) {
+                try FileSystem.rename(path + ending, to: done + ending)
+            } catch {
+                guard error == .noSuchFile else { throw error }
+            }
+        }
+    }
+}

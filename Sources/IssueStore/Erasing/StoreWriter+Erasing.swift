@@ -1,0 +1,203 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// Erasing of single records: as if they had never come, but that their ids stay theirs.
+///
+/// Only what lies in closed ranges is erased: whoever erases closes the open
+/// one first, and with that it is written down which ids were given out.
+extension StoreWriter {
+    /// Erases some records of closed ranges, in one transaction.
+    package func erase(_ rows: [Int64]) throws(StoreFailure) -> Erasure {
+        var inFlight: Set<Int64> = []
+        var ahead: ClosedRange<Int64>?
+        let erasure = try erasing { () throws -> Erasure in
+            let doomed = try doomed(rows)
+            guard let first = doomed.first?.row, let last = doomed.last?.row else { return Erasure() }
+            var erasure = Erasure()
+            erasure.records = Int64(doomed.count)
+            erasure.series = Set(doomed.map(\.series))
+            (erasure.delivered, inFlight) = try subtractFates(of: doomed)
+            try subtractCounts(of: doomed)
+            try unlist(doomed)
+            try delete(doomed)
+            ahead = first...last
+            return erasure
+        }
+        if let ahead { noteRemoval(of: ahead) }
+        erasedWhileSent.formUnion(inFlight)
+        return erasure
+    }
+
+    /// Rows are gone that may have been ahead of a cursor.
+    func noteRemoval(of rows: ClosedRange<Int64>) {
+        let known = removedAhead ?? rows
+        removedAhead = min(known.lowerBound, rows.lowerBound)...max(known.upperBound, rows.upperBound)
+    }
+
+    /// Runs a transaction whose deletions leave nothing in the file that could be read with other tools.
+    func erasing<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
+        do throws(SQLiteError) { try connection.setPragma("secure_delete", to: 1) } catch { throw StoreFailure(error) }
+        defer { try? connection.setPragma("secure_delete", to: 0) }
+        return try transaction(body)
+    }
+
+    /// Numbers as one parameter of a statement.
+    static func list(_ numbers: some Sequence<Int64>) -> String {
+        var writer = JSONWriter()
+        writer.array { for number in numbers { $0.integer(number) } }
+        return writer.text
+    }
+
+    /// What is known of some rows, those that are still there and in a closed range, in ascending order.
+    func doomed(_ rows: [Int64]) throws -> [DoomedRecord] {
+        try connection.withStatement(
+            """
+            SELECT records.id, records.series, series.account, records.received_at, records.count, ranges.id,
+                   ranges.first_id
+            FROM json_each(?1) AS row
+            JOIN records ON records.id = row.value
+            JOIN series ON series.id = records.series
+            JOIN ranges ON ranges.id = (SELECT id FROM ranges WHERE last_id >= row.value ORDER BY id LIMIT 1)
+                AND ranges.first_id <= row.value
+            ORDER BY records.id
+            """
+        ) { statement in
+            statement.bind(Self.list(rows), at: 1)
+            return try statement.all {
+                DoomedRecord(
+                    row: $0.int64(0), series: $0.int64(1), account: $0.int64(2), receivedAt: $0.int64(3),
+                    count: $0.int64(4), range: $0.int64(5), base: $0.int64(6))
+            }
+        }
+    }
+
+    /// Takes records out of the posting lists of their ranges; a list that is empty then stays as a link of its chain.
+    func unlist(_ doomed: [DoomedRecord]) throws {
+        struct Key: Hashable {
+            var range: Int64
+            var series: Int64
+        }
+        for (key, gone) in Dictionary(grouping: doomed, by: { Key(range: $0.range, series: $0.series) }) {
+            let found = try connection.withStatement(
+                """
+                SELECT ids, records, bytes, accounts.uid FROM postings
+                JOIN series ON series.id = series JOIN accounts ON accounts.id = series.account
+                WHERE range = ?1 AND series = ?2
+                """
+            ) { statement in
+                statement.bind(key.range, at: 1)
+                statement.bind(key.series, at: 2)
+                return try statement.first {
+                    (list: $0.bytes(0), records: $0.int64(1), bytes: $0.int64(2), user: $0.int64(3))
+                }
+            }
+            guard let found, let base = gone.first?.base else { continue }
+            let rows = Set(gone.map(\.row))
+            let left = (PostingList.decode(found.list, base: base) ?? []).filter { !rows.contains($0) }
+            let bytes = found.bytes * Int64(left.count) / max(found.records, 1)
+            try give(found.bytes - bytes, of: found.user, in: key.range)
+            try connection.withStatement(
+                """
+                UPDATE postings SET records = ?3, ids = ?4, bytes = ?7,
+                    first_at = coalesce((SELECT received_at FROM records WHERE id = ?5), first_at),
+                    last_at = coalesce((SELECT received_at FROM records WHERE id = ?6), last_at)
+                WHERE range = ?1 AND series = ?2
+                """
+            ) { statement in
+                statement.bind(key.range, at: 1)
+                statement.bind(key.series, at: 2)
+                statement.bind(left.count, at: 3)
+                statement.bind(blob: PostingList.encode(left, base: base), at: 4)
+                statement.bind(left.first, at: 5)
+                statement.bind(left.last, at: 6)
+                statement.bind(bytes, at: 7)
+                try statement.run()
+            }
+        }
+    }
+
+    /// Deletes the rows themselves, what hangs on them, and takes them off their ranges.
+    func delete(_ doomed: [DoomedRecord]) throws {
+        let rows = Self.list(doomed.map(\.row))
+        for sql: StaticString in [
+            "DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))",
+            "DELETE FROM express WHERE record IN (SELECT value FROM json_each(?1))",
+            "DELETE FROM dead_letters WHERE record IN (SELECT value FROM json_each(?1))",
+        ] {
+            try connection.withStatement(sql) { statement in
+                statement.bind(rows, at: 1)
+                try statement.run()
+            }
+        }
+        for (range, gone) in Dictionary(grouping: doomed, by: \.range) { try shrink(range: range, by: gone.count) }
+    }
+
+    /// So many records fewer are in a range.
+    func shrink(range: Int64, by count: Int) throws {
+        try connection.withStatement(
+            """
+            UPDATE ranges SET bytes = bytes - bytes * ?2 / max(records, ?2), records = max(records - ?2, 0)
+            WHERE id = ?1
+            """
+        ) { statement in
+            statement.bind(range, at: 1)
+            statement.bind(count, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// A user has so many bytes less in a range.
+    func give(_ bytes: Int64, of user: Int64, in range: Int64) throws {
+        for sql: StaticString in [
+            "UPDATE shares SET bytes = bytes - ?3 WHERE range = ?1 AND uid = ?2",
+            "DELETE FROM shares WHERE range = ?1 AND uid = ?2 AND bytes <= 0 AND ?3 >= 0",
+        ] {
+            try connection.withStatement(sql) { statement in
+                statement.bind(range, at: 1)
+                statement.bind(user, at: 2)
+                statement.bind(bytes, at: 3)
+                try statement.run()
+            }
+        }
+    }
+
+    /// Takes records out of what is counted, which says nothing of them any more.
+    private func subtractCounts(of doomed: [DoomedRecord]) throws {
+        struct Key: Hashable {
+            var minute: Int64
+            var series: Int64
+        }
+        for (key, gone) in Dictionary(grouping: doomed, by: { Key(minute: $0.receivedAt / 60_000, series: $0.series) })
+        {
+            try connection.withStatement(
+                """
+                UPDATE counts SET records = records - ?3, occurrences = occurrences - ?4
+                WHERE minute = ?1 AND series = ?2
+                """
+            ) { statement in
+                statement.bind(key.minute, at: 1)
+                statement.bind(key.series, at: 2)
+                statement.bind(gone.count, at: 3)
+                statement.bind(gone.reduce(0) { $0 + $1.count }, at: 4)
+                try statement.run()
+            }
+            try connection.withStatement("DELETE FROM counts WHERE minute = ?1 AND series = ?2 AND records <= 0") {
+                statement in
+                statement.bind(key.minute, at: 1)
+                statement.bind(key.series, at: 2)
+                try statement.run()
+            }
+        }
+        for (series, gone) in Dictionary(grouping: doomed, by: \.series) {
+            try connection.withStatement(
+                "UPDATE totals SET records = records - ?2, occurrences = occurrences - ?3 WHERE series = ?1"
+            ) { statement in
+                statement.bind(series, at: 1)
+                statement.bind(gone.count, at: 2)
+                statement.bind(gone.reduce(0) { $0 + $1.count }, at: 3)
+                try statement.run()
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+import IssueProtocol
+
+/// A record as a database that was set aside still has it.
+struct SalvagedRecord {
+    /// Where it was there, which is also its number when it is brought over.
+    var row: Int64
+    /// The row of the process that has reported it there.
+    var process: Int64
+    var startTime: Int64
+    var stored: StoredRecord
+    /// Whether some destination still had to be given it.
+    var isPending: Bool
+}

@@ -1,0 +1,185 @@
+import FakeLogz
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+@Suite("Backup, repair and purge", .daemonLog)
+struct MaintenanceTests {
+    /// Runs `issuectl` against a daemon, and answers what it has printed.
+    private func issuectl(
+        _ arguments: [String], _ daemon: DaemonFixture, ends end: ChildProcess.End = .exit(0),
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) throws -> String {
+        let name = "issuectl-\(UUID().uuidString)"
+        let process = try ChildProcess(
+            try TestBinaries.path(of: "issuectl"), [arguments[0], "--socket", daemon.socket] + arguments.dropFirst(),
+            in: daemon.folder, name: name)
+        #expect(try process.end(within: .seconds(60)) == end, sourceLocation: sourceLocation)
+        return process.output
+    }
+
+    @Test("A backup is made under load, and the documented way back to it gives no id out twice")
+    func backupAndRestore() async throws {
+        try await DaemonFixture.with { daemon in
+            for part in 0..<5 {
+                let records = (0..<1000).map { IssueRecord(message: "Bulk \(part) \($0)") }
+                _ = try RawClient(path: daemon.socket).report(records)
+            }
+            let load = try Load(daemon.socket, clients: 2, pipelined: 1, recordsPerCall: 30, round: 1)
+            try await eventually("reports come in") { load.receipts.count > 5 }
+            let before = load.receipts
+            let copy = daemon.folder["copy.db"]
+            #expect(try issuectl(["backup", copy], daemon).hasPrefix("\(copy): "))
+            #expect(load.receipts.count > before.count)
+            let late = try RawClient(path: daemon.socket).report("after the copy")[0]
+            try daemon.terminate()
+            #expect(load.waitForEnd())
+            let receipts = load.receipts.merging(["late": late]) { $1 }
+            let names = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
+            #expect(!names.contains { $0.contains("backup") })
+
+            // As Operations.md has it.
+            for ending in ["", "-wal", "-shm"] {
+                try? FileManager.default.removeItem(atPath: daemon.database + ending)
+            }
+            try FileManager.default.copyItem(atPath: copy, toPath: daemon.database)
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            let restored = try client.allRecords()
+            let ids = Dictionary(uniqueKeysWithValues: restored.map { ($0.record.message, $0.id) })
+            for (message, id) in before { #expect(ids[message] == id) }
+            var given = Set(receipts.values).union(restored.map(\.id))
+            for _ in 0..<20 {
+                for id in try client.report("new", "newer") { #expect(given.insert(id).inserted) }
+            }
+            try daemon.restart()
+            for id in try RawClient(path: daemon.socket).report("after a restart") {
+                #expect(given.insert(id).inserted)
+            }
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("A purge erases here what it names, tells what it can't reach, and the rest is forwarded")
+    func purge() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let gone = try client.report("Zaphod was here", app: "private")
+            let kept = try client.report("Nothing to see", app: "shop")
+            for id in gone + kept { #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered]) }
+            #expect(try issuectl(["purge", "--app", "private", "--dry-run"], daemon) == "1 record would be erased.\n")
+            _ = try issuectl(["purge", "--app", "private"], daemon, ends: .exit(64))
+            #expect(try client.show(gone[0]).record?.id == gone[0])
+
+            _ = try issuectl(["backup"], daemon)
+            let said = try issuectl(["purge", "--app", "private", "--yes"], daemon)
+            #expect(said.hasPrefix("1 record was erased.\n"))
+            #expect(said.contains("backup") && said.contains("1 of them at the destination"))
+            #expect(throws: (any Error).self) { try client.show(gone[0]) }
+            #expect(try client.show(kept[0]).record?.id == kept[0])
+            #expect(try client.groups().map(\.app) == ["shop"])
+            #expect(try client.status().received == 1)
+            #expect(try client.destination().ledger.balances)
+            #expect(try issuectl(["purge", "--since", "1h", "--yes"], daemon).hasPrefix("1 record was erased.\n"))
+            let next = try client.report("The next", app: "shop")[0]
+            #expect(!(gone + kept).contains(next))
+            try daemon.restart()
+            let again = try RawClient(path: daemon.socket)
+            #expect(try again.report("One more", app: "shop")[0] != next)
+            #expect(try again.allRecords().count == 2)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("A purge of much holds no report up, and all that is left is right")
+    func largePurge() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            for part in 0..<40 {
+                _ = try client.report(
+                    (0..<1000).map { number in
+                        IssueRecord(
+                            message: "Record \(part * 1000 + number)",
+                            app: Application(name: number.isMultiple(of: 2) ? "even" : "odd"))
+                    })
+            }
+            try client.begin(.purge, PurgeParameters(filter: IssueFilter(apps: ["even"])), more: true)
+            let reporter = try RawClient(path: daemon.socket)
+            var waits: [Duration] = []
+            for number in 0..<200 {
+                waits.append(
+                    try ContinuousClock().measure { _ = try reporter.report("Meanwhile \(number)", app: "odd") })
+            }
+            var replies: [PurgeReply] = []
+            while true {
+                let reply = try client.reply()
+                replies.append(try PurgeReply(json: reply.parameters))
+                if !reply.continues { break }
+            }
+            print("Reports during a purge: the slowest \(waits.sorted()[197])")
+            #expect(replies.last?.count == 20_000)
+            #expect(try client.status().store.records == 20_200)
+            #expect(try client.groups().allSatisfy { $0.app == "odd" })
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("What was set aside is brought over once, and forwarded only if it had not been")
+    func repair() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let old = try client.report("One", "Two")
+            for id in old { #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered]) }
+            try daemon.terminate()
+            let name = "issues.db.damaged-2026-11-21T00:00:00.000Z"
+            try FileManager.default.moveItem(atPath: daemon.database, toPath: daemon.folder["state/\(name)"])
+            try daemon.start()
+
+            #expect(try issuectl(["repair", "--list"], daemon) == "\(name)\n")
+            _ = try issuectl(["repair", "nonsense"], daemon, ends: .exit(1))
+            #expect(try issuectl(["repair"], daemon) == "2 records brought over, from:\n  \(name)\n")
+            #expect(try issuectl(["repair"], daemon) == "No database was set aside.\n")
+            let again = try RawClient(path: daemon.socket)
+            let found = try again.allRecords()
+            #expect(found.map(\.record.message) == ["Two", "One"])
+            #expect(Set(found.map(\.id)).isDisjoint(with: old))
+            #expect(found[0].repairs.contains { $0.contains(old[1]) })
+            #expect(try again.awaitFates(of: found[0].id).map(\.fate) == [.withheld])
+            #expect(try again.status().store.faults == [])
+            // Its old name brings nothing a second time.
+            let done = daemon.folder["state/issues.db.repaired-2026-11-21T00:00:00.000Z"]
+            try FileManager.default.moveItem(atPath: done, toPath: daemon.folder["state/\(name)"])
+            #expect(try issuectl(["repair"], daemon) == "0 records brought over, from:\n  \(name)\n")
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test(
+        "Only operators may", .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
+    func operators() async throws {
+        try await DaemonFixture.with { daemon in
+            let stranger = try OtherUser.client(4242, of: daemon)
+            let filter = IssueFilter(apps: ["shop"])
+            #expect(try stranger.refusal(of: .purge, PurgeParameters(filter: filter)) == .denied)
+            #expect(try stranger.refusal(of: .repair, RepairParameters()) == .denied)
+            #expect(try stranger.refusal(of: .backup, JSONValue.object([])) == .denied)
+            let root = try RawClient(path: daemon.socket)
+            #expect(
+                try root.refusal(of: .purge, PurgeParameters(filter: IssueFilter()))
+                    == .invalidFilter(field: "filter", reason: "an empty one would erase everything"))
+        }
+    }
+}
+
+extension IssueFilter {
+    fileprivate init(apps: [String]) {
+        self.init()
+        self.apps = apps
+    }
+}

@@ -1,0 +1,114 @@
+import IssueCommands
+import IssueProtocol
+import Testing
+
+@Suite("Backup, repair and purge")
+struct MaintenanceTests {
+    private static let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":3145728,"bytes_total":3145728}"#
+    private static let copying = #"{"bytes_done":1048576,"bytes_total":3145728}"#
+
+    @Test("A backup stays where the daemon has made it, and its place is said")
+    func backup() {
+        let outcome = issuectl(["backup"], .parts([Self.copying, Self.copied], nil))
+        #expect(outcome.code == .success)
+        #expect(outcome.output == lines("/state/issues.db.backup-T: 3.0 MiB"))
+        #expect(outcome.errors == "")
+        #expect(outcome.calls == ["Backup {}"])
+    }
+
+    @Test("A backup is moved to the file that is named, and where it can't be, that is said")
+    func movedBackup() {
+        let moved = issuectl(["backup", "/srv/copy.db"], .parts([Self.copied], nil))
+        #expect(moved.output == lines("/srv/copy.db: 3.0 MiB"))
+        let json = issuectl(["backup", "/srv/copy.db", "--json"], .parts([Self.copied], nil))
+        #expect(json.output == lines(#"{"path":"/srv/copy.db","bytes_done":3145728,"bytes_total":3145728}"#))
+        let full = issuectl(["backup", "/full/copy.db"], .parts([Self.copied], nil))
+        #expect(full.code == .refused)
+        #expect(full.errors == lines("issuectl: it stays at /state/issues.db.backup-T"))
+    }
+
+    @Test("On a terminal a job says how far it is")
+    func progress() {
+        let outcome = issuectl(["backup"], width: 80, .parts([Self.copying, Self.copied], nil))
+        #expect(outcome.errors == "\r\u{1B}[K1.0 MiB of 3.0 MiB copied\r\u{1B}[K")
+    }
+
+    @Test("Who may not, and what has no room, is told so")
+    func refused() {
+        let denied = issuectl(["backup"], .failure(.refused(.denied)))
+        #expect(denied.code == .refused)
+        #expect(denied.errors.contains("Operators="))
+        #expect(issuectl(["backup"], .parts([Self.copying], .refused(.noSpace))).code == .tryAgain)
+    }
+
+    @Test("A purge needs to be told which records, and whether one is sure where nobody can be asked")
+    func purgeUsage() {
+        #expect(issuectl(["purge", "--yes"]).code == .usage)
+        let piped = issuectl(["purge", "--app", "shop"])
+        #expect(piped.code == .usage)
+        #expect(piped.errors.contains("--yes"))
+        #expect(piped.calls.isEmpty)
+    }
+
+    @Test("A purge that one is sure of is done, and names what it could not reach")
+    func purge() {
+        let reply = #"{"count":1234,"unreachable":["the backup /b","3 of them at the destination logzio"]}"#
+        let outcome = issuectl(
+            ["purge", "--app", "shop", "--yes"], .parts([#"{"count":512,"unreachable":[]}"#, reply], nil))
+        #expect(outcome.code == .success)
+        #expect(outcome.calls == [#"Purge {"filter":{"apps":["shop"]}}"#])
+        #expect(
+            outcome.output
+                == lines(
+                    """
+                    1,234 records were erased.
+                    Not reached, and maybe with some of it:
+                      the backup /b
+                      3 of them at the destination logzio
+                    """))
+    }
+
+    @Test("A dry run only counts")
+    func dryRun() {
+        let outcome = issuectl(["purge", "--user", "1001", "-n"], .parts([#"{"count":1,"unreachable":[]}"#], nil))
+        #expect(outcome.output == lines("1 record would be erased."))
+        #expect(outcome.calls == [#"Purge {"filter":{"users":[1001]},"dry_run":true}"#])
+    }
+
+    @Test(
+        "On a terminal it says how many there are, asks, and goes by the answer",
+        arguments: ["y\n", "yes\n", "n\n", ""])
+    func asks(answer: String) {
+        let count = ScriptedLink.Reply.parts([#"{"count":2,"unreachable":[]}"#], nil)
+        let outcome = issuectl(
+            ["purge", "--app", "shop"], width: 80, input: answer.isEmpty ? [] : [answer], count, count)
+        #expect(outcome.output.hasPrefix("Erase 2 records for good? [y/N] "))
+        let isSure = answer.hasPrefix("y")
+        #expect(outcome.code == (isSure ? .success : .refused))
+        #expect(outcome.calls.count == (isSure ? 2 : 1))
+        #expect(outcome.calls.first == #"Purge {"filter":{"apps":["shop"]},"dry_run":true}"#)
+    }
+
+    @Test("Nothing is asked where nothing matches")
+    func nothing() {
+        let outcome = issuectl(["purge", "--app", "x"], width: 80, .parts([#"{"count":0,"unreachable":[]}"#], nil))
+        #expect(outcome.output == lines("Nothing matches."))
+    }
+
+    @Test("A repair lists the databases that were set aside, and takes all or the one that is named")
+    func repair() {
+        let reply = #"{"recovered":1200,"unreadable":3,"done":true,"files":["issues.db.damaged-A"]}"#
+        let all = issuectl(["repair"], .parts([reply], nil))
+        #expect(all.calls == ["Repair {}"])
+        #expect(
+            all.output
+                == lines("1,200 records brought over, 3 could not be read, from:\n  issues.db.damaged-A"))
+        let one = issuectl(["repair", "/state/issues.db.damaged-A"], .parts([reply], nil))
+        #expect(one.calls == [#"Repair {"file":"issues.db.damaged-A"}"#])
+        let list = issuectl(["repair", "--list"], .parts([reply], nil))
+        #expect(list.calls == [#"Repair {"dry_run":true}"#])
+        #expect(list.output == lines("issues.db.damaged-A"))
+        let none = issuectl(["repair"], .parts([#"{"recovered":0,"unreadable":0,"done":true,"files":[]}"#], nil))
+        #expect(none.output == lines("No database was set aside."))
+    }
+}

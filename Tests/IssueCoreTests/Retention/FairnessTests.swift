@@ -1,0 +1,82 @@
+import IssueCore
+import Testing
+
+@Suite("Fairness")
+struct FairnessTests {
+    private func holding(
+        _ range: Int64, _ user: UInt32, _ bytes: Int64, isSettled: Bool = true
+    ) -> RetentionFacts.Holding {
+        RetentionFacts.Holding(
+            range: RetentionFacts.ClosedRange(
+                id: range, firstID: 100 * range, lastID: 100 * range + 99, newest: LogInstant(milliseconds: range),
+                isUnderWay: false),
+            user: user, bytes: bytes, isSettled: isSettled)
+    }
+
+    @Test("Nobody gives where nobody has anything")
+    func nobody() {
+        #expect(Fairness.giver([]) == nil)
+        #expect(Fairness.giver([holding(1, 5, 0)]) == nil)
+        #expect(Fairness.noisiest([:]).isEmpty)
+    }
+
+    @Test("Whoever takes most gives first, from his oldest range that is as large as the others")
+    func giver() {
+        let holdings = [holding(1, 5, 90), holding(1, 6, 30), holding(2, 6, 100), holding(3, 6, 100)]
+        #expect(Fairness.giver(holdings) == holdings[2])
+    }
+
+    @Test("What is settled goes before what is pending, though it be younger or smaller")
+    func settled() {
+        let holdings = [holding(1, 5, 100, isSettled: false), holding(2, 5, 10)]
+        #expect(Fairness.giver(holdings) == holdings[1])
+        #expect(Fairness.giver([holdings[0]]) == holdings[0])
+    }
+
+    @Test("However it is distributed, no user below the mean gives, and what gives is no less than its user's mean")
+    func properties() {
+        var traffic = Traffic(seed: 17)
+        for _ in 0..<500 {
+            let holdings = (0..<Int(traffic.number(below: 40) + 1)).map { _ in
+                holding(
+                    Int64(traffic.number(below: 12)), UInt32(traffic.number(below: 5)),
+                    Int64(traffic.number(below: 1000)),
+                    isSettled: traffic.number(below: 3) > 0)
+            }
+            let sums = Dictionary(grouping: holdings, by: \.user).mapValues { $0.reduce(0) { $0 + $1.bytes } }
+                .filter { $0.value > 0 }
+            guard let giver = Fairness.giver(holdings) else {
+                #expect(sums.isEmpty)
+                continue
+            }
+            let sum = sums[giver.user] ?? 0
+            #expect(sum == sums.values.max())
+            #expect(giver.bytes > 0)
+            let own = holdings.filter { $0.user == giver.user && $0.bytes > 0 && $0.isSettled == giver.isSettled }
+            #expect(giver.bytes >= own.reduce(0) { $0 + $1.bytes } / Int64(own.count))
+            if !giver.isSettled {
+                #expect(!holdings.contains { $0.user == giver.user && $0.isSettled && $0.bytes > 0 })
+            }
+        }
+    }
+
+    @Test("The noisiest groups are no quieter than any that stays, and make three quarters of the noise")
+    func noisiest() {
+        var traffic = Traffic(seed: 18)
+        for _ in 0..<500 {
+            let pairs = (0..<Int64(traffic.number(below: 20) + 1)).map { ($0, Int64(traffic.number(below: 50) + 1)) }
+            let groups = Dictionary(uniqueKeysWithValues: pairs)
+            let noisiest = Fairness.noisiest(groups)
+            #expect(!noisiest.isEmpty)
+            let least = noisiest.compactMap { groups[$0] }.min() ?? 0
+            #expect(groups.allSatisfy { noisiest.contains($0.key) || $0.value < least })
+            let gone = noisiest.reduce(0) { $0 + (groups[$1] ?? 0) }
+            #expect(gone >= groups.values.reduce(0, +) / 4 * 3)
+            // Without the quietest of them it would be too little.
+            let quietest = noisiest.filter { groups[$0] == least }.reduce(0) { $0 + (groups[$1] ?? 0) }
+            #expect(gone - quietest < max(1, groups.values.reduce(0, +) / 4 * 3))
+        }
+        #expect(Fairness.noisiest([1: 5, 2: 5, 3: 5]) == [1, 2, 3])
+        #expect(Fairness.noisiest([1: 100, 2: 5, 3: 5]) == [1])
+    }
+}

@@ -1,0 +1,141 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Collecting what nothing refers to")
+struct CollectingTests {
+    /// Collects as the daemon's job does, with something between its steps.
+    private func collect(_ store: TemporaryStore, _ writer: StoreWriter, between: () throws -> Void = {}) throws {
+        let reader = try store.reader()
+        let kept = try writer.keptSince(wall: store.wall, monotonic: store.monotonic)
+        var references = StoreReader.References()
+        while try reader.read(&references) {}
+        let unreferenced = try reader.unreferenced(references, quietSince: kept)
+        try between()
+        try writer.collect(series: unreferenced.series, seenThrough: references.edge)
+        try between()
+        try writer.collect(processes: unreferenced.processes, seenThrough: references.edge)
+        while try writer.collectOwners() {}
+        var minute: Int64? = 0
+        while let from = minute { minute = try writer.collectCounts(from: from) }
+        var number: Int64? = 0
+        while let above = number { number = try writer.collectSummaries(above: above, before: kept) }
+    }
+
+    private func forgetAll(_ store: TemporaryStore, _ writer: StoreWriter) throws {
+        try writer.closeOpenRange()
+        while let oldest = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            .oldest
+        {
+            while try !writer.forget(oldest).isDone {}
+        }
+    }
+
+    private func expectNothingDangling(
+        _ store: TemporaryStore, sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) throws {
+        let shell = try store.shell()
+        #expect(try shell.table("PRAGMA foreign_key_check", columns: 1) == [], sourceLocation: sourceLocation)
+        for sql in [
+            "SELECT count(*) FROM records WHERE series NOT IN (SELECT id FROM series)",
+            "SELECT count(*) FROM records WHERE process NOT IN (SELECT id FROM processes)",
+            "SELECT count(*) FROM counts WHERE series NOT IN (SELECT id FROM series)",
+            "SELECT count(*) FROM totals WHERE series NOT IN (SELECT id FROM series)",
+            "SELECT count(*) FROM postings WHERE series NOT IN (SELECT id FROM series)",
+            "SELECT count(*) FROM ledger WHERE account NOT IN (SELECT id FROM accounts)",
+        ] {
+            #expect(try shell.number(sql) == 0, "\(sql)", sourceLocation: sourceLocation)
+        }
+        #expect(
+            try shell.numbers("SELECT id FROM groups ORDER BY id")
+                == shell.numbers("SELECT rowid FROM group_text_docsize ORDER BY 1"), sourceLocation: sourceLocation)
+        #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
+    }
+
+    @Test("What is older than all that is kept goes, but for the newest row of each table")
+    func old() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 50
+            store.settings.retention.maxAge = .seconds(86_400)
+            let writer = try store.writer()
+            var samples = SampleRecords(seed: 8)
+            for number in 0..<40 {
+                let process = ReportingProcess.of(uid: 1000 + UInt32(number % 4), connection: UInt64(number + 1))
+                try store.commit(try Submission(of: samples.records(5), from: process), to: writer)
+            }
+            try forgetAll(store, writer)
+            // Not yet so old: what was counted is still asked for.
+            writer.processes.removeAll()
+            let before = try store.shell().number("SELECT count(*) FROM series")
+            try collect(store, writer)
+            #expect(try store.shell().number("SELECT count(*) FROM series") == before)
+            #expect(try store.shell().number("SELECT count(*) FROM processes") == 1)
+
+            store.pass(.seconds(2 * 86_400))
+            try collect(store, writer)
+            #expect(try store.shell().number("SELECT count(DISTINCT series) FROM counts") <= 1)
+            // The newest one, and that of the newest series.
+            #expect(try store.shell().number("SELECT count(*) FROM groups") <= 2)
+            for table in ["series", "processes", "totals", "clock"] {
+                #expect(try store.shell().number("SELECT count(*) FROM \(table)") <= 1, "\(table)")
+            }
+            try expectNothingDangling(store)
+            // The writer's caches give out none of what is gone.
+            for _ in 0..<4 {
+                let process = ReportingProcess.of(uid: 1001, connection: 2)
+                try store.commit(try Submission(of: samples.records(20), from: process), to: writer)
+            }
+            try expectNothingDangling(store)
+            #expect(
+                try store.reader().records(
+                    .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
+                ).records.count == 80)
+            #expect(try store.shell().number("SELECT sum(records) FROM ledger WHERE fate = 7") == 280)
+        }
+    }
+
+    @Test("What is reported again between two steps stays")
+    func again() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 50
+            store.settings.retention.maxAge = .seconds(60)
+            let writer = try store.writer()
+            let first = ReportingProcess.of(uid: 1000, connection: 1)
+            func report() throws {
+                let records = ["a", "b", "c"].map { IssueRecord(message: $0, app: Application(name: $0)) }
+                try store.commit(try Submission(of: records, from: first), to: writer)
+            }
+            try report()
+            try store.commit(
+                try Submission(of: [IssueRecord(message: "newest")], from: .of(uid: 7, connection: 9)), to: writer)
+            try forgetAll(store, writer)
+            store.pass(.seconds(3600))
+            try collect(store, writer, between: report)
+            try expectNothingDangling(store)
+            #expect(try store.shell().number("SELECT count(*) FROM records") == 6)
+            try report()
+            try writer.closeOpenRange()
+            try expectNothingDangling(store)
+            let groups = try store.reader().groups(.all, viewer: .everything).groups
+            #expect(groups.count { ["a", "b", "c"].contains($0.title) } == 3)
+        }
+    }
+
+    @Test("A group of which somebody has said something stays")
+    func muted() throws {
+        try TemporaryStore.with { store in
+            store.settings.retention.maxAge = .seconds(60)
+            let writer = try store.writer()
+            try store.store(
+                [IssueRecord(message: "muted"), IssueRecord(message: "x"), IssueRecord(message: "z")], to: writer)
+            try writer.connection.execute("UPDATE groups SET state = 2 WHERE title = 'muted'")
+            try forgetAll(store, writer)
+            store.pass(.seconds(3600))
+            try collect(store, writer)
+            #expect(try store.shell().table("SELECT title FROM groups ORDER BY id", columns: 1) == [["muted"], ["z"]])
+        }
+    }
+}

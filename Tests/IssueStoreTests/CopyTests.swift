@@ -1,0 +1,73 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("A copy of the store")
+struct CopyTests {
+    @Test("It is made while records come in, and holds what was there when it began")
+    func online() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try SentLog.filled(store, writer, calls: 400)
+            let count = writer.nextID - 1
+            let path = store.path + ".copy"
+            do {
+                let copy = try StoreCopy(of: store.path, to: path)
+                var steps = 0
+                var isDone = false
+                while !isDone {
+                    // Each of these would make a copy without a snapshot begin anew.
+                    try store.store([IssueRecord(message: "meanwhile \(steps)")], to: writer)
+                    _ = try writer.checkpoint()
+                    isDone = try copy.step()
+                    steps += 1
+                    #expect(steps < 1000)
+                }
+                #expect(copy.done == copy.total)
+            }
+            try StoreCopy.mark(path)
+            let found = try Connection(path: path, mode: .readOnly)
+            #expect(try found.number("SELECT count(*) FROM records") == count)
+            #expect(try found.pragmaText("integrity_check") == "ok")
+            #expect(try found.number("SELECT count(*) FROM copies") == 1)
+            #expect(try RangeAudit.faults(found) == [])
+            #expect(try LedgerAudit.faults(found) == [])
+            #expect(try store.shell().number("SELECT count(*) FROM copies") == 0)
+        }
+    }
+
+    @Test("Put to use, it gives new records ids of another store, and old ones keep theirs")
+    func ids() throws {
+        try TemporaryStore.with { store in
+            var writer: StoreWriter? = try store.writer()
+            let old = try store.store([IssueRecord(message: "before")], to: try #require(writer))[0]
+            let path = store.path + ".copy"
+            do {
+                let copy = try StoreCopy(of: store.path, to: path)
+                while try !copy.step() {}
+            }
+            try StoreCopy.mark(path)
+            let lost = try store.store([IssueRecord(message: "after")], to: try #require(writer))[0]
+            writer = nil
+
+            store.settings.path = path
+            store.settings.randomBits = { 0x7777_7777_7777_7777 }
+            var ids: Set<RecordID> = [old, lost]
+            for _ in 0..<2 {
+                // A second opening is no second copy.
+                let restored = try store.writer()
+                let new = try store.store([IssueRecord(message: "anew")], to: restored)[0]
+                #expect(new.store != old.store)
+                #expect(ids.insert(new).inserted)
+                #expect(restored.recordID(row: old.row) == old)
+                #expect(try StoreReader(path: path).show(old.text, viewer: .everything).record?.id == old.text)
+                #expect(try StoreReader(path: path).show(new.text, viewer: .everything).record?.id == new.text)
+                #expect(throws: QueryFailure.self) { try StoreReader(path: path).show(lost.text, viewer: .everything) }
+            }
+            #expect(try Connection(path: path, mode: .readOnly).number("SELECT count(*) FROM stores") == 2)
+        }
+    }
+}

@@ -1,0 +1,273 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Erasing")
+struct ErasingTests {
+    /// Erases what a filter matches, as a purge does; `afterEach` looks at the store after every step.
+    @discardableResult
+    private func purge(
+        _ filter: IssueFilter, _ store: TemporaryStore, _ writer: StoreWriter, step: Int = 7,
+        afterEach: () throws -> Void = {}
+    ) throws -> Erasure {
+        let reader = try store.reader()
+        let last = writer.nextID - 1
+        try writer.closeOpenRange()
+        var erasure = Erasure()
+        var edge: Int64? = 0
+        while let above = edge {
+            let found = try reader.rows(filter, above: above, through: last, limit: step)
+            erasure.add(try writer.erase(found.rows))
+            edge = found.edge
+            try afterEach()
+        }
+        let isWhole = filter.since == nil && filter.until == nil && filter.fates == nil
+        try writer.finishErasing(erasure.series.sorted(), isWhole: isWhole)
+        try writer.finishErasingText()
+        return erasure
+    }
+
+    private func expectBooks(
+        _ store: TemporaryStore, isFinished: Bool = true, sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) throws {
+        let shell = try store.shell()
+        #expect(
+            try RangeAudit.faults(shell).filter { isFinished || !$0.hasPrefix("totals") } == [],
+            sourceLocation: sourceLocation)
+        #expect(try LedgerAudit.faults(shell) == [], sourceLocation: sourceLocation)
+        #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
+    }
+
+    private func filter(_ change: (inout IssueFilter) -> Void) -> IssueFilter {
+        var filter = IssueFilter()
+        change(&filter)
+        return filter
+    }
+
+    @Test("What a filter matches is gone, all else is as it was, and the books are right after every step")
+    func filters() throws {
+        let filters: [IssueFilter] = [
+            filter { $0.users = [1001] }, filter { $0.apps = ["app1"] }, filter { $0.severity = .error },
+            filter { $0.since = Timestamp(milliseconds: 1_790_000_000_000 + 300_000) },
+            filter { $0.until = Timestamp(milliseconds: 1_790_000_000_000 + 300_000) },
+            filter {
+                $0.domains = ["com.example.1"]
+                $0.since = Timestamp(milliseconds: 1_790_000_000_000 + 200_000)
+            },
+        ]
+        for filter in filters {
+            try TemporaryStore.with { store in
+                store.settings.rangeRecords = 30
+                let writer = try store.writer()
+                _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+                let log = try SentLog.filled(store, writer)
+                let doomed = Set(log.matching(filter, .everything).map(\.id))
+                #expect(!doomed.isEmpty && doomed.count < log.entries.count)
+
+                let erasure = try purge(filter, store, writer) { try expectBooks(store, isFinished: false) }
+                #expect(erasure.records == Int64(doomed.count))
+                try expectBooks(store)
+                let reader = try store.reader()
+                let left = log.entries.map(\.id).filter { !doomed.contains($0) }
+                let query = StoreReader.RecordQuery(filter: .init(), isAscending: true, limit: 1000, after: nil)
+                #expect(try reader.records(query, viewer: .everything).records.map(\.id) == left)
+                let groups = try reader.groups(.all, viewer: .everything).groups
+                #expect(groups.map(\.records).reduce(0, +) == Int64(left.count))
+                for group in groups { #expect(try reader.show(group.id, viewer: .everything).record != nil) }
+                #expect(try purge(filter, store, writer).records == 0)
+
+                // What comes later is counted with what is left, and a restart finds the same.
+                var samples = SampleRecords(seed: 3)
+                for _ in 0..<8 { try store.store(samples.records(5), to: writer) }
+                try expectBooks(store)
+            }
+        }
+    }
+
+    @Test("Of what was erased no word is left in the file: no title, no template, no text, no index")
+    func words() throws {
+        try TemporaryStore.with { store in
+            var writer: StoreWriter? = try store.writer()
+            var own = IssueRecord(message: "Zaphod Beeblebrox paid 17", app: Application(name: "shop"))
+            own.metadata = ["card": "Trillian"]
+            own.domain = "Magrathea"
+            try store.store(
+                [own, IssueRecord(message: "stays", app: Application(name: "shop"))], to: try #require(writer))
+            try purge(filter { $0.text = "Zaphod" }, store, try #require(writer))
+            _ = try writer?.checkpoint()
+            let shell = try store.shell()
+            #expect(try shell.number("SELECT count(*) FROM groups WHERE title <> ''") == 1)
+            #expect(try store.reader().groups(.all, viewer: .everything).groups.map(\.title) == ["stays"])
+            // A reader of the file would keep its log.
+            writer = nil
+            let bytes = try Data(contentsOf: URL(filePath: store.path))
+            for word in ["Zaphod", "zaphod", "Trillian", "Magrathea", "magrathea"] {
+                #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word) is in the file")
+            }
+        }
+    }
+
+    @Test("A purge of the newest never leads to an id being used again, across restarts either")
+    func ids() throws {
+        try TemporaryStore.with { store in
+            var given: Set<RecordID> = []
+            for round in 0..<4 {
+                let writer = try store.writer()
+                for id in try store.store([IssueRecord(message: "a"), IssueRecord(message: "b")], to: writer) {
+                    #expect(given.insert(id).inserted)
+                }
+                try purge(filter { $0.since = Timestamp(milliseconds: 0) }, store, writer)
+                #expect(try store.shell().number("SELECT count(*) FROM records") == 0)
+                #expect(writer.nextID == Int64(2 * round + 3))
+                try expectBooks(store)
+            }
+        }
+    }
+
+    @Test("The same issue can come again after its group was erased, and is another first")
+    func again() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            for round in 0..<3 {
+                try store.store(
+                    [IssueRecord(message: "the same"), IssueRecord(message: "other \(round) x")], to: writer)
+                try purge(filter { $0.text = "same" }, store, writer)
+                try expectBooks(store)
+            }
+            try store.store([IssueRecord(message: "the same")], to: writer)
+            let groups = try store.reader().groups(.all, viewer: .everything).groups
+            #expect(groups.filter { $0.title == "the same" }.map(\.records) == [1])
+        }
+    }
+
+    // MARK: Fates
+
+    private struct Scene {
+        let store: TemporaryStore
+        let writer: StoreWriter
+        let reader: StoreReader
+        let destination: Int64
+        var ids: [RecordID] = []
+
+        init(_ store: TemporaryStore) throws {
+            self.store = store
+            writer = try store.writer()
+            destination = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
+            reader = try store.reader()
+            for number in 0..<10 {
+                var record = IssueRecord(message: "m", count: Int64(number + 1))
+                record.app = Application(name: number < 5 ? "a" : "b")
+                ids += try store.store([record], to: writer)
+            }
+        }
+
+        /// One batch of the first eight: five sent, one withheld, two summarised.
+        func batch() throws -> NewBatch {
+            var batch = NewBatch(destination: destination, at: store.wall)
+            let walked = try reader.walk(after: 0, limit: 8).map(\.candidate)
+            for (index, candidate) in walked.enumerated() {
+                let tally = NewBatch.Tally(account: candidate.account, records: 1, occurrences: candidate.count)
+                switch index {
+                case 0..<5:
+                    batch.sent.append(
+                        SentRecord(
+                            row: candidate.record, account: candidate.account, count: candidate.count,
+                            suppressedBefore: 0, occurrences: Int64(index)))
+                case 5:
+                    batch.withheld.append(candidate.record)
+                    batch.withheldTally.append(tally)
+                default: batch.summarised.append(tally)
+                }
+            }
+            batch.span = 1...8
+            return batch
+        }
+
+        func settle(_ batch: StoredBatch, dead: [Int] = []) throws {
+            try writer.settle(
+                BatchSettlement(
+                    batch: batch,
+                    outcome: BatchOutcome(
+                        delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false,
+                        requests: 1),
+                    attempts: 1, answer: nil,
+                    deadLines: Dictionary(uniqueKeysWithValues: dead.map { ($0, Array("line".utf8)) }), at: store.wall,
+                    state: DestinationRow.State()),
+                destination: destination)
+        }
+    }
+
+    @Test("Each record is subtracted from its own fate, and dead letters go with theirs")
+    func fates() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(try scene.batch())
+            try scene.settle(stored, dead: [1])
+            try expectBooks(store)
+            for doomed in [[1, 2], [6, 7], [9], [3, 4, 5, 8], [10]] {
+                try scene.writer.closeOpenRange()
+                let erasure = try scene.writer.erase(doomed.map { Int64($0) })
+                #expect(erasure.records == Int64(doomed.count))
+                if doomed == [1, 2] {
+                    #expect(erasure.delivered == ["d": 1])
+                    #expect(try store.shell().number("SELECT count(*) FROM dead_letters") == 0)
+                }
+                try scene.writer.finishErasing(erasure.series.sorted(), isWhole: false)
+                try expectBooks(store)
+            }
+            #expect(try store.shell().number("SELECT sum(abs(records)) FROM ledger") == 0)
+        }
+    }
+
+    @Test("What is erased while it is under way is neither delivered nor expired when the answer comes")
+    func underWay() throws {
+        for isRestarted in [false, true] {
+            try TemporaryStore.with { store in
+                let scene = try Scene(store)
+                var stored = try scene.writer.store(try scene.batch())
+                try scene.writer.closeOpenRange()
+                #expect(try scene.writer.erase([2, 4, 7, 10]).delivered == ["d": 2])
+                try expectBooks(store, isFinished: false)
+                if isRestarted {
+                    stored = try #require(try scene.reader.unansweredBatch(of: scene.destination))
+                    #expect(stored.sent.map(\.row) == [1, 3, 5])
+                    #expect(stored.sent.map(\.occurrences) == [0, 2, 4])
+                }
+                try scene.settle(stored, dead: [1])
+                try expectBooks(store, isFinished: false)
+            }
+        }
+    }
+
+    @Test("A batch that was decided on before some of its records were erased is refused, and a new walk is not")
+    func outdated() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let batch = try scene.batch()
+            try scene.writer.closeOpenRange()
+            _ = try scene.writer.erase([8])
+            #expect(throws: StoreFailure.outdated) { try scene.writer.store(batch) }
+            var next = try scene.batch()
+            next.span = 1...9
+            _ = try scene.writer.store(next)
+            try expectBooks(store)
+        }
+    }
+
+    @Test("Of a batch of which nothing is left no answer is awaited")
+    func emptied() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(try scene.batch())
+            try scene.writer.closeOpenRange()
+            _ = try scene.writer.erase(Array(1...10))
+            #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
+            try scene.settle(stored)
+            try expectBooks(store)
+        }
+    }
+}

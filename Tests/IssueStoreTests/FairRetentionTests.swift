@@ -1,0 +1,310 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Fair retention")
+struct FairRetentionTests {
+    /// A noisy user with a loud and a rare issue, and a quiet one, in ranges of 100 records.
+    private final class Scene {
+        let store: TemporaryStore
+        var writer: StoreWriter
+        let destination: Int64
+        var noisy: [RecordID] = []
+        var rare: [RecordID] = []
+        var quiet: [RecordID] = []
+
+        init(_ store: TemporaryStore, rounds: Int = 100) throws {
+            self.store = store
+            store.settings.rangeRecords = 100
+            store.settings.retention.maxSize = 1 << 40
+            writer = try store.writer()
+            destination = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
+            for round in 0..<rounds {
+                var loud = IssueRecord(message: "loud", app: Application(name: "a"))
+                loud.metadata = ["x": .string(String(repeating: "y", count: 100))]
+                noisy += try store.store([IssueRecord](repeating: loud, count: 9), to: writer)
+                if round.isMultiple(of: 5) {
+                    rare += try store.store([IssueRecord(message: "rare", app: Application(name: "a"))], to: writer)
+                    quiet += try store.store(
+                        [IssueRecord(message: "quiet", app: Application(name: "b"))], from: .of(uid: 1001), to: writer)
+                }
+            }
+        }
+
+        var total: Int { noisy.count + rare.count + quiet.count }
+
+        /// Makes the settings ask for room until so many records are left.
+        func squeeze(to count: Int64, afterEach: () throws -> Void = {}) throws -> Int64 {
+            store.settings.retention.maxSize = 0
+            writer.reload(LimitSettings(), store.settings.retention)
+            var expired: Int64 = 0
+            var idleSteps = 0
+            while try left().count > count {
+                let facts = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+                switch Retention(settings: writer.retention).next(facts) {
+                case .forget(let range, _): expired += try forget(range)
+                case .thin(let holding, _):
+                    var thinning = try writer.planThinning(of: holding.range, user: holding.user)
+                    if thinning.isWhole {
+                        expired += try forget(holding.range)
+                        continue
+                    }
+                    var isDone = false
+                    var records: Int64 = 0
+                    while !isDone {
+                        let progress = try writer.thin(&thinning)
+                        expired += progress.expired
+                        records += progress.records
+                        isDone = progress.isDone
+                    }
+                    // What a crash has cut off may have nothing left to remove but from the lists.
+                    idleSteps += records == 0 ? 1 : 0
+                    #expect(idleSteps <= 1)
+                    try expectBooks()
+                    try afterEach()
+                case .closeRange, .rest: return expired
+                }
+            }
+            return expired
+        }
+
+        private func forget(_ range: RetentionFacts.ClosedRange) throws -> Int64 {
+            var expired: Int64 = 0
+            while true {
+                let progress = try writer.forget(range)
+                expired += progress.expired
+                if progress.isDone { return expired }
+            }
+        }
+
+        func left() throws -> Set<Int64> { Set(try store.shell().numbers("SELECT id FROM records")) }
+
+        /// How many of some records are left.
+        func left(of ids: [RecordID]) throws -> Int {
+            let left = try left()
+            return ids.count { left.contains($0.row) }
+        }
+
+        func expectBooks(sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+            let shell = try store.shell()
+            // Counts say also what is gone.
+            let faults = try RangeAudit.faults(shell).filter { fault in
+                !["counts", "totals"].contains { fault.hasPrefix($0) } && !fault.contains("begins at")
+            }
+            #expect(faults == [], sourceLocation: sourceLocation)
+            #expect(
+                try shell.number("SELECT sum(records) FROM series_totals") == Int64(total),
+                sourceLocation: sourceLocation)
+            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
+            #expect(
+                try shell.number("SELECT sum(records) FROM ledger WHERE destination = 0") == Int64(total),
+                sourceLocation: sourceLocation)
+            let sums = "SELECT range, accounts.uid, sum(bytes) FROM postings JOIN series ON series.id = series"
+            #expect(
+                try shell.table("SELECT range, uid, bytes FROM shares ORDER BY 1, 2", columns: 3)
+                    == shell.table(
+                        """
+                        \(sums) JOIN accounts ON accounts.id = account GROUP BY 1, 2 HAVING sum(bytes) > 0 ORDER BY 1, 2
+                        """, columns: 3), sourceLocation: sourceLocation)
+            let waiting = try shell.number("SELECT count(*) FROM records WHERE id > (SELECT cursor FROM destinations)")
+            let pending = try shell.number("SELECT sum(records) FROM ledger WHERE destination > 0 AND fate = 0")
+            let sent = try store.reader().unansweredBatch(of: destination)?.sent.count ?? 0
+            #expect(pending == waiting + Int64(sent), sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("The noisy user's loud issue gives first; his rare one and the quiet user lose nothing before")
+    func loudFirst() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            try scene.expectBooks()
+            _ = try scene.squeeze(to: Int64(scene.total - 300))
+            #expect(try scene.left(of: scene.quiet) == scene.quiet.count)
+            #expect(try scene.left(of: scene.rare) == scene.rare.count)
+            #expect(try scene.left(of: scene.noisy) <= scene.noisy.count - 300)
+            // The oldest of them are gone, and what is left is found by all ways.
+            let left = try scene.left()
+            #expect(!left.contains(scene.noisy[0].row) && left.contains(scene.noisy[scene.noisy.count - 1].row))
+            for isAscending in [true, false] {
+                for app in [["a"], ["b"], nil] {
+                    var query = StoreReader.RecordQuery(
+                        filter: .init(), isAscending: isAscending, limit: 2000, after: nil)
+                    query.filter.apps = app
+                    let own: [RecordID]
+                    switch app {
+                    case ["a"]: own = scene.noisy + scene.rare
+                    case ["b"]: own = scene.quiet
+                    default: own = scene.noisy + scene.rare + scene.quiet
+                    }
+                    let rows = own.map(\.row).filter { left.contains($0) }.sorted()
+                    let found = try store.reader().records(query, viewer: .everything).records
+                    #expect(found.compactMap { RecordID($0.id)?.row } == (isAscending ? rows : rows.reversed()))
+                }
+            }
+        }
+    }
+
+    @Test("With ever less room each group keeps its last record until nothing else is left")
+    func lastRecords() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            // A group that has long been silent.
+            let once = try store.store(
+                [IssueRecord(message: "once"), IssueRecord(message: "once")], from: .of(uid: 1000), to: scene.writer)
+            scene.rare += once
+            for _ in 0..<30 {
+                scene.noisy += try store.store(
+                    [IssueRecord](repeating: IssueRecord(message: "loud", app: Application(name: "a")), count: 9),
+                    to: scene.writer)
+            }
+            try scene.writer.closeOpenRange()
+            _ = try scene.squeeze(to: 40) {
+                let groups = try store.reader().groups(.all, viewer: .everything).groups
+                #expect(groups.count == 4)
+                for group in groups {
+                    #expect(try store.reader().show(group.id, viewer: .everything).record != nil, "\(group.title)")
+                }
+            }
+            #expect(try scene.left(of: [once[1]]) == 1)
+            // In the end all goes, and nothing turns round for ever.
+            _ = try scene.squeeze(to: 0)
+            #expect(try scene.left().isEmpty)
+            try scene.expectBooks()
+            let next = try store.store([IssueRecord(message: "next")], to: scene.writer)[0]
+            #expect(!(scene.noisy + scene.rare + scene.quiet).contains(next))
+        }
+    }
+
+    @Test("What is settled goes before what is pending; what goes while pending expires, and the rest is still walked")
+    func pending() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let reader = try store.reader()
+            var batch = NewBatch(destination: scene.destination, at: store.wall)
+            let walked = try reader.walk(after: 0, limit: 90).map(\.candidate)
+            batch.sent = walked.map {
+                SentRecord(row: $0.record, account: $0.account, count: 1, suppressedBefore: 0, occurrences: 1)
+            }
+            batch.span = 1...(walked.last?.record ?? 1)
+            let stored = try scene.writer.store(batch)
+            try scene.expectBooks()
+            let expired = try scene.squeeze(to: Int64(scene.total - 150))
+            #expect(expired > 0)
+            #expect(try scene.left(of: scene.quiet) == scene.quiet.count)
+            #expect(try reader.destination(scene.destination)?.cursor == batch.span?.upperBound)
+            // Late, it is known that they have arrived.
+            try scene.writer.settle(
+                BatchSettlement(
+                    batch: stored, outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1),
+                    attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()),
+                destination: scene.destination)
+            try scene.expectBooks()
+            let ledger = try reader.figures(viewer: .everything).ledgers[0].ledger
+            #expect(ledger.delivered == 90)
+            var cursor = batch.span?.upperBound ?? 0
+            var found: [Int64] = []
+            while true {
+                let some = try reader.walk(after: cursor, limit: 50).map(\.candidate.record)
+                guard let last = some.last else { break }
+                found += some
+                cursor = last
+            }
+            #expect(found == (try scene.left()).filter { $0 > batch.span?.upperBound ?? 0 }.sorted())
+        }
+    }
+
+    @Test("A batch that was decided on before some of its records went is refused")
+    func outdated() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            var batch = NewBatch(destination: scene.destination, at: store.wall)
+            let walked = try store.reader().walk(after: 0, limit: 50).map(\.candidate)
+            batch.sent = walked.map {
+                SentRecord(row: $0.record, account: $0.account, count: 1, suppressedBefore: 0, occurrences: 1)
+            }
+            batch.span = 1...(walked.last?.record ?? 1)
+            _ = try scene.squeeze(to: Int64(scene.total - 400))
+            #expect(throws: StoreFailure.outdated) { try scene.writer.store(batch) }
+            try scene.expectBooks()
+        }
+    }
+
+    @Test("A thinning that a crash has cut off is gone on with, and all is found meanwhile")
+    func cutOff() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            store.settings.retention.maxSize = 0
+            scene.writer.reload(LimitSettings(), store.settings.retention)
+            let facts = try scene.writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            guard case .thin(let holding, .size) = Retention(settings: store.settings.retention).next(facts) else {
+                Issue.record("nobody gives")
+                return
+            }
+            var thinning = try scene.writer.planThinning(of: holding.range, user: holding.user)
+            #expect(!thinning.isWhole)
+            #expect(try scene.writer.thin(&thinning).records > 0)
+            let left = try scene.left()
+            scene.writer = try store.writer()
+            _ = try scene.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            let query = StoreReader.RecordQuery(filter: .init(), isAscending: false, limit: 2000, after: nil)
+            var own = query
+            own.filter.apps = ["a", "b"]
+            for query in [query, own] {
+                let found = try store.reader().records(query, viewer: .everything).records
+                #expect(found.compactMap { RecordID($0.id)?.row } == left.sorted(by: >))
+            }
+            _ = try scene.squeeze(to: 200)
+            try scene.expectBooks()
+        }
+    }
+
+    @Test("Purging and thinning do not disturb each other")
+    func purged() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            try scene.writer.closeOpenRange()
+            var filter = IssueFilter()
+            filter.apps = ["b"]
+            let rows = try store.reader().rows(filter, above: 0, through: .max, limit: 1000).rows
+            let erasure = try scene.writer.erase(rows)
+            try scene.writer.finishErasing(erasure.series.sorted(), isWhole: true)
+            var minute: Int64? = 0
+            while let from = minute { minute = try scene.writer.collectCounts(from: from) }
+            scene.quiet = []
+            try scene.expectBooks()
+            _ = try scene.squeeze(to: 100)
+            try scene.expectBooks()
+        }
+    }
+
+    @Test("A store of the version before it learns its shares, and goes on from there")
+    func migrates() throws {
+        try TemporaryStore.with { store in
+            do {
+                let scene = try Scene(store)
+                try scene.expectBooks()
+            }
+            do {
+                let shell = try store.shell()
+                try shell.execute("DROP TABLE shares; ALTER TABLE postings DROP COLUMN bytes; PRAGMA user_version = 4")
+            }
+            let writer = try store.writer()
+            _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            let shell = try store.shell()
+            #expect(try shell.number("SELECT count(*) FROM ranges") > 5)
+            #expect(
+                try shell.number(
+                    """
+                    SELECT count(*) FROM ranges WHERE abs(bytes - (SELECT sum(bytes) FROM shares WHERE range = ranges.id))
+                        > 10
+                    """) == 0)
+            #expect(try shell.number("SELECT count(DISTINCT uid) FROM shares") == 2)
+            try store.store([IssueRecord(message: "after")], to: writer)
+            try writer.closeOpenRange()
+            try expectSound(store)
+        }
+    }
+}

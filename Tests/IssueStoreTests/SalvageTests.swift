@@ -1,0 +1,142 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Bringing over what was set aside")
+struct SalvageTests {
+    private struct Result: Equatable {
+        var recovered: Int64 = 0
+        var unreadable: Int64 = 0
+    }
+
+    private func bringOver(_ path: String, into writer: StoreWriter, of store: TemporaryStore) throws -> Result {
+        var result = Result()
+        let old = try SetAsideStore(path: path, randomBits: 42)
+        while let portion = old.step() {
+            result.unreadable += portion.unreadable
+            guard !portion.submissions.isEmpty else { continue }
+            store.pass(.milliseconds(10))
+            result.recovered += try writer.bringOver(
+                portion.submissions, wall: store.wall, monotonic: store.monotonic)
+        }
+        return result
+    }
+
+    /// Sets the store's file aside, and gives the new path of it; the next writer begins a new one.
+    private func setAside(_ store: TemporaryStore, as name: String = "old") throws -> String {
+        let path = "\(store.path).\(name)"
+        for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: store.path + ending) {
+            try FileManager.default.moveItem(atPath: store.path + ending, toPath: path + ending)
+        }
+        store.settings.randomBits = { 0x1111_1111_1111_1111 }
+        return path
+    }
+
+    @Test("Every record comes over with all it says, once, however often it is tried")
+    func whole() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 100
+            var log = SentLog()
+            do {
+                let writer = try store.writer()
+                log = try SentLog.filled(store, writer)
+            }
+            let before = try store.reader().records(
+                .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
+            ).records
+            let old = try setAside(store)
+            let writer = try store.writer()
+            try store.store([IssueRecord(message: "meanwhile")], to: writer)
+            #expect(try bringOver(old, into: writer, of: store) == Result(recovered: Int64(log.entries.count)))
+            #expect(try bringOver(old, into: writer, of: store) == Result())
+            try expectSound(store)
+
+            let after = try store.reader().records(
+                .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
+            ).records.dropFirst()
+            #expect(after.count == before.count)
+            #expect(Set(after.map(\.id)).isDisjoint(with: before.map(\.id)))
+            for (old, new) in zip(before, after) {
+                #expect(new.record == old.record)
+                #expect(new.sender == old.sender)
+                #expect(new.group == old.group)
+                #expect(new.repairs.contains { $0.contains(old.id) && $0.contains(old.receivedAt.text) })
+            }
+            // A restart knows it, too.
+            #expect(try bringOver(old, into: store.writer(), of: store) == Result())
+        }
+    }
+
+    @Test("What had a fate is not forwarded again, and what was pending is")
+    func fates() throws {
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                let id = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
+                for number in 0..<6 { try store.store([IssueRecord(message: "record \(number) x")], to: writer) }
+                var batch = NewBatch(destination: id, at: store.wall)
+                batch.sent = try store.reader().walk(after: 0, limit: 4).map { walked in
+                    SentRecord(
+                        row: walked.candidate.record, account: walked.candidate.account, count: 1, suppressedBefore: 0,
+                        occurrences: 1)
+                }
+                batch.span = 1...4
+                let stored = try writer.store(batch)
+                try writer.settle(
+                    BatchSettlement(
+                        batch: stored,
+                        outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1), attempts: 1,
+                        answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()), destination: id)
+            }
+            let old = try setAside(store)
+            let writer = try store.writer()
+            _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            #expect(try bringOver(old, into: writer, of: store).recovered == 6)
+            #expect(try store.reader().walk(after: 0, limit: 10).map(\.candidate.isReportable).count { $0 } == 2)
+            try expectSound(store)
+        }
+    }
+
+    @Test("Of a damaged file all comes over that can be read, and the rest is counted", arguments: [0.6, 0.7])
+    func damaged(place: Double) throws {
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                var samples = SampleRecords(seed: 4)
+                for _ in 0..<60 { try store.store(samples.records(100), to: writer) }
+                _ = try writer.checkpoint()
+            }
+            let old = try setAside(store)
+            let file = try FileHandle(forUpdating: URL(filePath: old))
+            let size = try file.seekToEnd()
+            let pages = Int(size) / 8192
+            try file.seek(toOffset: UInt64(Double(pages) * place) * 8192)
+            try file.write(contentsOf: Data(repeating: 0x5A, count: 8192 * 4))
+            try file.close()
+
+            let writer = try store.writer()
+            let result = try bringOver(old, into: writer, of: store)
+            #expect(result.unreadable > 0)
+            #expect(result.recovered > 3000)
+            #expect(result.recovered + result.unreadable >= 6000)
+            #expect(try bringOver(old, into: writer, of: store).recovered == 0)
+            try expectSound(store)
+        }
+    }
+
+    @Test("What is no database, or another program's, is not taken for one of ours")
+    func foreign() throws {
+        try TemporaryStore.with { store in
+            let path = store.path + ".junk"
+            try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
+            #expect(throws: StoreFailure.self) { try SetAsideStore(path: path, randomBits: 1) }
+            let other = store.path + ".other"
+            try Connection(path: other).execute("CREATE TABLE theirs (x)")
+            #expect(throws: StoreFailure.self) { try SetAsideStore(path: other, randomBits: 1) }
+        }
+    }
+}
