@@ -36,7 +36,7 @@ final class StoreScene {
     }
 
     /// Lends a scene on a disk of its own.
-    static func with(seed: UInt64, _ body: (StoreScene, FaultDisk) throws -> Void) throws {
+    static func with<Value>(seed: UInt64, _ body: (StoreScene, FaultDisk) throws -> Value) throws -> Value {
         try TemporaryStore.with { store in
             try FaultDisk.with(store.folder, seed: seed) { disk in
                 try body(StoreScene(store, seed: seed), disk)
@@ -52,6 +52,11 @@ final class StoreScene {
         if model.cursors.isEmpty { model.cursors = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.cursor) }) }
         self.writer = writer
         reader = try store.reader()
+    }
+
+    /// Log time now.
+    var now: LogInstant {
+        writer?.logTime(wall: store.wall, monotonic: store.monotonic) ?? LogInstant(milliseconds: 0)
     }
 
     func close() {
