@@ -63,7 +63,8 @@ let package = Package(
             resources: [.copy("Golden")]),
         .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),
         .testTarget(
-            name: "IssueDaemonTests", dependencies: ["IssueDaemon", "IssueCore", "IssueProtocol", "UnixIO"]),
+            name: "IssueDaemonTests",
+            dependencies: ["IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO"]),
         .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
         .testTarget(
             name: "EndToEndTests",

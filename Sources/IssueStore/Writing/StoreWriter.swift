@@ -64,7 +64,8 @@ package final class StoreWriter {
         self.settings = settings
         retention = settings.retention
         do {
-            connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: true)
+            // Until it is known to be ours, not even its log is copied back.
+            connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: false)
             try Schema.recognize(connection)
             try Schema.prepare(connection)
             try Self.migrate(connection)
@@ -75,6 +76,7 @@ package final class StoreWriter {
             rangeID = lastRange.id + 1
             open = try Self.openRange(connection, after: lastRange.lastID)
             guardian = CardinalityGuard(settings: settings.limits)
+            connection.setCheckpointsOnClose(true)
         } catch let failure as StoreFailure {
             throw failure
         } catch let error as SQLiteError {
