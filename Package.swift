@@ -53,8 +53,10 @@ let package = Package(
         .testTarget(name: "SQLiteKitTests", dependencies: ["SQLiteKit"]),
         .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "UnixIO"]),
         .testTarget(name: "IssuesTests", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
+        .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
-            name: "IssueStoreTests", dependencies: ["IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol"]),
+            name: "IssueStoreTests",
+            dependencies: ["IssueStore", "SQLiteKit", "FaultVFS", "IssueCore", "IssueProtocol"]),
         .testTarget(
             name: "LogzShippingTests",
             dependencies: ["LogzShipping", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"],
@@ -62,7 +64,7 @@ let package = Package(
         .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),
         .testTarget(
             name: "IssueDaemonTests",
-            dependencies: ["IssueDaemon", "IssueStore", "IssueCore", "IssueProtocol", "UnixIO"]),
+            dependencies: ["IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO"]),
         .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
         .testTarget(
             name: "EndToEndTests",

@@ -41,6 +41,7 @@ extension ResultCode {
     package static let busySnapshot = ResultCode(rawValue: SQLITE_BUSY | (2 << 8))
     package static let writeFailed = ResultCode(rawValue: SQLITE_IOERR | (3 << 8))
     package static let syncFailed = ResultCode(rawValue: SQLITE_IOERR | (4 << 8))
+    package static let outOfMemoryForIO = ResultCode(rawValue: SQLITE_IOERR | (12 << 8))
     package static let checkConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (1 << 8))
     package static let foreignKeyConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (3 << 8))
     package static let notNullConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (5 << 8))

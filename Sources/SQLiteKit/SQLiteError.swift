@@ -49,6 +49,16 @@ extension SQLiteError {
     /// Another connection holds the lock.
     package var isBusy: Bool { code.primary == .busy }
 
+    /// The machine lacks what any file would need: memory, descriptors, locks.
+    package var isOfTheMachine: Bool {
+        switch code.primary {
+        case .outOfMemory, .locked, .interrupted, .full: true
+        case .inputOutput, .cannotOpen:
+            code == .outOfMemoryForIO || [EMFILE, ENFILE, ENOMEM, ENOLCK, ENOSPC, EDQUOT, EROFS].contains(systemErrno)
+        default: false
+        }
+    }
+
     /// The query was ended by a deadline or by another thread.
     package var isInterrupted: Bool { code.primary == .interrupted }
 }

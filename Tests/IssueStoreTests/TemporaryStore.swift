@@ -11,7 +11,7 @@ final class TemporaryStore {
     var wall = Timestamp(milliseconds: 1_790_000_000_000)
     var monotonic = MonotonicInstant(sinceBoot: .seconds(1000))
 
-    private init(path: String) {
+    init(path: String) {
         self.path = path
         settings = StoreSettings(path: path, limits: LimitSettings(), randomBits: { 0x0123_4567_89AB_CDEF })
     }
@@ -22,6 +22,8 @@ final class TemporaryStore {
         defer { try? FileManager.default.removeItem(at: folder) }
         return try body(TemporaryStore(path: folder.appending(path: "issues.db").path))
     }
+
+    var folder: String { URL(filePath: path).deletingLastPathComponent().path }
 
     func writer() throws -> StoreWriter { try StoreWriter(settings) }
     func reader() throws -> StoreReader { try StoreReader(path: path) }

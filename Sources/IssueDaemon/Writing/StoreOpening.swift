@@ -13,20 +13,22 @@ struct StoreOpening: Sendable {
     var retention: RetentionSettings
 
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
+        setAsideStrayLog(log)
         do throws(StoreFailure) {
-            return try StoreWriter(settings)
+            return try StoreWriter(settings(path))
         } catch .damaged(let error) {
             log.error("The database is damaged, setting it aside and going on in a new one", ["error": "\(error)"])
         } catch .foreign(let words) {
             log.error("The database is not ours to use, setting it aside and going on in a new one", ["error": words])
         } catch {
-            throw error
+            guard error.mayBeOfTheFile, canHaveAnother else { throw error }
+            log.error("The database can't be opened, setting it aside and going on in a new one", ["error": "\(error)"])
         }
         setAside(log: log)
-        return try StoreWriter(settings)
+        return try StoreWriter(settings(path))
     }
 
-    private var settings: IssueStore.StoreSettings {
+    private func settings(_ path: String) -> IssueStore.StoreSettings {
         IssueStore.StoreSettings(
             path: path, limits: limits, retention: retention, randomBits: { Randomness.uint64() })
     }
@@ -34,15 +36,46 @@ struct StoreOpening: Sendable {
     /// Moves the file and its log out of the way; whoever has it open goes on with what was moved.
     func setAside(log: Log) {
         let name = "\(path).damaged-\(Clock.wall.text)"
-        for ending in ["", "-wal", "-shm"] {
-            do throws(Errno) {
-                try FileSystem.rename(path + ending, to: name + ending)
-            } catch .noSuchFile {
-                continue
-            } catch {
-                log.error("A file could not be set aside", ["file": path + ending, "error": "\(error)"])
-            }
+        // By a second name first: a log without its database is deleted by whoever makes a new one, and a database
+        // without its log is an older one. So an end in between must leave no log alone.
+        let isLogKept = (try? FileSystem.link(path + "-wal", to: name + "-wal")) != nil
+        move("", to: name, log)
+        if isLogKept {
+            try? FileSystem.remove(path + "-wal")
+        } else {
+            move("-wal", to: name, log)
         }
+        for ending in ["-shm", "-journal"] { move(ending, to: name, log) }
         log.notice("The old database is kept", ["file": name])
+    }
+
+    private func move(_ ending: String, to name: String, _ log: Log) {
+        do throws(Errno) {
+            try FileSystem.rename(path + ending, to: name + ending)
+        } catch .noSuchFile {
+            return
+        } catch {
+            log.error("A file could not be set aside", ["file": path + ending, "error": "\(error)"])
+        }
+    }
+
+    /// Keeps a log whose database is gone or empty, which would be deleted with the making of a new one.
+    private func setAsideStrayLog(_ log: Log) {
+        guard (try? FileSystem.status(of: path).size) ?? 0 == 0,
+            let size = try? FileSystem.status(of: path + "-wal").size, size > 0
+        else { return }
+        log.error("The database is gone and its log is not, setting that aside and going on in a new one")
+        setAside(log: log)
+    }
+
+    /// Whether it is the file that can't be used, and not its folder or the disk: a new one beside it can.
+    private var canHaveAnother: Bool {
+        let trial = path + ".trial"
+        func clear() {
+            for ending in ["", "-wal", "-shm", "-journal"] { try? FileSystem.remove(trial + ending) }
+        }
+        clear()
+        defer { clear() }
+        return (try? StoreWriter(settings(trial))) != nil
     }
 }

@@ -27,6 +27,17 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
+    /// Whether another file in the place of the one that could not be opened may be opened well.
+    ///
+    /// It may not where the machine lacks something, or where another program has the file.
+    package var mayBeOfTheFile: Bool {
+        switch self {
+        case .damaged, .foreign: true
+        case .noSpace, .outdated, .tooSlow: false
+        case .failed(let error): !error.isBusy && !error.isOfTheMachine
+        }
+    }
+
     package var description: String {
         switch self {
         case .noSpace: "there is no space left for the database"

@@ -79,7 +79,8 @@ package final class StoreWriter {
         self.settings = settings
         retention = settings.retention
         do {
-            connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: true)
+            // Until it is known to be ours, not even its log is copied back.
+            connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: false)
             try Schema.recognize(connection)
             try Schema.prepare(connection)
             try Self.migrate(connection)
@@ -91,6 +92,7 @@ package final class StoreWriter {
             open = try Self.openRange(connection, after: lastRange.lastID)
             guardian = CardinalityGuard(settings: settings.limits)
             try nameCopy()
+            connection.setCheckpointsOnClose(true)
         } catch let failure as StoreFailure {
             throw failure
         } catch let error as SQLiteError {

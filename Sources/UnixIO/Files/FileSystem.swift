@@ -12,6 +12,11 @@ package enum FileSystem {
         try calling { unsafe Glibc.rename(source, destination) }
     }
 
+    /// Gives a file a second name.
+    package static func link(_ source: String, to destination: String) throws(Errno) {
+        try calling { unsafe Glibc.link(source, destination) }
+    }
+
     /// Removes a file or a socket, not a folder.
     package static func remove(_ path: String) throws(Errno) {
         try calling { unsafe unlink(path) }

@@ -1,0 +1,129 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import IssueStore
+import SQLiteKit
+import Synchronization
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("Whatever lies in the place of the database")
+struct StoreOpeningTests {
+    private static let schema = Int64(Schema.migrator.newestVersion)
+
+    /// What may lie there: how it is made of a store that was in use.
+    enum Lie: CaseIterable {
+        case damagedHeader, garbage, folder, newerVersion, olderVersionWithOurTables, foreign, readOnlyByItsHeader
+        case newerFormat, emptyWithLog, goneButForItsLog, withoutTables
+
+        func put(at path: String) throws {
+            switch self {
+            case .damagedHeader: try patch(path, 0, [0x58])
+            case .garbage: try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
+            case .folder:
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            case .newerVersion: try patch(path, 60, [0, 0, 0, UInt8(StoreOpeningTests.schema) + 1])
+            case .olderVersionWithOurTables: try patch(path, 60, [0, 0, 0, 0])
+            case .foreign: try patch(path, 68, [1, 2, 3, 4])
+            case .readOnlyByItsHeader: try patch(path, 18, [3])
+            case .newerFormat: try patch(path, 47, [5])
+            case .emptyWithLog:
+                try Data().write(to: URL(filePath: path))
+                try Data(repeating: 1, count: 5000).write(to: URL(filePath: path + "-wal"))
+            case .goneButForItsLog:
+                try FileManager.default.removeItem(atPath: path)
+                try Data(repeating: 1, count: 5000).write(to: URL(filePath: path + "-wal"))
+            case .withoutTables:
+                let connection = try Connection(path: path, checkpointsOnClose: true)
+                try connection.execute("DROP TABLE clock")
+            }
+        }
+
+        private func patch(_ path: String, _ offset: UInt64, _ bytes: [UInt8]) throws {
+            let file = try FileHandle(forUpdating: URL(filePath: path))
+            defer { try? file.close() }
+            try file.seek(toOffset: offset)
+            try file.write(contentsOf: Data(bytes))
+        }
+    }
+
+    private func inFolder(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "opening-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder.path)
+    }
+
+    private func opening(_ path: String) -> StoreOpening {
+        StoreOpening(path: path, limits: LimitSettings(), retention: RetentionSettings())
+    }
+
+    private func names(_ folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    }
+
+    @Test("it is set aside as it is, and a new one is opened", arguments: Lie.allCases)
+    func isSetAside(lie: Lie) throws {
+        try inFolder { folder in
+            let path = folder + "/issues.db"
+            _ = try opening(path).open(log: .silent)
+            try lie.put(at: path)
+            var contents: [String: Data] = [:]
+            for name in try names(folder) { contents[name] = try? Data(contentsOf: URL(filePath: folder + "/" + name)) }
+
+            let lines = Mutex<[String]>([])
+            let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
+            let writer = try opening(path).open(log: log)
+            #expect(writer.nextID == 1)
+            #expect(try writer.configure([], at: Timestamp(milliseconds: 1)).isEmpty)
+            #expect(lines.withLock { $0.count { $0.contains("setting") && $0.contains("aside") } } == 1)
+
+            let kept = try names(folder).filter { $0.contains(".damaged-") }
+            #expect(!kept.isEmpty)
+            for (name, content) in contents {
+                let ending = name.dropFirst("issues.db".count)
+                let found = kept.first { $0.hasSuffix("Z\(ending)") }
+                #expect(try Data(contentsOf: URL(filePath: folder + "/" + (found ?? "none"))) == content, "\(name)")
+            }
+            #expect(try !names(folder).contains { $0.contains(".trial") })
+        }
+    }
+
+    @Test("of a newer version it is set aside with the log that holds its newest records")
+    func keepsLog() throws {
+        try inFolder { folder in
+            let path = folder + "/issues.db"
+            try inFolder { other in
+                // Copied while it is open, so that all is in the log.
+                let writer = try opening(other + "/issues.db").open(log: .silent)
+                let shell = try Connection(path: other + "/issues.db")
+                try shell.setPragma("user_version", to: Self.schema + 1)
+                for ending in ["", "-wal"] {
+                    try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
+                }
+                #expect(writer.nextID == 1)
+            }
+            let log = try Data(contentsOf: URL(filePath: path + "-wal"))
+            #expect(log.count > 8192)
+            _ = try opening(path).open(log: .silent)
+            let kept = try #require(try names(folder).first { $0.contains(".damaged-") && $0.hasSuffix("-wal") })
+            #expect(try Data(contentsOf: URL(filePath: folder + "/" + kept)) == log)
+        }
+    }
+
+    @Test("it stays where it is when no other could be had in its place")
+    func stays() throws {
+        try inFolder { folder in
+            // What the kernel refuses by its length can be set aside as little as it can be opened.
+            let long = folder + "/" + String(repeating: "x", count: 300)
+            let missing = folder + "/none/issues.db"
+            for path in [long, missing] {
+                #expect(throws: StoreFailure.self) { _ = try opening(path).open(log: .silent) }
+            }
+            let left = try names(folder)
+            #expect(left.isEmpty)
+        }
+    }
+}

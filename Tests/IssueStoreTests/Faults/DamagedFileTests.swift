@@ -1,0 +1,158 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import Testing
+
+@testable import IssueStore
+
+/// Whatever is in the file, it is used or said to be damaged: nothing else, no trap and no end.
+@Suite("A damaged file")
+struct DamagedFileTests {
+    private static let rounds = 40 * PowerCutTests.seeds.count
+
+    /// Opens a file and uses it as a daemon does.
+    ///
+    /// Nothing but damage may be said, and what is acknowledged must be found.
+    private func use(_ store: TemporaryStore, _ place: String) {
+        do throws(StoreFailure) {
+            let writer: StoreWriter
+            do throws(StoreFailure) {
+                writer = try StoreWriter(store.settings)
+            } catch  where error.mayBeOfTheFile {
+                return
+            }
+            try use(writer, of: store, place)
+        } catch .damaged, .foreign {
+            // It is set aside.
+        } catch {
+            Issue.record("\(place): \(error)")
+        }
+    }
+
+    private func use(_ writer: StoreWriter, of store: TemporaryStore, _ place: String) throws(StoreFailure) {
+        do {
+            _ = try writer.configure(StoreScene.destinations, at: store.wall)
+            let known = try store.store([IssueRecord(message: "Issue a took 1 ms")], to: writer)
+            var critical = IssueRecord(message: "never seen before", severity: .critical)
+            critical.app = Application(name: "new")
+            let new = try store.store([critical], from: .of(uid: 4000), to: writer)
+            let reader = try store.reader()
+            for id in known + new {
+                #expect(try reader.record(row: id.row)?.stored.id == id.text, "\(place)")
+            }
+            try ask(reader)
+            let facts = try writer.retentionFacts(freeBytes: 1 << 40, wall: store.wall, monotonic: store.monotonic)
+            if let range = facts.oldest {
+                while try !writer.forget(range).isDone {}
+            }
+            _ = try writer.shrink(pages: 8)
+            try writer.closeOpenRange()
+            _ = try writer.checkpoint()
+        } catch let failure as StoreFailure {
+            throw failure
+        } catch is QueryFailure {
+            // What was asked for is not there any more.
+        } catch {
+            Issue.record("\(place): \(error)")
+        }
+    }
+
+    /// Asks all that can be asked.
+    private func ask(_ reader: StoreReader) throws {
+        let groups = try reader.groups(.of(IssueFilter(), sparkline: 10), viewer: .everything).groups
+        for group in groups.prefix(5) { _ = try? reader.show(group.id, viewer: .everything) }
+        for isAscending in [true, false] {
+            let all = StoreReader.RecordQuery(filter: .init(), isAscending: isAscending, limit: 500, after: nil)
+            let page = try reader.records(all, viewer: .everything)
+            for record in page.records.prefix(3) { _ = try? reader.fates(of: record.id, viewer: .everything) }
+        }
+        _ = try reader.figures(viewer: .everything)
+        _ = try reader.backlog(of: 1, after: 0)
+        for cursor in [Int64(0), 20, 50] { _ = try reader.walk(after: cursor, limit: 100) }
+        _ = try reader.unansweredBatch(of: 1)
+        _ = try reader.admissionState(of: 1)
+        _ = try reader.unsentSummaries(of: 1, limit: 10)
+    }
+
+    @Test("is used, or known to be damaged, whichever byte of its header is another", arguments: [true, false])
+    func header(isClosed: Bool) throws {
+        let files = try StoreFiles.made(seed: 3, isClosed: isClosed)
+        for offset in 0..<100 {
+            for value in [0xFF, files.database[offset] ^ 1] {
+                var damaged = files
+                damaged.database[offset] = value
+                try damaged.with { use($0, "byte \(offset) is \(value)") }
+            }
+        }
+    }
+
+    @Test("is used, or known to be damaged, whatever is in its pages", arguments: [true, false])
+    func pages(isClosed: Bool) throws {
+        let files = try StoreFiles.made(seed: 4, isClosed: isClosed)
+        var chance = SampleRecords(seed: 5)
+        for round in 0..<Self.rounds {
+            var damaged = files
+            for _ in 0...chance.below(3) { damage(&damaged.database, &chance) }
+            try damaged.with { use($0, "round \(round)") }
+        }
+    }
+
+    /// Writes over a part of a file: with zeros, chance, another part, or a bit that is wrong.
+    private func damage(_ file: inout Data, _ chance: inout SampleRecords) {
+        let length = 1 << chance.below(14)
+        let start = Int(chance.below(Int64(file.count - Int(length))))
+        let part = start..<(start + Int(length))
+        switch chance.below(5) {
+        case 0: file.resetBytes(in: part)
+        case 1: file.replaceSubrange(part, with: part.map { _ in UInt8(truncatingIfNeeded: chance.next()) })
+        case 2:
+            let other = Int(chance.below(Int64(file.count - Int(length))))
+            file.replaceSubrange(part, with: Data(file[other..<(other + Int(length))]))
+        default: file[start] ^= 1 << UInt8(chance.below(8))
+        }
+    }
+
+    @Test("is used, or known to be damaged, wherever it ends", arguments: [true, false])
+    func truncated(isClosed: Bool) throws {
+        let files = try StoreFiles.made(seed: 6, isClosed: isClosed)
+        var chance = SampleRecords(seed: 7)
+        for round in 0..<Self.rounds {
+            var damaged = files
+            // Every second time at the end of a page.
+            let length = Int(chance.below(Int64(files.database.count)))
+            damaged.database = files.database.prefix(round % 2 == 0 ? length : length / 8192 * 8192)
+            try damaged.with { use($0, "round \(round), \(damaged.database.count) bytes") }
+        }
+    }
+
+    @Test("whose log is damaged holds what was so after one of its commits, and goes on from there")
+    func log() throws {
+        let files = try StoreFiles.made(seed: 8, isClosed: false)
+        var chance = SampleRecords(seed: 9)
+        for round in 0..<Self.rounds {
+            var damaged = files
+            let place = Int(chance.below(Int64(files.log.count)))
+            switch round % 4 {
+            case 0: damaged.log = files.log.prefix(place)
+            case 1: damaged.log[place] ^= 1 << UInt8(chance.below(8))
+            case 2: damaged.log[Int(chance.below(32))] ^= 1 << UInt8(chance.below(8))
+            default: damaged.log += Data((0..<9000).map { _ in UInt8(truncatingIfNeeded: chance.next()) })
+            }
+            try damaged.with { store in
+                let scene = StoreScene(store, seed: 1)
+                try scene.open()
+                let empty = scene.model
+                let history = [empty] + files.history
+                guard let found = try history.last(where: { try StoreOracle.obviousFaults(store, $0) == [] }) else {
+                    Issue.record("round \(round): it holds what was never so")
+                    return
+                }
+                if round % 4 == 3 { #expect(found.lastRow == files.history.last?.lastRow) }
+                let recovered = StoreScene(store, seed: 2, model: found)
+                try recovered.open()
+                let faults = try recovered.faults() + recovered.faultsOfGoingOn()
+                #expect(faults == [], "round \(round)")
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+@testable import IssueStore
+
+/// Every call of SQLite to the disk fails in turn, in every step that a daemon takes.
+@Suite("When a call to the disk fails")
+struct FailingCallTests {
+    /// In the long form each call fails in each way, otherwise in one.
+    private static let isLong = ProcessInfo.processInfo.environment["ISSUED_TORTURE_ROUNDS"] != nil
+    private static let shifts = isLong ? [0, 1, 2, 3, 4, 5] : [0]
+
+    @Test(
+        "a step is done or leaves no trace, the next one works, and so does a restart",
+        arguments: StoreScene.Step.allCases, shifts)
+    func eachInTurn(step: StoreScene.Step, shift: Int) throws {
+        try StoreScene.with(seed: 11) { scene, disk in
+            try scene.open()
+            for _ in 0..<6 { try scene.take(.report) }
+            try scene.take(.reportNumbered)
+            var (nth, failures, hit) = (0, 0, true)
+            while hit {
+                nth += 1
+                let fault = FaultDisk.Fault.allCases[(nth + shift) % 3]
+                let place = "\(step), call \(nth), \(fault)"
+                try scene.prepare(step)
+                disk.fail(nth, with: fault, lasts: (nth + shift) / 3 % 2 == 1)
+                var failure: (any Error)?
+                do { try scene.take(step) } catch { failure = error }
+                hit = disk.failed > 0
+                disk.mend()
+                if let failure {
+                    failures += 1
+                    #expect(hit, "\(place): \(failure)")
+                    switch failure as? StoreFailure {
+                    case .noSpace, .failed: break
+                    default: Issue.record("\(place): \(failure)")
+                    }
+                }
+                if scene.writer == nil { try scene.open() }
+                let doubtful = scene.doubtful
+                #expect(try scene.obviousFaults() == [], "\(place)")
+                guard nth % 8 == 0 else { continue }
+                #expect(try scene.faults() == [], "\(place)")
+                try scene.expectSound(image: disk.image(), or: doubtful, place)
+            }
+            #expect(failures > 0)
+            try scene.take(.restart)
+            #expect(try scene.faults() == [])
+            #expect(try scene.faultsOfGoingOn() == [])
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import IssueProtocol
+import Testing
+
+@testable import IssueStore
+
+@Suite("On a full disk")
+struct FullDiskTests {
+    @Test(
+        "reports are refused without a trace, and taken again as soon as there is room", arguments: PowerCutTests.seeds)
+    func isRefused(seed: UInt64) throws {
+        try StoreScene.with(seed: seed) { scene, disk in
+            try scene.open()
+            for _ in 0..<10 { try scene.take(.report) }
+            for round in 0..<8 {
+                disk.limitGrowth(to: scene.below(60_000) * scene.below(2))
+                var refused = 0
+                for _ in 0..<200 where refused < 5 {
+                    do {
+                        try scene.take(scene.below(2) == 0 ? .report : .reportNumbered)
+                    } catch {
+                        #expect(error as? StoreFailure == .noSpace, "seed \(seed), round \(round)")
+                        refused += 1
+                        #expect(try scene.obviousFaults() == [], "seed \(seed), round \(round)")
+                    }
+                }
+                #expect(refused == 5, "the disk was not full")
+                // What a forwarder, retention and the checkpoint want then must do no harm either.
+                for step in [StoreScene.Step.batch, .settle, .checkpoint, .forget, .shrink] { try? scene.take(step) }
+                #expect(try scene.faults() == [], "seed \(seed), round \(round)")
+                if round % 3 == 0 {
+                    try scene.expectSound(image: disk.image(), or: nil, "seed \(seed), round \(round)")
+                }
+                disk.limitGrowth(to: nil)
+                #expect(try scene.faultsOfGoingOn() == [], "seed \(seed), round \(round)")
+                try scene.take(.checkpoint)
+            }
+        }
+    }
+
+    @Test("a store opens that has its files, and reads")
+    func opens() throws {
+        try StoreScene.with(seed: 5) { scene, disk in
+            try scene.open()
+            for _ in 0..<10 { try scene.take(.report) }
+            disk.limitGrowth(to: 0)
+            scene.close()
+            do {
+                try scene.open()
+            } catch {
+                #expect(error as? StoreFailure == .noSpace)
+            }
+            scene.close()
+            disk.limitGrowth(to: nil)
+            try scene.open()
+            #expect(try scene.faults() == [])
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import Testing
+
+@testable import IssueStore
+
+/// A disk that loses everything not synced, and tears the pages that were about to be.
+@Suite("After a power cut")
+struct PowerCutTests {
+    private static let rounds = Int(ProcessInfo.processInfo.environment["ISSUED_TORTURE_ROUNDS"] ?? "") ?? 1
+    static let seeds = (0..<rounds).map { UInt64($0) + 1 }
+
+    private static let script: [StoreScene.Step] = [
+        .report, .reportNumbered, .report, .batch, .report, .settle, .reportNumbered, .checkpoint, .report, .forget,
+    ]
+
+    /// The steps of a run: all kinds of them, the common ones more often.
+    private func steps(_ count: Int, _ scene: StoreScene) -> [StoreScene.Step] {
+        (0..<count).map { _ in
+            let rest = StoreScene.Step.allCases
+            return scene.below(2) == 0
+                ? Self.script[Int(scene.below(Int64(Self.script.count)))] : rest[Int(scene.below(Int64(rest.count)))]
+        }
+    }
+
+    @Test(
+        "before any sync, all that was acknowledged is there and nothing else, and the store goes on", arguments: seeds)
+    func beforeEachSync(seed: UInt64) throws {
+        try takeImages(seed: seed, before: .sync, oneIn: 1, steps: 50)
+    }
+
+    @Test("between any two calls that change the disk, the same holds", arguments: seeds)
+    func betweenCalls(seed: UInt64) throws {
+        try takeImages(seed: seed &+ 1000, before: .changes, oneIn: 12, steps: 50)
+    }
+
+    private func takeImages(seed: UInt64, before calls: FaultDisk.Calls, oneIn share: UInt32, steps count: Int) throws {
+        try StoreScene.with(seed: seed) { scene, disk in
+            disk.takeImages(before: calls, oneIn: share)
+            try scene.open()
+            var looked = 0
+            for (number, step) in steps(count, scene).enumerated() {
+                let before = scene.model
+                try scene.take(step)
+                let place = "seed \(seed), step \(number) (\(step))"
+                let faults = try scene.faults()
+                #expect(faults == [], "\(place)")
+                while looked < disk.images {
+                    looked += 1
+                    // What was so before the step is as good.
+                    try scene.expectSound(
+                        image: disk.folder(ofImage: looked), or: before, "\(place), image \(looked)")
+                }
+            }
+            #expect(looked > 20)
+        }
+    }
+
+    @Test("everything fails until the files are closed, and the next run finds what was acknowledged", arguments: seeds)
+    func cutsAndGoesOn(seed: UInt64) throws {
+        try StoreScene.with(seed: seed &+ 2000) { scene, disk in
+            try scene.open()
+            for round in 0..<25 {
+                disk.cut(before: 1 + Int(scene.below(60)), of: .changes)
+                var step = StoreScene.Step.report
+                while !disk.isCut {
+                    step = steps(1, scene)[0]
+                    // Of rows that go the facts must be known.
+                    if step == .forget, scene.writer != nil { _ = try? scene.faults() }
+                    do { try scene.take(step) } catch { break }
+                }
+                let place = "seed \(seed), round \(round), step \(step)"
+                #expect(disk.isCut, "\(place)")
+                if let writer = scene.writer {
+                    #expect(throws: StoreFailure.self, "\(place)") {
+                        try scene.store.store([IssueRecord(message: "into the dark")], to: writer)
+                    }
+                }
+                scene.close()
+                disk.restart()
+                #expect(try scene.recover() == [], "\(place)")
+                #expect(try scene.faultsOfGoingOn() == [], "\(place), going on")
+            }
+        }
+    }
+}

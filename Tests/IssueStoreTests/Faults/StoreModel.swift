@@ -1,0 +1,132 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+/// What a store must hold: everything that was acknowledged, and what became of it.
+///
+/// Ids are given out from 1 on without a gap, so the row with the id 1 is the first here.
+struct StoreModel {
+    struct Row {
+        var record: IssueRecord
+        var process: ReportingProcess
+        var account: Account
+        var count: Int64
+        var fates: [Int64: Fate]
+    }
+
+    struct Account: Hashable {
+        var uid: UInt32
+        var app: String
+    }
+
+    /// A line of the ledger.
+    struct Line: Hashable {
+        var destination: Int64
+        var account: Account
+        var fate: Int64
+    }
+
+    struct Sum: Equatable {
+        var records: Int64 = 0
+        var occurrences: Int64 = 0
+    }
+
+    /// What the database said of a row when it was there: it must go on saying so, and counts are made of it.
+    struct Facts: Equatable {
+        var series: Int64
+        var receivedAt: Int64
+    }
+
+    struct Batch: Equatable {
+        var sent: [Int64]
+    }
+
+    struct Numbered {
+        var call: SentCall
+        var process: ReportingProcess
+        var firstRow: Int64
+    }
+
+    var rows: [Row] = []
+    var facts: [Int64: Facts] = [:]
+    var cursors: [Int64: Int64] = [:]
+    var unanswered: [Int64: Batch] = [:]
+    /// The newest call of each producer.
+    var newest: [ProducerID: Numbered] = [:]
+
+    var lastRow: Int64 { Int64(rows.count) }
+
+    /// How many of the first rows retention has taken.
+    private(set) var goneCount: Int64 = 0
+
+    mutating func received(_ records: [IssueRecord], _ call: SentCall, from process: ReportingProcess) {
+        if let producer = call.numbering?.producer {
+            newest[producer] = Numbered(call: call, process: process, firstRow: lastRow + 1)
+        }
+        let fates = cursors.mapValues { _ in Fate.pending }
+        for record in records {
+            let account = Account(uid: process.sender.uid, app: record.app?.name ?? process.sender.command ?? "")
+            rows.append(
+                Row(record: record, process: process, account: account, count: record.count ?? 1, fates: fates))
+        }
+    }
+
+    mutating func stored(_ batch: NewBatch) {
+        guard let span = batch.span else { return }
+        let (sent, withheld) = (batch.sent.map(\.row), Set(batch.withheld))
+        for row in span {
+            if withheld.contains(row) {
+                self[row, batch.destination] = .withheld
+            } else if !sent.contains(row) {
+                self[row, batch.destination] = .summarised
+            }
+        }
+        cursors[batch.destination] = span.upperBound
+        if !sent.isEmpty { unanswered[batch.destination] = Batch(sent: sent) }
+    }
+
+    mutating func settled(_ batch: StoredBatch, dead: Set<Int>, destination: Int64) {
+        for (line, record) in batch.sent.enumerated() {
+            self[record.row, destination] = dead.contains(line) ? .deadLettered : .delivered
+        }
+        unanswered[destination] = nil
+    }
+
+    /// Retention has taken the rows up to one.
+    mutating func forgot(through last: Int64) {
+        while goneCount < last {
+            goneCount += 1
+            for (destination, fate) in rows[Int(goneCount - 1)].fates where fate == .pending {
+                self[goneCount, destination] = .expired
+            }
+        }
+        for (destination, cursor) in cursors { cursors[destination] = max(cursor, last) }
+        for (destination, batch) in unanswered {
+            let left = batch.sent.filter { $0 > last }
+            unanswered[destination] = left.isEmpty ? nil : Batch(sent: left)
+        }
+    }
+
+    subscript(row: Int64, destination: Int64) -> Fate? {
+        get { rows[Int(row - 1)].fates[destination] }
+        set { rows[Int(row - 1)].fates[destination] = newValue }
+    }
+
+    /// The whole ledger, made of the rows.
+    var ledger: [Line: Sum] {
+        var sums: [Line: Sum] = [:]
+        func add(_ destination: Int64, _ fate: Int64, _ row: Row) {
+            let line = Line(destination: destination, account: row.account, fate: fate)
+            sums[line, default: Sum()].records += 1
+            sums[line, default: Sum()].occurrences += row.count
+        }
+        for row in rows {
+            add(0, 7, row)
+            for (destination, fate) in row.fates {
+                add(destination, 7, row)
+                add(destination, Int64(fate.rawValue), row)
+            }
+        }
+        return sums
+    }
+}

@@ -1,0 +1,260 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import Testing
+
+@testable import IssueStore
+
+/// A store at work on a disk that fails, with what it must hold beside it.
+final class StoreScene {
+    /// What a daemon does with its store.
+    enum Step: CaseIterable {
+        case report, reportNumbered, batch, settle, closeRange, forget, checkpoint, shrink, restart
+    }
+
+    let store: TemporaryStore
+    var model: StoreModel
+    /// What must be so instead if the step that failed last was stored all the same, as a cut may have it.
+    private(set) var doubtful: StoreModel?
+    private(set) var writer: StoreWriter?
+    private(set) var reader: StoreReader?
+    private var samples: SampleRecords
+    private var padding = 0
+    private var sequences: [ProducerID: Int64] = [:]
+
+    static let destinations: [StoreWriter.ConfiguredDestination] = [
+        .init(name: "forwarded", kind: "k", takesBacklog: false), .init(name: "idle", kind: "k", takesBacklog: false),
+    ]
+    private static let forwarded: Int64 = 1
+
+    init(_ store: TemporaryStore, seed: UInt64, model: StoreModel = StoreModel()) {
+        self.store = store
+        self.model = model
+        samples = SampleRecords(seed: seed)
+        store.settings.rangeRecords = 20
+        store.settings.retention.maxSize = 1 << 40
+    }
+
+    /// Lends a scene on a disk of its own.
+    static func with<Value>(seed: UInt64, _ body: (StoreScene, FaultDisk) throws -> Value) throws -> Value {
+        try TemporaryStore.with { store in
+            try FaultDisk.with(store.folder, seed: seed) { disk in
+                try body(StoreScene(store, seed: seed), disk)
+            }
+        }
+    }
+
+    func below(_ bound: Int64) -> Int64 { samples.below(bound) }
+
+    func open() throws {
+        let writer = try store.writer()
+        let rows = try writer.configure(Self.destinations, at: store.wall)
+        if model.cursors.isEmpty { model.cursors = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.cursor) }) }
+        self.writer = writer
+        reader = try store.reader()
+    }
+
+    /// Log time now.
+    var now: LogInstant {
+        writer?.logTime(wall: store.wall, monotonic: store.monotonic) ?? LogInstant(milliseconds: 0)
+    }
+
+    func close() {
+        writer = nil
+        reader = nil
+    }
+
+    /// Does a step and takes it into the model; a step for which there is nothing to do does nothing.
+    func take(_ step: Step) throws {
+        doubtful = nil
+        if writer == nil || reader == nil {
+            close()
+            try open()
+        }
+        guard let writer, let reader else { return }
+        switch step {
+        case .report: try report(to: writer, isNumbered: false)
+        case .reportNumbered: try report(to: writer, isNumbered: true)
+        case .batch: try storeBatch(writer, reader)
+        case .settle: try settle(writer, reader)
+        case .closeRange: try writer.closeOpenRange()
+        case .forget: try forget(writer)
+        case .checkpoint: _ = try writer.checkpoint()
+        case .shrink:
+            _ = try writer.shrink(pages: 1)
+            _ = try writer.checkpoint()
+        case .restart:
+            close()
+            store.pass(.seconds(below(100)))
+            try open()
+        }
+        doubtful = nil
+    }
+
+    /// Sees to it that a step has something to do.
+    func prepare(_ step: Step) throws {
+        if writer == nil { try open() }
+        switch step {
+        case .batch:
+            if model.unanswered[Self.forwarded] != nil { try take(.settle) }
+            if model.cursors[Self.forwarded] == model.lastRow { try take(.report) }
+        case .settle:
+            while model.unanswered[Self.forwarded] == nil {
+                try take(.report)
+                try take(.batch)
+            }
+        case .forget:
+            while model.lastRow - model.goneCount < 60 { try take(.report) }
+            // Of rows that go the facts must be known.
+            if model.facts.count < Int(model.lastRow) { #expect(try faults() == []) }
+        case .closeRange: try take(.report)
+        case .shrink:
+            // Records of a page each, so that as many are free when they go.
+            padding = 9000
+            while try spareBytes() == 0 {
+                for _ in 0..<4 { try take(.report) }
+                try prepare(.forget)
+                try take(.forget)
+            }
+            padding = 0
+            try take(.checkpoint)
+        case .report, .reportNumbered, .checkpoint, .restart: break
+        }
+    }
+
+    private func spareBytes() throws -> Int64 {
+        try writer?.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).spareBytes ?? 0
+    }
+
+    // MARK: Steps
+
+    private func report(to writer: StoreWriter, isNumbered: Bool) throws {
+        let producer = ProducerID(high: 7, low: UInt64(below(2)))
+        let process = isNumbered ? ReportingProcess.of(uid: 2000) : .of(uid: below(3) == 0 ? 1001 : 1000)
+        var records = samples.records(1 + Int(below(6)))
+        if padding > 0 { records[0].metadata = ["padding": .string(String(repeating: "x", count: padding))] }
+        var call = SentCall(records)
+        if isNumbered { call = SentCall(records, producer: producer, sequence: sequences[producer] ?? 1) }
+        var after = model
+        after.received(records, call, from: process)
+        doubtful = after
+        let outcomes = try store.commit(try Submission([call], from: process), to: writer)
+        #expect(outcomes.flatMap(\.ids).map(\.row) == Array((model.lastRow + 1)...after.lastRow))
+        model = after
+        if isNumbered { sequences[producer, default: 1] += Int64(records.count) }
+    }
+
+    private func storeBatch(_ writer: StoreWriter, _ reader: StoreReader) throws {
+        guard model.unanswered[Self.forwarded] == nil, let cursor = model.cursors[Self.forwarded] else { return }
+        let walked = try reader.walk(after: cursor, limit: 7).map(\.candidate)
+        guard let last = walked.last?.record else { return }
+        var batch = NewBatch(destination: Self.forwarded, at: store.wall)
+        batch.span = (cursor + 1)...last
+        for candidate in walked {
+            let tally = NewBatch.Tally(account: candidate.account, records: 1, occurrences: candidate.count)
+            switch candidate.record % 4 {
+            case 0:
+                batch.withheld.append(candidate.record)
+                batch.withheldTally.append(tally)
+            case 1: batch.summarised.append(tally)
+            default:
+                batch.sent.append(
+                    SentRecord(
+                        row: candidate.record, account: candidate.account, count: candidate.count,
+                        suppressedBefore: 0, occurrences: 1))
+            }
+        }
+        var after = model
+        after.stored(batch)
+        doubtful = after
+        _ = try writer.store(batch)
+        model = after
+    }
+
+    private func settle(_ writer: StoreWriter, _ reader: StoreReader) throws {
+        guard let batch = try reader.unansweredBatch(of: Self.forwarded) else { return }
+        let dead: Set<Int> = batch.sent.count > 2 ? [1] : []
+        var after = model
+        after.settled(batch, dead: dead, destination: Self.forwarded)
+        doubtful = after
+        try writer.settle(
+            BatchSettlement(
+                batch: batch,
+                outcome: BatchOutcome(
+                    delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false,
+                    requests: 1),
+                attempts: 1, answer: "200 OK", deadLines: [1: Array("line".utf8)], at: store.wall,
+                state: DestinationRow.State()), destination: Self.forwarded)
+        model = after
+    }
+
+    private func forget(_ writer: StoreWriter) throws {
+        let facts = try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+        guard let range = facts.oldest, model.lastRow - range.lastID > 20 else { return }
+        var after = model
+        after.forgot(through: range.lastID)
+        doubtful = after
+        let progress = try writer.forget(range)
+        if progress.records > 0 { model.forgot(through: model.goneCount + progress.records) }
+    }
+
+    // MARK: Looking
+
+    /// What a power cut has left of a scene's disk is sound if it is what the scene holds, or would hold with the step
+    /// that was under way; and it goes on from there.
+    func expectSound(
+        image folder: String, or doubtful: StoreModel?, _ place: String,
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // A disk of its own, so that none of its syncs takes time.
+        try FaultDisk.with(folder, seed: 0) { _ in
+            let image = StoreScene(TemporaryStore(path: folder + "/issues.db"), seed: 77, model: model)
+            (image.store.wall, image.store.monotonic) = (store.wall, store.monotonic)
+            image.doubtful = doubtful
+            let found = try image.recover()
+            #expect(found == [], "\(place), after a cut", sourceLocation: sourceLocation)
+            let later = try image.faultsOfGoingOn()
+            #expect(later == [], "\(place), going on", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// What is wrong with the store as it is.
+    func faults() throws -> [String] { try StoreOracle.faults(store, &model) }
+
+    /// The same of its ids and its ledger alone, quicker.
+    func obviousFaults() throws -> [String] { try StoreOracle.obviousFaults(store, model) }
+
+    /// Goes on after a cut, with or without the step that it hit: whichever the store holds, and nothing else.
+    func recover() throws -> [String] {
+        let doubtful = doubtful
+        self.doubtful = nil
+        close()
+        try open()
+        let found = try faults()
+        guard !found.isEmpty, var other = doubtful else { return found }
+        if other.cursors.isEmpty { other.cursors = model.cursors }
+        let otherFaults = try StoreOracle.faults(store, &other)
+        guard otherFaults.isEmpty else { return found + ["or else"] + otherFaults }
+        model = other
+        return []
+    }
+
+    /// What is wrong after a few steps more: that it is still alive, and answers a call sent again as before.
+    func faultsOfGoingOn() throws -> [String] {
+        var faults: [String] = []
+        for numbered in model.newest.values {
+            let outcomes = try store.commit(
+                try Submission([numbered.call], from: numbered.process), to: try #require(writer))
+            let rows = (0..<Int64(numbered.call.json.count)).map { numbered.firstRow + $0 }
+            let ids = try rows.map { RecordReceipt.duplicate(id: try #require(writer).recordID(row: $0).text) }
+            if outcomes.flatMap(\.mixed) != ids { faults.append("a call sent again was answered \(outcomes)") }
+        }
+        for producer in model.newest.keys {
+            let newest = model.newest[producer]
+            sequences[producer] = (newest?.call.numbering?.sequence ?? 1) + Int64(newest?.call.json.count ?? 0)
+        }
+        for step in [Step.report, .reportNumbered, .batch, .settle] { try take(step) }
+        return try faults + self.faults()
+    }
+}
