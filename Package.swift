@@ -8,6 +8,7 @@ let package = Package(
         .executable(name: "issued", targets: ["issued"]),
         .executable(name: "issuectl", targets: ["issuectl"]),
         .executable(name: "fake-logz", targets: ["fake-logz"]),
+        .executable(name: "torture-issued", targets: ["torture-issued"]),
     ],
     targets: [
         // Layer 0: model and wire, and the kernel.
@@ -47,6 +48,11 @@ let package = Package(
             name: "IssueTestSupport",
             dependencies: ["FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO"],
             path: "Tests/IssueTestSupport", exclude: ["relay.py"]),
+        .target(
+            name: "Torture",
+            dependencies: ["IssueTestSupport", "FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO"],
+            path: "Tests/Torture"),
+        .executableTarget(name: "torture-issued", dependencies: ["Torture"], path: "Tests/torture-issued"),
         .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
         .testTarget(name: "UnixIOTests", dependencies: ["UnixIO"]),
         .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
@@ -68,7 +74,7 @@ let package = Package(
         .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["IssueTestSupport", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"],
+            dependencies: ["IssueTestSupport", "Torture", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"],
             exclude: ["varlink_client.py"]),
     ],
     swiftLanguageModes: [.v6]

@@ -6,15 +6,15 @@ import UnixIO
 
 /// The daemon: what `issued` does from its first line to its last.
 package final class Daemon {
-    private var configuration: Configuration
+    private(set) var configuration: Configuration
     private let source: ConfigurationSource
     private let surroundings: Surroundings
-    private let notification: ServiceNotification
-    private let watchdog: Duration?
-    private let log: Log
-    private let signals: SignalReceiver
-    private let wakeUp: DaemonWakeUp
-    private var lifecycle = Lifecycle()
+    let notification: ServiceNotification
+    let watchdog: Duration?
+    let log: Log
+    let signals: SignalReceiver
+    let wakeUp: DaemonWakeUp
+    var lifecycle = Lifecycle()
 
     /// How long the last stages may take together, below what systemd waits for.
     private static let patience: Duration = .seconds(5)
@@ -68,26 +68,24 @@ package final class Daemon {
     }
 
     private func run() throws -> ExitCode {
-        let listener = try openListener()
+        let socket = try openSocket()
         try prepareFolder()
         while true {
-            switch try runOnce(listener) {
+            switch try runOnce(socket) {
             case .stopped: return .ok
             case .storeDamaged: continue
             }
         }
     }
 
-    private func runOnce(_ listener: Listener) throws -> DaemonRun.End {
-        let wakeUp = wakeUp
-        let run: DaemonRun
-        do {
-            run = try DaemonRun(configuration, listener: listener, damaged: { wakeUp.storeDamaged() }, log: log)
-        } catch let failure as StoreFailure {
-            throw DaemonFailure(code: .cannotCreate, sentence: "\(configuration.store.path): \(failure)")
+    private func runOnce(_ socket: SocketKeeper) throws -> DaemonRun.End {
+        guard let run = try start(socket) else {
+            try? notification.stopping(status: "Stopping")
+            log.notice("Stopped")
+            return .stopped
         }
         if lifecycle.state == .starting { announce(lifecycle.started(), run.summary) }
-        try serve(run)
+        try serve(run, socket)
         let end: DaemonRun.End = wakeUp.takeDamage() ? .storeDamaged : .stopped
         if end == .storeDamaged {
             run.stopAccepting()
@@ -101,15 +99,17 @@ package final class Daemon {
     }
 
     /// Waits for signals until one of them ends it, or the store is damaged.
-    private func serve(_ run: DaemonRun) throws {
+    private func serve(_ run: DaemonRun, _ socket: SocketKeeper) throws {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
         try poller.add(wakeUp.counter.descriptor, token: 1, for: [.read])
+        socket.watch(with: poller, token: 2)
         var events: [PollEvent] = []
         let interval = watchdog.map { min($0 / 3, Self.statusInterval) } ?? Self.statusInterval
         var told = run.summary
         while true {
-            try poller.wait(into: &events, timeout: notification.isHeard ? interval : nil)
+            let isWaiting = notification.isHeard || socket.isMissing || run.lacksForwarding
+            try poller.wait(into: &events, timeout: isWaiting ? interval : nil)
             while let signal = try signals.next() {
                 if signal == .hangUp {
                     reload(run)
@@ -119,6 +119,11 @@ package final class Daemon {
             }
             _ = wakeUp.counter.take()
             if wakeUp.isDamaged { return }
+            if socket.isMissing || events.contains(where: { $0.token == 2 }), let listener = socket.look() {
+                run.socket.listen(at: listener)
+                socket.watch(with: poller, token: 2)
+            }
+            if run.lacksForwarding { run.startForwardingAgain(configuration) }
             guard notification.isHeard else { continue }
             if watchdog != nil, run.isAlive() { try? notification.watchdog() }
             let summary = run.summary
@@ -138,20 +143,21 @@ package final class Daemon {
         }
     }
 
-    private func reload(_ run: DaemonRun) {
+    /// Reads the configuration again; where there is no run yet, the next one goes by it.
+    func reload(_ run: DaemonRun?) {
         guard lifecycle.reloadRequested() == .reload else { return }
         try? notification.reloading(at: MonotonicClock.now)
         do {
             let fresh = try Configuration.load(source, in: surroundings, for: .running)
             log.setLevel(fresh.log.level)
-            try run.reload(fresh, from: configuration)
+            try run?.reload(fresh, from: configuration)
             configuration = fresh
             log.notice("The configuration was read again")
         } catch {
             log.error("The configuration can't be used, going on with the old one", ["error": "\(error)"])
         }
         _ = lifecycle.reloaded()
-        try? notification.ready(status: run.summary)
+        try? notification.ready(status: run?.summary ?? "The database can't be opened")
     }
 
     private func stop(_ run: DaemonRun) {
@@ -176,10 +182,13 @@ package final class Daemon {
 
     // MARK: What must be there
 
-    private func openListener() throws -> Listener {
+    private func openSocket() throws -> SocketKeeper {
         var inherited = try InheritedSockets.takeFromEnvironment()
-        if let descriptor = try inherited.takeListener(named: "issued") { return Listener(descriptor) }
         let path = configuration.socket.path
+        if let descriptor = try inherited.takeListener(named: "issued") {
+            return SocketKeeper(Listener(descriptor), path: path, log: log)
+        }
+        let mode = configuration.socket.mode
         let address: SocketAddress
         do {
             address = try SocketAddress.unix(path)
@@ -187,9 +196,11 @@ package final class Daemon {
             throw DaemonFailure(code: .unavailable, sentence: "\(path): \(error)")
         }
         do throws(Errno) {
-            let folder = FileSystem.parentFolder(of: path)
-            try makeFolders(folder, mode: surroundings.isOrdinaryUser ? 0o700 : 0o755)
-            return Listener(try Socket.listenUnix(at: address, mode: configuration.socket.mode, backlog: 4096))
+            return try SocketKeeper(path: path, log: log) { [self] () throws(Errno) in
+                let folder = FileSystem.parentFolder(of: path)
+                try makeFolders(folder, mode: surroundings.isOrdinaryUser ? 0o700 : 0o755)
+                return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
+            }
         } catch {
             let hint = error == .addressInUse ? "another daemon answers there already" : "\(error)"
             throw DaemonFailure(code: .unavailable, sentence: "no socket can be had at \(path): \(hint)")

@@ -24,6 +24,8 @@ final class DaemonRun {
     private var threads: [ThreadBox] = []
     private let forwarders: Monitor<[ForwardingService]>
     private let log: Log
+    /// Whether the forwarders could not be started, and must be.
+    private(set) var lacksForwarding = false
 
     static let queryThreads = 2
 
@@ -81,7 +83,7 @@ final class DaemonRun {
         }
         threads.append(
             try ThreadBox(name: "jobs") { jobs.run({ socket.answered($0) }, damaged: { writer.condemn() }) })
-        try startForwarding(configuration)
+        startForwardingAgain(configuration)
         threads.append(
             try ThreadBox(name: "socket") {
                 socket.run(
@@ -95,9 +97,21 @@ final class DaemonRun {
             })
     }
 
-    private func startForwarding(_ configuration: Configuration) throws {
+    /// Starts the forwarders; where the store does not let it, `lacksForwarding` says that it must be tried again.
+    func startForwardingAgain(_ configuration: Configuration) {
         let socket = socket
-        try destinations.start(configuration, writer: writer, board: board, log: log) { socket.fatesMoved() }
+        do {
+            try destinations.start(configuration, writer: writer, board: board, log: log) { socket.fatesMoved() }
+            if lacksForwarding { log.notice("Forwarding has begun") }
+            lacksForwarding = false
+        } catch StoreFailure.damaged {
+            writer.condemn()
+        } catch {
+            if !lacksForwarding {
+                log.error("Forwarding can't begin, trying again until it can", ["error": "\(error)"])
+            }
+            lacksForwarding = true
+        }
         let services = destinations.services
         forwarders.withLock { $0 = services }
     }
@@ -110,7 +124,7 @@ final class DaemonRun {
         forwarders.withLock { $0 = [] }
         destinations.stop(patience: .seconds(2))
         board.forgetForwarders()
-        try startForwarding(configuration)
+        startForwardingAgain(configuration)
         if configuration.socket != old.socket || configuration.store.path != old.store.path {
             log.notice("Changes of the section Socket and of the store's path take effect with the next start")
         }

@@ -22,7 +22,8 @@ package final class DaemonFixture {
     package private(set) var configuration: DaemonConfiguration
     package private(set) var process: ChildProcess?
 
-    @TaskLocal static var currentLog: String?
+    /// What the daemon of the test that runs has written, so that a failure can show it.
+    @TaskLocal package static var currentLog: String?
 
     package var socket: String { folder["issued.sock"] }
     package var database: String { folder["state/issues.db"] }

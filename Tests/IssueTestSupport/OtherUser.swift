@@ -16,12 +16,17 @@ package enum OtherUser {
 
     /// A client whose connection belongs to that user; its process lives as long as the connection.
     package static func client(_ uid: UInt32, of daemon: DaemonFixture) throws -> RawClient {
+        try client(uid, socket: daemon.socket, in: daemon.folder)
+    }
+
+    /// A client whose connection belongs to that user; what its process says goes into the folder.
+    package static func client(_ uid: UInt32, socket: String, in folder: ScratchFolder) throws -> RawClient {
         guard let relay, let setpriv else { throw CocoaError(.featureUnsupported) }
         let ends = try DescriptorPair.sockets(nonBlocking: false)
         let process = try ChildProcess(
             setpriv,
-            ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", relay, "-c", try program, daemon.socket],
-            in: daemon.folder, name: "user-\(uid)", stream: try ends.second.duplicate())
+            ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", relay, "-c", try program, socket],
+            in: folder, name: "user-\(uid)", stream: try ends.second.duplicate())
         return try RawClient(over: try ends.first.duplicate(), keeping: process)
     }
 

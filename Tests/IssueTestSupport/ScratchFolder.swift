@@ -1,8 +1,10 @@
 import Foundation
+import Synchronization
 
 /// A folder of a test's own, removed with all that is in it when this goes.
-package final class ScratchFolder {
+package final class ScratchFolder: Sendable {
     package let path: String
+    private let isKept = Atomic(false)
 
     /// Others may pass through it, as clients of another user must.
     package init(named name: String = "issued-test") throws {
@@ -13,7 +15,13 @@ package final class ScratchFolder {
     }
 
     deinit {
+        guard !isKept.load(ordering: .relaxed) else { return }
         try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Leaves it where it is, for people to look into.
+    package func keep() {
+        isKept.store(true, ordering: .relaxed)
     }
 
     /// The path of something in it.

@@ -81,6 +81,12 @@ int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_
 /// How many groups the peer is in; fills at most `capacity` of them.
 ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity);
 
+// Folders
+
+int clinux_folder_watch_create(void);
+/// Has the watch tell of what is taken out of a folder or moved in its place, and of the folder's own end.
+int clinux_folder_watch_add(int watch, const char *path);
+
 // Descriptors, threads and processes
 
 int clinux_pipe(int *reader, int *writer, int non_blocking);

@@ -10,6 +10,8 @@ struct SocketInbox: Sendable {
     var flushed: [UInt64] = []
     /// Whoever asks whether this thread lives.
     var pulses: [Pulse] = []
+    /// Where connections come from now.
+    var listener: Listener?
     var hasNewRecords = false
     var hasNewFates = false
     var isStopping = false

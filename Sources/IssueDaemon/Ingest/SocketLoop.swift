@@ -9,6 +9,7 @@ final class SocketLoop {
     let service: SocketService
     let handlers: SocketService.Handlers
     let poller: Poller
+    var listener: Listener
     var reader: ReportReader
     var receipts = ReceiptWriter()
     var connections: [UInt64: Connection] = [:]
@@ -25,12 +26,14 @@ final class SocketLoop {
     var round: UInt64 = 0
     private var lastID: UInt64 = 1
     private var isAccepting = true
-    private var isStopping = false
+    private(set) var isStopping = false
     /// Connections that were refused since the log has said so.
     private var refusedCount = 0
     private var tellsRefusals = MonotonicInstant(sinceBoot: .zero)
     /// Until when no connections are taken, because there was no descriptor left for one.
     private var acceptsAgain: MonotonicInstant?
+    /// Whether the log says that none can be taken.
+    private var hasToldShortage = false
 
     static let listenerToken: UInt64 = 0
     static let inboxToken: UInt64 = 1
@@ -45,9 +48,10 @@ final class SocketLoop {
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
         self.service = service
         self.handlers = handlers
+        listener = service.listener
         poller = try Poller()
         reader = ReportReader(limits: service.recordLimits, seed: Randomness.uint64())
-        try poller.add(service.listener.descriptor, token: Self.listenerToken, for: [.read])
+        try poller.add(listener.descriptor, token: Self.listenerToken, for: [.read])
         try poller.add(service.wakeUp.descriptor, token: Self.inboxToken, for: [.read])
     }
 
@@ -100,15 +104,21 @@ final class SocketLoop {
 
     // MARK: Connections
 
-    private func accept() {
+    func accept() {
         for _ in 0..<Self.mostAccepted where isAccepting {
             do throws(Errno) {
-                guard let descriptor = try service.listener.descriptor.accept() else { return }
+                guard let descriptor = try listener.descriptor.accept() else { return }
+                if hasToldShortage { service.log.notice("Connections are taken again") }
+                hasToldShortage = false
                 take(descriptor)
             } catch {
-                service.log.warning("A connection could not be taken, trying again in a second", ["error": "\(error)"])
+                if !hasToldShortage {
+                    service.log.warning(
+                        "A connection could not be taken, trying again until one can", ["error": "\(error)"])
+                }
+                hasToldShortage = true
                 acceptsAgain = Clock.monotonic.advanced(by: .seconds(1))
-                try? poller.modify(service.listener.descriptor, token: Self.listenerToken, for: [])
+                try? poller.modify(listener.descriptor, token: Self.listenerToken, for: [])
                 return
             }
         }
@@ -181,6 +191,7 @@ final class SocketLoop {
         for refusal in inbox.refusals { handle(refusal) }
         for answer in inbox.answers { handle(answer) }
         for id in inbox.flushed { flushed(id) }
+        if let listener = inbox.listener { change(to: listener) }
         if inbox.hasNewRecords { fetchNews() }
         if inbox.hasNewFates { fetchFates() }
         if inbox.isStopping, !isStopping { beginStop() }
@@ -189,7 +200,7 @@ final class SocketLoop {
     private func beginStop() {
         isStopping = true
         isAccepting = false
-        try? poller.remove(service.listener.descriptor)
+        try? poller.remove(listener.descriptor)
         for connection in Array(connections.values) {
             // What was read is answered; what was not read yet will be sent again.
             connection.hasEnded = true
@@ -212,7 +223,7 @@ final class SocketLoop {
         let now = Clock.monotonic
         if let time = acceptsAgain, time <= now {
             acceptsAgain = nil
-            try? poller.modify(service.listener.descriptor, token: Self.listenerToken, for: [.read])
+            try? poller.modify(listener.descriptor, token: Self.listenerToken, for: [.read])
             accept()
         }
         while let id = deadlines.takeDue(at: now) {

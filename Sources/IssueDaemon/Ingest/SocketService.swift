@@ -66,6 +66,11 @@ final class SocketService: Sendable {
         tell { $0.hasNewFates = true }
     }
 
+    /// Has connections taken from another socket.
+    func listen(at listener: Listener) {
+        tell { $0.listener = listener }
+    }
+
     /// No more connections and no more calls; the thread ends when all that began has been answered.
     func stop() {
         tell { $0.isStopping = true }

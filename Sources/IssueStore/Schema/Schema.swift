@@ -31,6 +31,14 @@ package enum Schema {
         }
     }
 
+    /// Refuses a file of ours from which somebody has taken a table: nothing could be stored in it.
+    static func checkWhole(_ connection: Connection) throws {
+        let names = Set(
+            try connection.withStatement("SELECT name FROM sqlite_schema") { try $0.all { $0.text(0) } })
+        guard let missing = migrator.createdNames.first(where: { !names.contains($0) }) else { return }
+        throw StoreFailure.foreign("a table of it is missing: \(missing)")
+    }
+
     /// What must be said before the first table is made.
     static func prepare(_ connection: Connection) throws(SQLiteError) {
         try connection.setPragma("page_size", to: 8192)

@@ -84,6 +84,7 @@ package final class StoreWriter {
             try Schema.recognize(connection)
             try Schema.prepare(connection)
             try Self.migrate(connection)
+            try Schema.checkWhole(connection)
             batchTable = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
             clock = LogClock(restoring: try Self.clockState(connection))
             storeIDs = try Self.storeIDs(connection)

@@ -1,9 +1,10 @@
 import Foundation
-package import Testing
+import IssueTestSupport
+import Testing
 
 extension Trait where Self == IssueHandlingTrait {
     /// Puts what the daemon has written to standard error into each failure.
-    package static var daemonLog: Self {
+    static var daemonLog: Self {
         .compactMapIssues { issue in
             guard let path = DaemonFixture.currentLog, let log = FileManager.default.contents(atPath: path)
             else { return issue }

@@ -1,0 +1,43 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+/// Serves the socket while the store can't be opened: all that is asked is answered with "not now", so that senders keep
+/// what they have and send it again.
+final class StandIn {
+    private let socket: SocketService
+    private let thread: ThreadBox
+
+    private static let retryAfter: Duration = .seconds(1)
+
+    init(_ configuration: Configuration, listener: Listener, reason: StoreFailure, log: Log) throws {
+        let socket = try SocketService(
+            listener: listener, limits: SocketLimits(configuration.socket),
+            recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access),
+            board: StatusBoard(path: configuration.store.path), log: log)
+        self.socket = socket
+        let answer: CollectorError = reason == .noSpace ? .noSpace : .busy(retryAfter: Self.retryAfter)
+        let handlers = SocketService.Handlers(
+            submit: { submission in
+                let connection = submission.process.connection
+                socket.refused(
+                    submission.calls.map {
+                        Refusal(
+                            connection: connection, token: $0.token, sequence: $0.numbering?.sequence, error: answer)
+                    })
+            },
+            ask: { socket.answered(Answer(connection: $0.connection, content: .refusal(answer))) },
+            flush: { _, _ in 0 })
+        thread = try ThreadBox(name: "socket") { socket.run(handlers) }
+    }
+
+    func listen(at listener: Listener) {
+        socket.listen(at: listener)
+    }
+
+    /// Ends all connections once what came in is answered.
+    func end(patience: Duration) {
+        socket.stop()
+        _ = thread.wait(until: Clock.kernel(Clock.monotonic.advanced(by: patience)))
+    }
+}

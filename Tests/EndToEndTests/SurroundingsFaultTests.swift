@@ -1,0 +1,117 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+@Suite("What others do to the daemon's surroundings", .daemonLog)
+struct SurroundingsFaultTests {
+    @Test("A socket file that was removed is made anew, whoever was connected stays so, and the log says it once")
+    func socketFileRemoved() async throws {
+        try await DaemonFixture.with { daemon in
+            let before = try RawClient(path: daemon.socket)
+            _ = try before.report("Before")
+            try FileManager.default.removeItem(atPath: daemon.socket)
+            try await eventually("it can be found again") {
+                (try? RawClient(path: daemon.socket).report("After"))?.count == 1
+            }
+            #expect(try before.report("Still connected").count == 1)
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("The socket's file was removed") } == 1)
+            let mode = try FileSystem.status(of: daemon.socket).mode
+            #expect(mode == 0o666)
+            #expect(try before.status().received == 3)
+        }
+    }
+
+    @Test("A socket whose whole folder was moved away is made anew with its folder")
+    func socketFolderMoved() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            let path = daemon.folder["run/issued.sock"]
+            try daemon.folder.write("[Socket]\nPath=\(path)\n[Store]\nPath=\(daemon.database)\n", to: "issued.conf")
+            try daemon.start()
+            for name in ["gone", "gone-too"] {
+                try FileManager.default.moveItem(atPath: daemon.folder["run"], toPath: daemon.folder[name])
+                try await eventually("it can be found again") {
+                    (try? RawClient(path: path).report("After"))?.count == 1
+                }
+            }
+        }
+    }
+
+    @Test("Without a descriptor for another connection those that are there are served, and it says so once")
+    func descriptorsExhausted() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            try daemon.launch(through: ["/bin/sh", "-c", "ulimit -n 48; exec \"$@\"", "sh"])
+            try daemon.waitUntilReady()
+            let first = try RawClient(path: daemon.socket)
+            _ = try first.report("First")
+            // What it opens for questions is opened by now.
+            _ = try first.status()
+            var clients: [RawClient] = []
+            for _ in 1...64 {
+                let client = try RawClient(path: daemon.socket)
+                try client.begin(.status, JSONValue.object([]))
+                clients.append(client)
+            }
+            try await eventually("it was noticed") { daemon.log.contains("A connection could not be taken") }
+            // Long enough for another attempt to be made.
+            let ticks = try daemon.processorTicks
+            for number in 1...15 {
+                _ = try first.report("Meanwhile \(number)")
+                _ = try? clients[60].reply(within: .milliseconds(100))
+            }
+            #expect(try daemon.processorTicks - ticks < 60)
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("A connection could not be taken") } == 1)
+
+            let last = clients.removeLast()
+            clients = []
+            _ = try last.answer(of: DaemonStatus.self)
+            #expect(try RawClient(path: daemon.socket).report("Afterwards").count == 1)
+            #expect(daemon.log.contains("Connections are taken again"))
+        }
+    }
+
+    @Test("A database that can't be opened is tried again until it can, and reports are answered with Busy meanwhile")
+    func unopenable() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            // A folder in its place can't be opened by root either.
+            let fileManager = FileManager.default
+            try fileManager.createDirectory(atPath: daemon.database, withIntermediateDirectories: true)
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            let parameters = ReportParameters(records: [IssueRecord(message: "Early")])
+            #expect(try client.refusal(of: .report, parameters) == .busy(retryAfter: .seconds(1)))
+            #expect(try client.refusal(of: .status, JSONValue.object([])) == .busy(retryAfter: .seconds(1)))
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("The database can't be opened") } == 1)
+            #expect(daemon.log.contains(daemon.database))
+
+            try fileManager.removeItem(atPath: daemon.database)
+            try await eventually("it could be opened") {
+                (try? RawClient(path: daemon.socket).report("Late"))?.count == 1
+            }
+            #expect(daemon.log.contains("The database could be opened"))
+            #expect(try daemon.terminate() == .exit(0))
+        }
+    }
+
+    @Test("A daemon that can't open its database ends with 0 when it is told to")
+    func unopenableAndStopped() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            try FileManager.default.createDirectory(atPath: daemon.database, withIntermediateDirectories: true)
+            try daemon.start()
+            try daemon.reload()
+            #expect(try daemon.terminate(within: .seconds(10)) == .exit(0))
+        }
+    }
+}
+
+extension DaemonFixture {
+    /// The processor time that the daemon has used, in hundredths of a second.
+    fileprivate var processorTicks: Int {
+        get throws {
+            let stat = String(decoding: try FileSystem.read("/proc/\(pid)/stat", limit: 4096), as: UTF8.self)
+            let fields = try #require(stat.split(separator: ")").last).split(separator: " ")
+            return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import FakeLogz
+import IssueTestSupport
+import Testing
+import Torture
+import UnixIO
+
+/// The short form; `scripts/torture` is the long one.
+@Suite("A daemon that is tortured", .daemonLog)
+struct TortureTests {
+    /// Runs a siege, whose chance is the same each time.
+    private func besiege(_ body: (Siege) throws -> Void) async throws {
+        let tools = try ScratchFolder(named: "issued-torture")
+        let library = try FaultLibrary.build(in: tools)
+        let control = try FaultControl(path: tools["faults"])
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let configuration = Siege.configuration(listener, control: control, library: library)
+        try await DaemonFixture.with(configuration, starts: false) { daemon in
+            let siege = try Siege(daemon, listener, control: control, seed: 1)
+            defer { siege.end() }
+            try body(siege)
+            try siege.checkForwarding()
+        }
+    }
+
+    @Test(
+        "Killed before or after any step of a commit, of a migration or of a cursor's move, it loses and doubles nothing"
+    )
+    func namedPoints() async throws {
+        try await besiege { siege in
+            let points = try siege.control.points
+            #expect(points.count > 50)
+            let wanted = ["commit", "migration", "cursor", "settle", "log: ", "receipt"]
+            for (index, name) in points.enumerated() where wanted.contains(where: { name.contains(" \($0)") }) {
+                try siege.kill(at: index + 1, name)
+            }
+            #expect(siege.table.unreached == [])
+        }
+    }
+
+    @Test("Killed, stopped, ended or reloaded at any moment it loses and doubles nothing")
+    func anyMoment() async throws {
+        try await besiege { siege in
+            for _ in 1...8 { try siege.killAtRandom() }
+            try siege.stopAndContinue()
+            try siege.reload()
+            try siege.restart()
+        }
+    }
+
+    @Test("Where calls on its files fail it goes on, and starts nevertheless")
+    func failingCalls() async throws {
+        try await besiege { siege in
+            for number in [1, 3, 10] {
+                try siege.failCall(number, count: 5, with: .inputOutput, "EIO")
+                try siege.failCall(number, count: 5, with: .deviceFull, "ENOSPC")
+            }
+            for number in [1, 4, 9] { _ = try siege.failCallAtStart(number, count: 2, with: .inputOutput) }
+        }
+    }
+
+    @Test("A wall clock that is set forward and back removes nothing and confuses nothing")
+    func clock() async throws {
+        try await besiege { siege in
+            for days in [400, -400] { try siege.jump(by: .seconds(86_400 * days)) }
+        }
+    }
+
+    @Test("Whatever lies on the disk in place of its database, it starts and collects")
+    func damage() async throws {
+        _ = try await DamageRun.all()
+    }
+}

@@ -1,0 +1,103 @@
+import FakeLogz
+import Foundation
+import IssueTestSupport
+import UnixIO
+
+/// The long form, as a program.
+package struct TortureCommand {
+    private let arguments: [String]
+
+    package init(arguments: [String]) {
+        self.arguments = arguments
+    }
+
+    /// Runs, and ends the process.
+    package func main() async -> Never {
+        let parsed: TortureArguments
+        do {
+            parsed = try TortureArguments(arguments)
+        } catch {
+            say("torture-issued: \(error) (see --help)")
+            CurrentProcess.exit(64)
+        }
+        if parsed.asksForHelp {
+            say(TortureArguments.help)
+            CurrentProcess.exit(0)
+        }
+        do {
+            // A client whose daemon is gone writes into the void; it is told so by the call.
+            try Signal.pipe.ignore()
+            CurrentProcess.exit(try await run(parsed) ? 0 : 1)
+        } catch {
+            say("\(error)")
+            CurrentProcess.exit(1)
+        }
+    }
+
+    private func run(_ parsed: TortureArguments) async throws -> Bool {
+        say("Seed \(parsed.seed), \(parsed.minutes) minutes.")
+        let tools = try ScratchFolder(named: "issued-torture")
+        let library = try FaultLibrary.build(in: tools)
+        let control = try FaultControl(path: tools["faults"])
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        var table = TortureTable()
+        if "Damage".contains(parsed.faults) { table.add(try await DamageRun.all()) }
+        if let obstacle = DiskFullRun.obstacle {
+            say("No disk is filled, since \(obstacle).")
+        } else if "Disk full".contains(parsed.faults) {
+            table.add(
+                try await DiskFullRun.run(
+                    listener, control: control, library: library, seed: parsed.seed, times: min(30, 3 + parsed.minutes))
+            )
+            try listener.reset()
+        }
+        let others = table
+        let configuration = Siege.configuration(listener, control: control, library: library)
+        return try await DaemonFixture.with(configuration, starts: false) { daemon in
+            if parsed.keeps { daemon.folder.keep() }
+            let siege = try Siege(
+                daemon, listener, control: control, seed: parsed.seed, withOtherUsers: OtherUser.obstacle == nil)
+            defer { siege.end() }
+            do {
+                try campaign(siege, parsed)
+            } catch {
+                daemon.folder.keep()
+                say("\n\(siege.table.text)\n")
+                say("The folder is kept: \(daemon.folder.path)")
+                say("To repeat it: scripts/torture \(parsed.minutes) --seed \(parsed.seed)")
+                throw error
+            }
+            var table = siege.table
+            table.add(others)
+            say("\n\(table.text)\n")
+            for name in table.unreached { say("Never reached: \(name)") }
+            say("\(table.kills) kills; nothing was wrong.")
+            return table.unreached.isEmpty
+        }
+    }
+
+    private func campaign(_ siege: Siege, _ parsed: TortureArguments) throws {
+        let end = MonotonicClock.now.advanced(by: .seconds(60 * parsed.minutes))
+        var plan = TorturePlan(points: try siege.control.points, only: parsed.faults)
+        repeat {
+            let start = MonotonicClock.now
+            var done = 0
+            for step in plan.cycle(using: &siege.chance) {
+                try step(siege)
+                done += 1
+                if done % 20 == 0 {
+                    say(
+                        "  \(done) faults of cycle \(plan.cycles), \(siege.table.kills) kills, \(siege.oracle.sums.sent) records"
+                    )
+                }
+            }
+            try siege.checkForwarding()
+            say("Cycle \(plan.cycles): \(done) faults in \(MonotonicClock.now.duration(to: start) * -1)")
+        } while MonotonicClock.now < end
+    }
+
+    private func say(_ text: String) {
+        try? StandardStream.output.writeAll(Array("\(text)\n".utf8))
+    }
+}

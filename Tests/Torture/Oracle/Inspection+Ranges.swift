@@ -1,0 +1,111 @@
+import SQLiteKit
+
+extension Inspection {
+    private struct ClosedRange {
+        let id: Int64
+        let first: Int64
+        let last: Int64
+        let records: Int64
+    }
+
+    /// Of each range that was closed since, its posting lists and counts must say what its rows said.
+    func checkRanges(_ connection: Connection) throws {
+        let statement = try Statement(
+            "SELECT id, first_id, last_id, records FROM ranges WHERE id > ?1 ORDER BY id", on: connection)
+        statement.bind(lastRange, at: 1)
+        let ranges = try statement.all {
+            ClosedRange(id: $0.int64(0), first: $0.int64(1), last: $0.int64(2), records: $0.int64(3))
+        }
+        for range in ranges { try check(range, connection) }
+        guard !ranges.isEmpty else { return }
+        try checkClosedTotals(connection)
+        try checkClosedCounts(connection)
+    }
+
+    private func check(_ range: ClosedRange, _ connection: Connection) throws {
+        if range.first != lastClosedRow + 1 {
+            complaints.append("range \(range.id) begins at \(range.first), and the one before ends at \(lastClosedRow)")
+        }
+        let rows = openRows.prefix { $0.id <= range.last }
+        openRows.removeFirst(rows.count)
+        var ids: [Int64: [Int64]] = [:]
+        for row in rows {
+            ids[row.series, default: []].append(row.id)
+            closedTotals[row.series, default: Tally()].add(row.count)
+            closedCounts[MinuteKey(minute: row.minute, series: row.series), default: Tally()].add(row.count)
+        }
+        lastRange = range.id
+        lastClosedRow = range.last
+        // Retention has begun with it, and its posting lists go with its rows.
+        guard range.records == Int64(rows.count) else { return }
+
+        let statement = try Statement("SELECT series, ids FROM postings WHERE range = ?1", on: connection)
+        statement.bind(range.id, at: 1)
+        var postings: [Int64: [Int64]] = [:]
+        for (series, bytes) in try statement.all({ ($0.int64(0), $0.bytes(1)) }) {
+            postings[series] = Self.ids(bytes, after: range.first)
+        }
+        if postings != ids { complaints.append("the posting lists of range \(range.id) do not say what its rows say") }
+    }
+
+    /// Differences in groups of seven bits, the lowest first.
+    private static func ids(_ bytes: [UInt8], after base: Int64) -> [Int64] {
+        var ids: [Int64] = []
+        var previous = base
+        var difference: Int64 = 0
+        var shift: Int64 = 0
+        for byte in bytes {
+            difference |= Int64(byte & 0x7F) << shift
+            shift += 7
+            guard byte < 0x80 else { continue }
+            previous += difference
+            ids.append(previous)
+            difference = 0
+            shift = 0
+        }
+        return ids
+    }
+
+    private func checkClosedTotals(_ connection: Connection) throws {
+        let statement = try Statement("SELECT series, records, occurrences FROM totals", on: connection)
+        let stored = try statement.all { ($0.int64(0), Tally(records: $0.int64(1), occurrences: $0.int64(2))) }
+        compare("totals", Dictionary(stored) { first, _ in first }, with: closedTotals)
+    }
+
+    private func checkClosedCounts(_ connection: Connection) throws {
+        let statement = try Statement("SELECT minute, series, records, occurrences FROM counts", on: connection)
+        let stored = try statement.all {
+            (
+                MinuteKey(minute: $0.int64(0), series: $0.int64(1)),
+                Tally(records: $0.int64(2), occurrences: $0.int64(3))
+            )
+        }
+        compare("counts", Dictionary(stored) { first, _ in first }, with: closedCounts)
+    }
+
+    /// What holds at every commit: the sums of each series and account, and that the ledger balances.
+    func checkSums(_ connection: Connection) throws {
+        var statement = try Statement(
+            "SELECT series, records, occurrences FROM series_totals WHERE records > 0", on: connection)
+        let series = try statement.all { ($0.int64(0), Tally(records: $0.int64(1), occurrences: $0.int64(2))) }
+        compare("series_totals", Dictionary(series) { first, _ in first }, with: totals)
+
+        statement = try Statement(
+            "SELECT account, records, occurrences FROM ledger WHERE destination = 0 AND fate = 7", on: connection)
+        let accounts = try statement.all { ($0.int64(0), Tally(records: $0.int64(1), occurrences: $0.int64(2))) }
+        compare("the ledger", Dictionary(accounts) { first, _ in first }, with: received)
+
+        statement = try Statement("SELECT count(*) FROM ledger_check", on: connection)
+        if try statement.first({ $0.int64(0) }) != 0 { complaints.append("the ledger does not balance") }
+    }
+
+    private func compare<Key>(_ name: String, _ stored: [Key: Tally], with seen: [Key: Tally]) {
+        for (key, tally) in seen where stored[key] != tally {
+            complaints.append(
+                "\(name) says of \(key): \(stored[key] ?? Tally()), and the rows were \(tally)")
+        }
+        for key in stored.keys where seen[key] == nil {
+            complaints.append("\(name) has \(key), and no row had")
+        }
+    }
+}

@@ -1,0 +1,217 @@
+import IssueProtocol
+import Synchronization
+
+/// Remembers every record sent and every receipt, and finds fault with a store that says something else.
+package final class Oracle: Sendable {
+    /// What is wrong, each in a sentence.
+    package struct Contradiction: Error, CustomStringConvertible {
+        package let sentences: [String]
+        package var description: String { sentences.joined(separator: "\n") }
+    }
+
+    /// Sums over all reporters.
+    package struct Sums: Equatable, Sendable {
+        package var sent = 0
+        package var acknowledged = 0
+        package var resent = 0
+    }
+
+    private struct State {
+        var memories: [ReporterMemory] = []
+        var complaints: [String] = []
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    func add(_ memory: ReporterMemory) -> Int {
+        state.withLock { state in
+            state.memories.append(memory)
+            return state.memories.count - 1
+        }
+    }
+
+    package var sums: Sums {
+        state.withLock { state in
+            state.memories.reduce(into: Sums()) { sums, memory in
+                sums.sent += memory.sent
+                sums.acknowledged += memory.acknowledged
+                sums.resent += memory.resent
+            }
+        }
+    }
+
+    // MARK: What reporters tell
+
+    /// A new call; answers its place, and the number of its first record.
+    func began(_ reporter: Int, count: Int, bad: (Int) -> Bool) -> (call: Int, first: Int) {
+        state.withLock { state in
+            let first = state.memories[reporter].nextNumber
+            let bad = Set((first..<first + count).filter(bad))
+            return (state.memories[reporter].began(count: count, bad: bad), first)
+        }
+    }
+
+    /// A call was sent that was sent before.
+    func resent(_ reporter: Int, _ call: Int) {
+        state.withLock { $0.memories[reporter].resent += $0.memories[reporter].calls[call].count }
+    }
+
+    /// Nobody will answer this call, and it is not sent again.
+    func lost(_ reporter: Int, _ call: Int) {
+        state.withLock { $0.memories[reporter].calls[call].outcome = .unknown }
+    }
+
+    func refused(_ reporter: Int, _ call: Int) {
+        state.withLock { $0.memories[reporter].calls[call].outcome = .refused }
+    }
+
+    func answered(_ reporter: Int, _ index: Int, _ receipts: [RecordReceipt], isFirstSending: Bool) {
+        state.withLock { state in
+            let call = state.memories[reporter].calls[index]
+            let name = "reporter \(reporter)'s records \(call.numbers)"
+            guard receipts.count == call.count else {
+                state.complaints.append("\(name) have \(receipts.count) receipts")
+                return
+            }
+            for (number, receipt) in zip(call.numbers, receipts) {
+                let name = "reporter \(reporter)'s record \(number)"
+                switch receipt {
+                case .rejected(let field, let reason):
+                    if !call.bad.contains(number) {
+                        state.complaints.append("\(name) was rejected: \(field ?? "") \(reason)")
+                    }
+                    state.memories[reporter].receipts[number] = .rejected
+                case .stored(let id), .duplicate(let id?):
+                    if case .duplicate = receipt, isFirstSending {
+                        state.complaints.append("\(name) was sent for the first time, and is called a duplicate")
+                    }
+                    guard let row = Self.row(of: id) else {
+                        state.complaints.append("\(name) has the id \(id)")
+                        continue
+                    }
+                    if call.bad.contains(number) { state.complaints.append("\(name) is bad, and has the id \(id)") }
+                    state.memories[reporter].receipts[number] = .stored(row: row)
+                    state.memories[reporter].acknowledged += 1
+                case .duplicate(nil):
+                    // That of a bad record is answered so when its call comes again.
+                    if !call.bad.contains(number) {
+                        state.complaints.append("\(name) was answered without an id, so soon after it was sent")
+                    }
+                    state.memories[reporter].receipts[number] = .rejected
+                }
+            }
+            state.memories[reporter].calls[index].outcome = .answered
+        }
+    }
+
+    /// Something that must never happen has happened.
+    func complain(_ sentence: String) {
+        state.withLock { $0.complaints.append(sentence) }
+    }
+
+    /// The row that an id says, as its documentation has it: Crockford's digits behind the hyphen.
+    static func row(of id: String) -> Int64? {
+        let digits = Array("0123456789abcdefghjkmnpqrstvwxyz")
+        guard let hyphen = id.firstIndex(of: "-") else { return nil }
+        var row: Int64 = 0
+        for character in id[id.index(after: hyphen)...] {
+            guard let digit = digits.firstIndex(of: character), row < 1 << 57 else { return nil }
+            row = row << 5 | Int64(digit)
+        }
+        return row > 0 ? row : nil
+    }
+
+    // MARK: What the store says
+
+    /// A record was found in the store; answers what it should say, or nothing where it should not be there.
+    func found(_ reporter: Int, _ number: Int, at row: Int64) -> (record: IssueRecord, uid: UInt32)? {
+        state.withLock { state in
+            let name = "reporter \(reporter)'s record \(number)"
+            guard state.memories.indices.contains(reporter), number < state.memories[reporter].nextNumber else {
+                state.complaints.append("row \(row) is \(name), which was never sent")
+                return nil
+            }
+            let earlier = state.memories[reporter].found[number]
+            if earlier != 0 { state.complaints.append("\(name) is stored twice, in the rows \(earlier) and \(row)") }
+            state.memories[reporter].found[number] = row
+            return (
+                state.memories[reporter].payload.record(reporter: reporter, number: number),
+                state.memories[reporter].uid
+            )
+        }
+    }
+
+    /// Of each reporter the first call whose end has not come: what is before it, the store must have by now.
+    func ends() -> [Int] {
+        state.withLock { state in
+            state.memories.map { memory in
+                memory.calls[memory.firstOpen...].firstIndex { $0.outcome == .open || $0.outcome == .unknown }
+                    ?? memory.calls.count
+            }
+        }
+    }
+
+    /// Looks at all calls whose end had come before all rows of the store were told.
+    ///
+    /// - Parameter ends: Up to which call of each reporter, or nothing where all is settled.
+    func judge(upTo ends: [Int]?) throws {
+        try state.withLock { state in
+            for reporter in state.memories.indices {
+                Self.judge(&state.memories[reporter], reporter, ends?[reporter], &state.complaints)
+            }
+            let complaints = state.complaints
+            guard complaints.isEmpty else { throw Contradiction(sentences: Array(complaints.prefix(20))) }
+        }
+    }
+
+    private static func judge(
+        _ memory: inout ReporterMemory, _ reporter: Int, _ end: Int?, _ complaints: inout [String]
+    ) {
+        while memory.firstOpen < end ?? memory.calls.count {
+            let call = memory.calls[memory.firstOpen]
+            let name = "reporter \(reporter)'s records \(call.numbers)"
+            let good = call.numbers.filter { !call.bad.contains($0) }
+            let stored = good.filter { memory.found[$0] != 0 }
+            for number in call.bad where memory.found[number] != 0 {
+                complaints.append("reporter \(reporter)'s record \(number) is bad, and was stored")
+            }
+            switch call.outcome {
+            case .open:
+                complaints.append("\(name) were never answered")
+            case .refused:
+                if !stored.isEmpty { complaints.append("\(name) were refused, and \(stored.count) of them are stored") }
+            case .unknown:
+                if stored.count != 0, stored.count != good.count {
+                    complaints.append("\(name) are stored in part: \(stored.count) of \(good.count)")
+                }
+            case .answered:
+                for number in good {
+                    let row = memory.found[number]
+                    switch memory.receipts[number] {
+                    case .stored(row): break
+                    case .stored(let promised):
+                        complaints.append(
+                            "reporter \(reporter)'s record \(number) has the receipt \(promised), and is "
+                                + (row == 0 ? "missing" : "stored as \(row)"))
+                    case .none, .rejected:
+                        complaints.append("reporter \(reporter)'s record \(number) has no id")
+                    }
+                }
+            }
+            memory.firstOpen += 1
+        }
+    }
+
+    /// Another store has taken the place of this one: nothing that was found counts any more.
+    package func forgetStore() {
+        state.withLock { state in
+            for reporter in state.memories.indices {
+                for number in state.memories[reporter].found.indices { state.memories[reporter].found[number] = 0 }
+                // What was promised is in the store that was set aside.
+                state.memories[reporter].firstOpen = state.memories[reporter].calls.count
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package import IssueProtocol
+
+/// What a reporter's n-th record says: the same whenever it is asked for, so that nobody has to remember it.
+package struct Payload: Sendable {
+    let seed: UInt64
+    let app: String
+    /// So much text goes into the metadata of each record.
+    let ballast: Int
+
+    private static let phrases = [
+        "it took 5434 ms", "no space left on /srv/data/17/log", "the name 'anna' is taken by \"bob\"",
+        "nothing at 0xdeadbeef", "a lost id 019aa3c5-6f00-7abc-8def-0123456789ab", "a host 10.0.7.12:8080 is away",
+        "naïve Übermaß 漢字 🙂 42", "nothing", "a\ttab, a\nline and a \u{1} control", "100% of \\ and / and <n>",
+    ]
+    private static let severities: [Severity] = [.debug, .info, .warning, .error, .error, .warning, .critical]
+
+    /// A record that the daemon takes.
+    package func record(reporter: Int, number: Int) -> IssueRecord {
+        var chance = Chance(seed ^ UInt64(reporter) << 40 ^ UInt64(number))
+        let phrase = Self.phrases[Int(chance.next() % UInt64(Self.phrases.count))]
+        let word = Int64(chance.next() % 7)
+        var members: [JSONValue.Member] = [
+            JSONValue.Member("number", .integer(Int64(number))),
+            JSONValue.Member("words", .array([.null, .bool(true), .string(phrase), .integer(word)])),
+        ]
+        if ballast > 0 {
+            members.append(
+                JSONValue.Member("ballast", .string(String(repeating: "ballast ", count: ballast / 8))))
+        }
+        return IssueRecord(
+            message: "Reporter \(reporter) record \(number) says \(phrase)",
+            severity: Self.severities[Int(word)],
+            domain: word < 2 ? nil : "domain.\(word)", code: word < 4 ? nil : word * 100,
+            count: word == 3 ? Int64(chance.next() % 50) + 1 : nil,
+            app: Application(name: app, version: "1.\(word % 3)"),
+            metadata: word == 5 && ballast == 0 ? nil : .object(members))
+    }
+
+    /// The text of a record that the daemon must reject, while its neighbours are taken.
+    package func badRecord(reporter: Int, number: Int) -> String {
+        let message = #""message":"Reporter \#(reporter) record \#(number) says that it is bad""#
+        return switch number % 5 {
+        case 0: #"{"message":\#(number)}"#
+        case 1: #"{\#(message),"severity":"awful"}"#
+        case 2: #"{\#(message),"count":-\#(number)}"#
+        case 3: "\(number)"
+        default: #"{\#(message),"metadata":"none"}"#
+        }
+    }
+
+    /// Who has sent a message, if it is one of ours.
+    static func source(of message: String) -> (reporter: Int, number: Int)? {
+        let words = message.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
+        guard words.count == 6, words[0] == "Reporter", words[2] == "record", words[4] == "says",
+            let reporter = Int(words[1]), let number = Int(words[3])
+        else { return nil }
+        return (reporter, number)
+    }
+}

@@ -1,0 +1,42 @@
+import IssueProtocol
+import SQLiteKit
+
+/// A row of the log as it stands in the file, read by nothing of the code that wrote it.
+struct ScannedRow {
+    let id: Int64
+    let series: Int64
+    let receivedAt: Int64
+    let count: Int64
+    let message: String
+    let metadata: String?
+
+    static let columns = "id, series, received_at, count, message, typeof(message), metadata"
+
+    init(_ row: borrowing Row, template: (Int64) -> [UInt8]?) {
+        id = row.int64(0)
+        series = row.int64(1)
+        receivedAt = row.int64(2)
+        count = row.int64(3)
+        metadata = row.optionalText(6)
+        let template = template(series) ?? []
+        switch row.text(5) {
+        case "text": message = row.text(4)
+        case "null": message = String(decoding: template, as: UTF8.self)
+        default: message = Self.fill(template, with: row.bytes(4))
+        }
+    }
+
+    /// Puts the parts, which 0x1F divides, where the template has a control character from 1 to 6.
+    private static func fill(_ template: [UInt8], with parts: [UInt8]) -> String {
+        var parts = parts.split(separator: 0x1F, omittingEmptySubsequences: false)[...]
+        var message: [UInt8] = []
+        for byte in template {
+            if (1...6).contains(byte) {
+                message += parts.popFirst() ?? []
+            } else {
+                message.append(byte)
+            }
+        }
+        return String(decoding: message, as: UTF8.self)
+    }
+}

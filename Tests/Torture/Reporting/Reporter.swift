@@ -1,0 +1,195 @@
+import IssueProtocol
+import IssueTestSupport
+import Synchronization
+import UnixIO
+
+/// A client that reports as the client library does, or more simply, and tells the oracle all that it sees.
+struct Reporter {
+    private struct OpenCall {
+        let call: Int
+        let message: [UInt8]
+        var sendings = 0
+        var isSent = false
+    }
+
+    let number: Int
+    let style: ReporterStyle
+    let payload: Payload
+    let crew: Crew
+    private let producer: String
+    private var chance: Chance
+    private var client: RawClient?
+    private var open: [OpenCall] = []
+    /// A call was refused: what is behind it is refused as well, and all go again once their answers are in.
+    private var isHeld = false
+
+    private static let patience: Duration = .seconds(45)
+    private static let method = "org.issued.Collector.Report"
+
+    init(_ number: Int, _ style: ReporterStyle, _ payload: Payload, _ crew: Crew, seed: UInt64) {
+        self.number = number
+        self.style = style
+        self.payload = payload
+        self.crew = crew
+        chance = Chance(seed &+ UInt64(number) &* 7919)
+        let low = chance.next() & 0xFFFF_FFFF_FFFF
+        let digits = String(low, radix: 16)
+        producer = "019aa3c5-0000-7000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+    }
+
+    mutating func run() {
+        var settled = -1
+        while true {
+            let phase = crew.phase.withLock { ($0.doing, $0.number, $0.fillsRanges) }
+            switch phase.0 {
+            case .ended:
+                crew.phase.withLock { $0.ended += 1 }
+                crew.phase.broadcast()
+                return
+            case .settling where settled == phase.1:
+                crew.waitForWork(after: phase.1)
+                continue
+            case .settling where open.isEmpty && endsQuietly():
+                settled = phase.1
+                crew.phase.withLock { if $0.number == phase.1 { $0.settled += 1 } }
+                crew.phase.broadcast()
+                continue
+            case .settling, .reporting: break
+            }
+            let begins = phase.0 == .reporting && (!style.isOnlyForRanges || phase.2)
+            if !begins, open.isEmpty, phase.0 == .reporting {
+                crew.rest(.milliseconds(10))
+                continue
+            }
+            do {
+                try step(begins: begins)
+            } catch RawClient.NoReply.quiet {
+                crew.oracle.complain("reporter \(number) had no answer for \(Self.patience)")
+                disconnect()
+            } catch {
+                disconnect()
+                crew.rest(.milliseconds(5))
+            }
+        }
+    }
+
+    private mutating func disconnect() {
+        client = nil
+        isHeld = false
+        if style.isNumbered {
+            for index in open.indices { open[index].isSent = false }
+        } else {
+            for call in open { crew.oracle.lost(number, call.call) }
+            open = []
+        }
+    }
+
+    /// What was sent without wanting an answer is in when one that was sent behind it is answered.
+    private mutating func endsQuietly() -> Bool {
+        guard style.isOneway, let client else { return true }
+        do {
+            try client.begin("org.issued.Collector.Status")
+            _ = try client.reply(within: Self.patience)
+        } catch RawClient.NoReply.quiet {
+            crew.oracle.complain("reporter \(number) had no answer for \(Self.patience)")
+            disconnect()
+        } catch {
+            disconnect()
+        }
+        return true
+    }
+
+    // MARK: Sending
+
+    private mutating func step(begins: Bool) throws {
+        if client == nil { client = try crew.connect(as: style.uid, reporter: number) }
+        guard let client else { return }
+        if !isHeld {
+            if begins, open.count < style.pipelined { begin() }
+            for index in open.indices where !open[index].isSent { try send(index, client) }
+        }
+        if style.isOneway {
+            for call in open { crew.oracle.lost(number, call.call) }
+            open = []
+            crew.rest(style.pause)
+            return
+        }
+        let isFull = open.count >= style.pipelined || !begins || isHeld
+        if open.contains(where: \.isSent) {
+            // Else what has come is taken, and the next call goes out.
+            try receive(client, within: isFull ? Self.patience : .zero)
+        } else if isHeld {
+            isHeld = false
+            crew.rest(.milliseconds(60))
+        }
+        if begins { crew.rest(style.pause) }
+    }
+
+    private mutating func begin() {
+        let count = Int.random(in: style.recordsPerCall, using: &chance)
+        let oneIn = style.badOneIn
+        var chance = chance
+        let (call, first) = crew.oracle.began(number, count: count) { _ in
+            oneIn.map { chance.next() % $0 == 0 } ?? false
+        }
+        // The same numbers again, to write down what the oracle was told.
+        let texts = (first..<first + count).map { record -> String in
+            if let oneIn, self.chance.next() % oneIn == 0 {
+                return payload.badRecord(reporter: number, number: record)
+            }
+            return String(decoding: payload.record(reporter: number, number: record).json, as: UTF8.self)
+        }
+        var text = #"{"method":"\#(Self.method)","parameters":{"records":["# + texts.joined(separator: ",") + "]"
+        if style.isNumbered { text += #","producer":"\#(producer)","sequence":\#(first)"# }
+        text += style.isOneway ? #"},"oneway":true}"# : "}}"
+        open.append(OpenCall(call: call, message: Array(text.utf8) + [0]))
+    }
+
+    private mutating func send(_ index: Int, _ client: RawClient) throws {
+        if open[index].sendings > 0 { crew.oracle.resent(number, open[index].call) }
+        open[index].isSent = true
+        open[index].sendings += 1
+        try client.send(open[index].message)
+    }
+
+    // MARK: Answers
+
+    private mutating func receive(_ client: RawClient, within time: Duration) throws {
+        let reply: VarlinkReply
+        do {
+            reply = try client.reply(within: time)
+        } catch RawClient.NoReply.quiet where time == .zero {
+            return
+        }
+        guard let index = open.firstIndex(where: \.isSent) else {
+            crew.oracle.complain("reporter \(number) got an answer to nothing")
+            return
+        }
+        let call = open[index]
+        if let error = CollectorError(reply) {
+            refuse(index, error)
+            return
+        }
+        open.remove(at: index)
+        let receipts = try ReportReply(json: reply.parameters).receipts
+        crew.oracle.answered(number, call.call, receipts, isFirstSending: call.sendings == 1)
+    }
+
+    private mutating func refuse(_ index: Int, _ error: CollectorError) {
+        switch error {
+        case .busy, .noSpace: break
+        case .invalidRecord, .invalidFilter, .tooLarge, .notFound, .denied, .interfaceNotFound, .methodNotFound,
+            .methodNotImplemented, .invalidParameter, .permissionDenied, .expectedMore, .unknown:
+            crew.oracle.complain("reporter \(number) was answered: \(error)")
+        }
+        crew.countRefusal()
+        if style.isNumbered {
+            open[index].isSent = false
+            isHeld = true
+        } else {
+            crew.oracle.refused(number, open[index].call)
+            open.remove(at: index)
+            crew.rest(.milliseconds(60))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import UnixIO
+
+/// Spoils what lies on the disk, and sees that the daemon starts and collects nevertheless.
+package enum DamageRun {
+    /// All of it, each on a store of its own.
+    package static func all() async throws -> TortureTable {
+        var table = TortureTable()
+        for damage in Damage.all {
+            try await DaemonFixture.with { daemon in
+                do {
+                    table.add(try suffer(damage, daemon), to: "Damage: \(damage.name)")
+                } catch {
+                    daemon.folder.keep()
+                    throw Siege.Broken(description: "Damage: \(damage.name): \(error) (\(daemon.folder.path))")
+                }
+            }
+        }
+        try await DaemonFixture.with { daemon in
+            guard CurrentProcess.userID != 0 || TestBinaries.tool("/usr/bin/setpriv") != nil else { return }
+            table.add(try sufferUnreadableFolder(daemon), to: "Damage: folder that may not be read")
+        }
+        return table
+    }
+
+    private static func suffer(_ damage: Damage, _ daemon: DaemonFixture) throws -> TortureTable.Row {
+        var row = TortureTable.Row()
+        for call in 1...5 { try report(call, daemon, &row) }
+        try daemon.terminate()
+        // Where somebody has read last, the log still lies there, and would heal what is spoilt.
+        try DatabaseFile(daemon.database, writable: true).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try damage.spoil(daemon)
+        let before = daemon.log.count
+        try daemon.start()
+        for call in 6...10 { try report(call, daemon, &row) }
+        let log = String(daemon.log.dropFirst(before))
+        let isSetAside = log.contains("setting it aside")
+        guard isSetAside == damage.isSetAside ?? isSetAside else {
+            throw Siege.Broken(description: "It was\(isSetAside ? "" : " not") set aside.")
+        }
+        row.lines = Siege.troubles(in: log)
+        row.times = 1
+        row.reached = 1
+        return row
+    }
+
+    /// As another user, since root may read everything.
+    private static func sufferUnreadableFolder(_ daemon: DaemonFixture) throws -> TortureTable.Row {
+        var row = TortureTable.Row()
+        try report(1, daemon, &row)
+        try daemon.terminate()
+        let state = daemon.folder["state"]
+        let isRoot = CurrentProcess.userID == 0
+        let uid: UInt32 = 12_347
+        if isRoot {
+            for path in [
+                daemon.folder.path, daemon.folder["notify"], daemon.tokenFile, daemon.configurationFile, state,
+                daemon.database,
+            ] {
+                try FileSystem.setOwner(uid, group: uid, of: path)
+            }
+        }
+        try FileSystem.setMode(0, of: state)
+        let before = daemon.log.count
+        let identity = ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups"]
+        try daemon.launch(through: isRoot ? ["/usr/bin/setpriv"] + identity : [])
+        try daemon.waits(for: "READY=1")
+        let records = [IssueRecord(message: "Early")]
+        guard case .busy = try RawClient(path: daemon.socket).refusal(of: .report, ReportParameters(records: records))
+        else { throw Siege.Broken(description: "A report was not answered with Busy.") }
+        try FileSystem.setMode(0o700, of: state)
+        try report(2, daemon, &row)
+        row.lines = Siege.troubles(in: String(daemon.log.dropFirst(before)))
+        row.times = 1
+        row.reached = 1
+        return row
+    }
+
+    /// Reports some records as often as it takes, and asks for each of them.
+    private static func report(_ call: Int, _ daemon: DaemonFixture, _ row: inout TortureTable.Row) throws {
+        let producer = "019aa3c5-0000-7000-8000-00000000abcd"
+        let records = (1...200).map { number in
+            IssueRecord(
+                message: "Call \(call) record \(number) says something", domain: "domain.\(number % 50)",
+                app: Application(name: "shop"), metadata: ["text": .string(String(repeating: "x", count: 150))])
+        }
+        let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+        row.sent += records.count
+        while true {
+            do {
+                let client = try RawClient(path: daemon.socket)
+                let receipts = try client.report(records, producer: producer, sequence: Int64(call * 1000))
+                row.acknowledged += receipts.count
+                for receipt in receipts.prefix(10) + receipts.suffix(10) {
+                    let id = try receipt.storedID
+                    guard try client.show(id).record?.id == id else { throw RawClient.NoReply.quiet }
+                }
+                row.found += receipts.count
+                return
+            } catch {
+                guard MonotonicClock.now < deadline else { throw error }
+                row.resent += records.count
+                rest(.milliseconds(20))
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package import FakeLogz
+import Foundation
+import IssueTestSupport
+import UnixIO
+
+/// Fills the small disk that the store lies on, and empties it again, under load.
+package enum DiskFullRun {
+    /// Why it can't be done here, if it can't.
+    package static var obstacle: String? {
+        if CurrentProcess.userID != 0 { return "only root can mount a small disk" }
+        return mount == nil ? "there is no mount" : nil
+    }
+
+    private static var mount: String? { TestBinaries.tool("/usr/bin/mount", "/bin/mount") }
+    private static var unmount: String? { TestBinaries.tool("/usr/bin/umount", "/bin/umount") }
+
+    package static func run(
+        _ listener: FakeLogz, control: FaultControl, library: String, seed: UInt64, times: Int
+    ) async throws -> TortureTable {
+        let configuration = Siege.configuration(listener, control: control, library: library, maxSize: "16M")
+        return try await DaemonFixture.with(configuration, starts: false) { daemon in
+            guard let mount, let unmount else { throw CocoaError(.featureUnsupported) }
+            let state = daemon.folder["state"]
+            try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false)
+            try call(mount, ["-t", "tmpfs", "-o", "size=64m,mode=0700", "issued-torture", state], daemon)
+            defer {
+                daemon.process?.send(SIGKILL)
+                try? call(unmount, ["--lazy", state], daemon)
+            }
+            let siege = try Siege(daemon, listener, control: control, seed: seed)
+            defer { siege.end() }
+            for time in 0..<times { try siege.fillDisk(state, restarts: time % 3 == 2) }
+            return siege.table
+        }
+    }
+
+    private static func call(_ program: String, _ arguments: [String], _ daemon: DaemonFixture) throws {
+        let process = try ChildProcess(program, arguments, in: daemon.folder, name: "mount")
+        guard try process.end() == .exit(0) else { throw Siege.Broken(description: process.errors) }
+    }
+}
+
+extension Siege {
+    /// Leaves nothing free where the store lies, for a while.
+    fileprivate func fillDisk(_ folder: String, restarts: Bool) throws {
+        let filler = "\(folder)/filler"
+        try round(restarts ? "Disk full, and a restart" : "Disk full", fillingRanges: !restarts) {
+            load(for: 50...200)
+            let before = crew.refusals
+            guard FileManager.default.createFile(atPath: filler, contents: nil),
+                let file = FileHandle(forWritingAtPath: filler)
+            else { throw CocoaError(.fileWriteUnknown) }
+            fill(file)
+            if restarts {
+                try daemon.terminate()
+                fill(file)
+                try daemon.start()
+            }
+            load(for: 200...400)
+            let hasRefused = crew.refusals > before
+            try FileManager.default.removeItem(atPath: filler)
+            return hasRefused
+        }
+    }
+
+    /// Takes all there is, and what the daemon gives back meanwhile.
+    private func fill(_ file: FileHandle) {
+        for _ in 1...40 {
+            for size in [1 << 20, 1 << 16, 4096] {
+                while (try? file.write(contentsOf: Data(count: size))) != nil {}
+            }
+            crew.rest(.milliseconds(5))
+        }
+    }
+}

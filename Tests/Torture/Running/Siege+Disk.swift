@@ -1,0 +1,38 @@
+import Foundation
+import IssueTestSupport
+package import UnixIO
+
+extension Siege {
+    /// The n-th call on the database's files from now fails, and so do some behind it.
+    package func failCall(_ number: Int, count: Int, with error: Errno, _ name: String) throws {
+        var kind = "none"
+        try round("\(name), the call and \(count - 1) more") {
+            load(for: 5...30)
+            try control.failCalls(from: number, count: count, with: error)
+            load(for: 60...150)
+            let hasFailed = try control.failedCalls > 0
+            kind = try control.failedKind
+            try control.failNoCalls()
+            return hasFailed
+        }
+        note(failed: kind)
+    }
+
+    /// The n-th call from its start on fails, and the daemon must start nevertheless.
+    package func failCallAtStart(_ number: Int, count: Int, with error: Errno) throws -> Bool {
+        var hasFailed = false
+        var kind = "none"
+        try round("\(error) at the start, the call and \(count - 1) more") {
+            try daemon.terminate()
+            try control.failCalls(from: number, count: count, with: error)
+            try daemon.start()
+            load(for: 20...60)
+            hasFailed = try control.failedCalls > 0
+            kind = try control.failedKind
+            try control.failNoCalls()
+            return hasFailed
+        }
+        note(failed: kind)
+        return hasFailed
+    }
+}

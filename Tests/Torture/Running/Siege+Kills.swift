@@ -1,0 +1,126 @@
+import Foundation
+import IssueTestSupport
+import UnixIO
+
+extension Siege {
+    /// What has to happen so that a point is passed.
+    private enum Trigger {
+        case load
+        case fillingRanges
+        case start
+        case stop
+        case freshStore
+        case rest
+    }
+
+    private func trigger(of point: String) -> Trigger {
+        let name = point.drop { $0 != " " }.dropFirst()
+        if name.hasPrefix("migration") { return .freshStore }
+        if name.hasPrefix("range") || name.hasPrefix("forget") { return .fillingRanges }
+        if name == "open" || name == "commit of something else" { return .start }
+        if name == "log: unlink" { return .stop }
+        if name.hasPrefix("checkpoint") || name.hasPrefix("database") {
+            return Bool.random(using: &chance) ? .stop : .fillingRanges
+        }
+        return name == "shrink" ? .rest : .load
+    }
+
+    /// Kills the daemon at a point of its own, and starts it again.
+    package func kill(at point: Int, _ name: String) throws {
+        let trigger = trigger(of: name)
+        try round("SIGKILL \(name)", fillingRanges: trigger == .fillingRanges || trigger == .rest) {
+            let isReached = try reach(point, trigger)
+            try daemon.start()
+            return isReached
+        }
+    }
+
+    /// Arms a point and does what leads there; the daemon is dead afterwards in any case.
+    private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
+        var pass = 1
+        var patience = Duration.seconds(10)
+        switch trigger {
+        case .load: pass = Int.random(in: 1...5, using: &chance)
+        case .fillingRanges: patience = .seconds(30)
+        case .rest:
+            _ = try waitsForEnd(within: .seconds(3))
+            try crew.settle()
+            try inspection.look()
+            patience = .seconds(5)
+        case .start:
+            try daemon.terminate()
+            pass = Int.random(in: 1...2, using: &chance)
+        case .freshStore:
+            try crew.settle()
+            try inspection.look()
+            try daemon.terminate()
+            try FileManager.default.removeItem(atPath: daemon.folder["state"])
+            try forgetStore()
+            crew.report()
+            pass = Int.random(in: 1...3, using: &chance)
+        case .stop: load(for: 10...100)
+        }
+        try control.signal(SIGKILL, at: point, pass: pass)
+        switch trigger {
+        case .start, .freshStore: try daemon.launch()
+        case .stop: daemon.process?.tell(SIGTERM)
+        case .load, .fillingRanges, .rest: break
+        }
+        let hasEnded = try waitsForEnd(within: patience)
+        try control.disarm()
+        if !hasEnded { daemon.process?.send(SIGKILL) }
+        _ = try daemon.end()
+        return try control.pointTaken == point
+    }
+
+    /// Kills the daemon at any moment, and starts it again.
+    package func killAtRandom() throws {
+        let fills = Int.random(in: 0..<6, using: &chance) == 0
+        try round("SIGKILL at random", fillingRanges: fills) {
+            load(for: 0...300)
+            if daemon.process?.isRunning == true, fills { try inspection.look(isQuiet: false) }
+            try daemon.kill()
+            // Some die again before they are ready.
+            if Int.random(in: 0..<4, using: &chance) == 0 {
+                try daemon.launch()
+                load(for: 0...20)
+                try daemon.kill()
+            }
+            try daemon.start()
+            return true
+        }
+    }
+
+    /// Asks it to end, and starts it again.
+    package func restart() throws {
+        try round("SIGTERM and start") {
+            load(for: 50...300)
+            guard try daemon.terminate() == .exit(0) else { throw Broken(description: "It did not end with 0.") }
+            try daemon.start()
+            return true
+        }
+    }
+
+    /// Has it stand still for a while, in the midst of anything.
+    package func stopAndContinue() throws {
+        try round("SIGSTOP, SIGCONT") {
+            for _ in 1...3 {
+                load(for: 10...100)
+                daemon.process?.tell(SIGSTOP)
+                load(for: 50...500)
+                daemon.process?.tell(SIGCONT)
+            }
+            return true
+        }
+    }
+
+    /// Has it read its configuration again under load.
+    package func reload() throws {
+        try round("SIGHUP") {
+            load(for: 10...100)
+            try daemon.reload()
+            load(for: 10...100)
+            return true
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import IssueTestSupport
+import UnixIO
+
+extension Siege {
+    /// The wall clock is set by so much, and is right again afterwards.
+    package func jump(by duration: Duration) throws {
+        try round(duration < .zero ? "Clock set back" : "Clock set forward") {
+            load(for: 20...60)
+            try control.setClock(off: duration)
+            load(for: 60...200)
+            if Bool.random(using: &chance) { try daemon.restart() }
+            try crew.settle()
+            try inspection.look()
+            crew.report()
+            try control.setClock(off: .zero)
+            load(for: 20...60)
+            return true
+        }
+    }
+
+    /// Somebody removes the socket's file; the daemon must be found there again.
+    package func removeSocket() throws {
+        try round("Socket file removed") {
+            load(for: 10...50)
+            try FileManager.default.removeItem(atPath: daemon.socket)
+            let deadline = MonotonicClock.now.advanced(by: .seconds(20))
+            while (try? RawClient(path: daemon.socket).status()) == nil {
+                guard MonotonicClock.now < deadline else { throw Broken(description: "The socket did not come back.") }
+                crew.rest(.milliseconds(10))
+            }
+            return true
+        }
+    }
+
+    /// No descriptor is left for another connection; those that are there go on, and others come when there is room.
+    package func exhaustDescriptors() throws {
+        try round("Descriptors exhausted") {
+            load(for: 10...50)
+            let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/fd").count
+            let limit = try descriptorLimit()
+            try limitDescriptors("\(open):")
+            var waiting: [RawClient] = []
+            for _ in 1...20 {
+                let client = try RawClient(path: daemon.socket)
+                try client.begin("org.issued.Collector.Status")
+                waiting.append(client)
+            }
+            let before = oracle.sums.acknowledged
+            load(for: 300...600)
+            let hasGoneOn = oracle.sums.acknowledged > before
+            try limitDescriptors("\(limit):")
+            for client in waiting { _ = try client.reply(within: .seconds(30)) }
+            guard hasGoneOn else { throw Broken(description: "Nobody was answered while descriptors were short.") }
+            return true
+        }
+    }
+
+    /// How many it may have, as the kernel says it.
+    private func descriptorLimit() throws -> Int {
+        let limits = String(decoding: try FileSystem.read("/proc/\(daemon.pid)/limits", limit: 8192), as: UTF8.self)
+        let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+        return line.flatMap { Int($0.split(separator: " ")[3]) } ?? 1024
+    }
+
+    private func limitDescriptors(_ limit: String) throws {
+        guard let prlimit = TestBinaries.tool("/usr/bin/prlimit") else { throw CocoaError(.featureUnsupported) }
+        let process = try ChildProcess(
+            prlimit, ["--pid", "\(daemon.pid)", "--nofile=\(limit)"], in: daemon.folder, name: "prlimit")
+        guard try process.end() == .exit(0) else { throw Broken(description: "prlimit: \(process.errors)") }
+    }
+}

@@ -1,0 +1,204 @@
+package import FakeLogz
+import Foundation
+import IssueProtocol
+package import IssueTestSupport
+import UnixIO
+
+/// A daemon under load whom one fault after the other befalls, and an oracle that looks at its store after each.
+package final class Siege {
+    /// The daemon did something that it promises never to do.
+    package struct Broken: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    package let daemon: DaemonFixture
+    package let listener: FakeLogz
+    package let control: FaultControl
+    package let oracle = Oracle()
+    package private(set) var table = TortureTable()
+    package var chance: Chance
+    let crew: Crew
+    var inspection: Inspection
+    private static let betweenLooks = Duration.milliseconds(250)
+    /// How many rows were found in stores that others have taken the place of.
+    private var foundBefore = 0
+
+    /// Starts a daemon that the library's faults can befall, and reporters that wait.
+    package init(
+        _ daemon: DaemonFixture, _ listener: FakeLogz, control: FaultControl, seed: UInt64,
+        withOtherUsers: Bool = false
+    ) throws {
+        self.daemon = daemon
+        self.listener = listener
+        self.control = control
+        chance = Chance(seed)
+        crew = Crew(oracle, socket: daemon.socket, folder: daemon.folder)
+        inspection = Inspection(daemon.database, oracle)
+        try daemon.start()
+        try crew.start(ReporterStyle.usual(withOtherUsers: withOtherUsers), seed: seed)
+    }
+
+    /// What the daemon goes by: little is kept and much is forwarded, so that all of its parts have work.
+    package static func configuration(
+        _ listener: FakeLogz, control: FaultControl, library: String, maxSize: String = "56M"
+    ) -> DaemonConfiguration {
+        var configuration = DaemonConfiguration(
+            """
+            [Store]
+            MaxSize=\(maxSize)
+            KeepFree=0
+            [Limits]
+            GroupBurst=20
+            GroupRefill=60/min
+            ApplicationRefill=0
+            GlobalRefill=0
+            NewGroupsPerApplication=0
+            NewSeriesPerApplication=0
+            SummaryInterval=1s
+            SummaryIntervalMax=4s
+            [Forward]
+            BatchDelay=20ms
+            CriticalDelay=10ms
+            SendRate=0
+            [LogzIO]
+            URL=http://127.0.0.1:\(listener.port)
+            Credential=TOKENFILE
+            ConnectTimeout=2s
+            RequestTimeout=2s
+            """)
+        configuration.environment = ["LD_PRELOAD": library, "ISSUED_FAULTS": control.path]
+        return configuration
+    }
+
+    package func end() {
+        crew.end()
+    }
+
+    // MARK: Rounds
+
+    /// Has the reporters report while something happens, then settle, and compares the store with the oracle.
+    ///
+    /// - Parameter body: What happens; it answers whether it came to pass, and leaves a daemon that runs.
+    package func round(_ fault: String, fillingRanges: Bool = false, _ body: () throws -> Bool) throws {
+        let before = (oracle.sums, foundBefore + inspection.found, try logSize())
+        try troubleListener()
+        crew.report(fillingRanges: fillingRanges)
+        do {
+            let cameToPass = try body()
+            guard daemon.process?.isRunning == true else {
+                throw Broken(description: "The daemon does not run any more.")
+            }
+            try crew.settle()
+            try inspection.look()
+            if let line = try log(from: before.2).split(separator: "\n").first(where: { $0.contains("reason=age") }) {
+                throw Broken(description: "Nothing is as old as that: \(line)")
+            }
+            var row = TortureTable.Row()
+            row.times = 1
+            row.reached = cameToPass ? 1 : 0
+            row.sent = oracle.sums.sent - before.0.sent
+            row.acknowledged = oracle.sums.acknowledged - before.0.acknowledged
+            row.resent = oracle.sums.resent - before.0.resent
+            row.found = foundBefore + inspection.found - before.1
+            row.lines = Self.troubles(in: try log(from: before.2))
+            table.add(row, to: fault)
+        } catch {
+            throw Broken(description: "After “\(fault)”: \(error)")
+        }
+    }
+
+    /// The words of the lines of a warning or an error.
+    static func troubles(in log: String) -> Set<String> {
+        Set(
+            log.split(separator: "\n").compactMap { line in
+                guard let colon = line.range(of: "warning: ") ?? line.range(of: "error: ") else { return nil }
+                let words = line[colon.upperBound...].split(separator: " ").prefix { !$0.contains("=") }
+                return words.joined(separator: " ")
+            })
+    }
+
+    private func logSize() throws -> UInt64 {
+        try FileHandle(forReadingFrom: URL(filePath: daemon.folder["issued.err"])).seekToEnd()
+    }
+
+    /// What the daemon has written since its log was so long.
+    private func log(from offset: UInt64) throws -> String {
+        let file = try FileHandle(forReadingFrom: URL(filePath: daemon.folder["issued.err"]))
+        try file.seek(toOffset: offset)
+        return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+    }
+
+    /// Lets some time pass under load.
+    func load(for time: ClosedRange<Int>) {
+        crew.rest(.milliseconds(Int.random(in: time, using: &chance)))
+    }
+
+    /// Waits until the daemon has ended by itself.
+    func waitsForEnd(within time: Duration) throws -> Bool {
+        let deadline = MonotonicClock.now.advanced(by: time)
+        var looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
+        while daemon.process?.isRunning == true {
+            guard MonotonicClock.now < deadline else { return false }
+            crew.rest(.milliseconds(2))
+            // Before retention takes what nobody has looked at.
+            guard MonotonicClock.now >= looksAt else { continue }
+            try inspection.look(isQuiet: false)
+            looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
+        }
+        return true
+    }
+
+    /// A new store takes the place of the one that is there; the daemon must not run.
+    func forgetStore() throws {
+        try listener.reset()
+        foundBefore += inspection.found
+        oracle.forgetStore()
+        inspection = Inspection(daemon.database, oracle)
+    }
+
+    func note(failed kind: String) {
+        table.add(failed: kind)
+    }
+
+    // MARK: Forwarding
+
+    /// The destination has its own troubles.
+    private func troubleListener() throws {
+        let steps: [FaultStep]
+        switch Int.random(in: 0..<10, using: &chance) {
+        case 0: steps = [FaultStep(.status(503), times: 2)]
+        case 1: steps = [FaultStep(.resetBeforeAnswer)]
+        case 2: steps = [FaultStep(.resetMidBody(after: 2000))]
+        case 3: steps = [FaultStep(.truncatedAnswer), FaultStep(.garbage)]
+        case 4: steps = [FaultStep(.slowAnswer(.milliseconds(200)), times: 3)]
+        default: steps = []
+        }
+        try listener.plan(steps)
+    }
+
+    /// Lets the forwarder finish, and compares what has arrived with what the ledger says.
+    package func checkForwarding() throws {
+        try listener.plan([])
+        let client = try RawClient(path: daemon.socket)
+        let deadline = MonotonicClock.now.advanced(by: .seconds(120))
+        while try client.destination().ledger.pending > 0 {
+            guard MonotonicClock.now < deadline else {
+                throw Broken(
+                    description: "The destination is well, and records are pending: \(try client.destination())")
+            }
+            try client.begin(.flush, FlushParameters(timeout: .seconds(5)))
+            _ = try client.reply(within: .seconds(30))
+        }
+        let ledger = try client.destination().ledger
+        let rows = Set(listener.accepted.compactMap { $0.eventID.flatMap { Oracle.row(of: $0) } })
+        guard ledger.balances else { throw Broken(description: "The ledger does not balance: \(ledger)") }
+        let difference = Int64(rows.count) - ledger.delivered
+        guard difference >= 0, difference <= ledger.expired else {
+            throw Broken(
+                description: "\(rows.count) records have arrived, and the ledger says delivered: \(ledger.delivered)")
+        }
+        if let newest = rows.max(), newest > inspection.lastRow {
+            throw Broken(description: "The record \(newest) has arrived, which is not in the store.")
+        }
+    }
+}
