@@ -24,7 +24,7 @@ struct RecordComparison {
         checkDetails(record)
     }
 
-    private func bytes(_ range: ByteRange) -> [UInt8] { Array(batch.bytes[range.lower..<range.upper]) }
+    private func bytes(_ range: ByteRange) -> [UInt8] { batch.bytes[range.lower..<range.upper] }
 
     /// The parts of a record lie one behind the other, and nothing lies between them.
     private func checkPlaces() {

@@ -47,7 +47,7 @@ enum ReportHarness {
             var reader = ReportReader(limits: RecordHarness.limits, seed: RecordHarness.seed)
             // What stands in the batch already stays as it is.
             var batch = RecordBatch()
-            batch.bytes = Array("before".utf8)
+            batch.bytes = ByteBuffer("before".utf8)
             batch.records = [DecodedRecord()]
             let envelope = try? VarlinkCall.Envelope(scanning: message)
             do throws(CollectorError) {
@@ -87,7 +87,7 @@ enum ReportHarness {
                 [record.seriesKey, record.message, record.metadata, record.details].map { batch.string($0) }
                     + ["\(record.seriesHash)", "\(record.occurredAt)", "\(record.firstOccurredAt)", "\(record.count)"]
             }
-            bytes = batch.bytes
+            bytes = batch.bytes[0..<batch.bytes.count]
         }
     }
 

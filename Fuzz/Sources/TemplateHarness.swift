@@ -39,11 +39,13 @@ enum TemplateHarness {
     }
 
     static func cut(_ bytes: [UInt8], from start: Int = 0, to end: Int? = nil, limit: Int) -> Cut {
-        var template: [UInt8] = []
-        var parts: [UInt8] = []
+        var template = ByteBuffer()
+        var parts = ByteBuffer()
         let form = MessageTemplate.append(
             messageIn: bytes.span, from: start, to: end ?? bytes.count, limit: limit, template: &template,
             parts: &parts)
-        return Cut(form: form, template: template, parts: form == .parts ? parts : [])
+        return Cut(
+            form: form, template: template[0..<template.count],
+            parts: form == .parts ? parts[0..<parts.count] : [])
     }
 }

@@ -174,9 +174,9 @@ package final class SetAsideStore {
         }
         let place = batch.records.count - 1
         let details = batch.records[place].details
-        let more = Array(batch.bytes[details.lower..<details.upper])
+        let more = batch.bytes[details.lower..<details.upper]
         let start = batch.bytes.count
-        batch.bytes += Self.details(salvaged, before: more)
+        batch.bytes.append(contentsOf: Self.details(salvaged, before: more))
         batch.records[place].details = ByteRange(from: start, to: batch.bytes.count)
         return true
     }
