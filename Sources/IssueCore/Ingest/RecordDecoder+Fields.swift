@@ -53,7 +53,7 @@ extension RecordDecoder {
         } catch let error as RecordRejection {
             throw error
         } catch let error as JSONError {
-            throw Self.rejection(of: member, error)
+            throw rejection(of: member, error)
         } catch {
             preconditionFailure("Reading a record fails with a rejection or with a JSON error: \(error)")
         }
@@ -131,7 +131,7 @@ extension RecordDecoder {
         }
     }
 
-    private static func rejection(of member: RecordMember?, _ error: JSONError) -> RecordRejection {
+    private func rejection(of member: RecordMember?, _ error: JSONError) -> RecordRejection {
         let reason =
             switch error {
             case .wrongType: "the value has the wrong type"
