@@ -81,7 +81,9 @@ package final class ChildProcess {
     private static func plainEnvironment(_ folder: ScratchFolder) -> [String: String] {
         let own = ProcessInfo.processInfo.environment
         var plain = ["HOME": folder.path, "LC_ALL": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no"]
-        for name in ["PATH", "LD_LIBRARY_PATH", "TMPDIR"] { plain[name] = own[name] }
+        // A sanitizer is part of how the program was built.
+        let sanitizers = ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"]
+        for name in ["PATH", "LD_LIBRARY_PATH", "TMPDIR"] + sanitizers { plain[name] = own[name] }
         return plain
     }
 }
