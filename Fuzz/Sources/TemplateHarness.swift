@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 
 /// A message's template and parts give the message back, whatever its bytes are and wherever it stands.
 ///

@@ -27,7 +27,7 @@ final class StandIn {
                     })
             },
             ask: { socket.answered(Answer(connection: $0.connection, content: .refusal(answer))) },
-            order: { socket.answered(Answer(connection: $0.connection, content: .refusal(answer))) },
+            order: { _ in false },
             flush: { _, _ in 0 })
         thread = try ThreadBox(name: "socket") { socket.run(handlers) }
     }
