@@ -44,7 +44,9 @@ enum RecordHarness {
             guard let slow else { fatalError("Something is wrong with a record that was taken") }
             require(batch.records.count == 2, "Two records were stored, and not \(batch.records.count)")
             require(batch.bytes.count == 2 * size, "The second record takes other bytes than the first")
-            require(batch.bytes[0..<size] == batch.bytes[size..<2 * size], "The second record has other bytes than the first")
+            require(
+                batch.bytes[0..<size] == batch.bytes[size..<2 * size],
+                "The second record has other bytes than the first")
             for (index, record) in batch.records.enumerated() {
                 RecordComparison(record, in: batch, from: index * size, to: (index + 1) * size).check(against: slow)
             }
