@@ -13,6 +13,10 @@ public struct ByteBuffer: Sendable {
     @inlinable
     public init() {}
 
+    package init(_ bytes: some Sequence<UInt8>) {
+        append(contentsOf: bytes)
+    }
+
     /// How many bytes were gathered.
     @inlinable @inline(__always)
     public var count: Int { end }

@@ -7,12 +7,9 @@ extension StoreWriter {
 
     /// Writes what the open range has gathered, in the transaction of the commit that filled it.
     func closeRange() throws {
-        var shares: [Int64: Int64] = [:]
-        for posting in open.postings() {
-            try write(posting)
-            shares[try user(ofSeries: posting.series), default: 0] += posting.bytes
-        }
-        try write(shares)
+        let postings = open.postings()
+        try write(postings)
+        try writeShares(of: postings)
         try connection.withStatement(
             """
             INSERT INTO ranges (id, first_id, last_id, first_at, last_at, records, bytes)
@@ -34,7 +31,9 @@ extension StoreWriter {
         open.reset(firstID: open.nextID)
     }
 
-    private func write(_ shares: [Int64: Int64]) throws {
+    private func writeShares(of postings: [OpenRange.Posting]) throws {
+        var shares: [Int64: Int64] = [:]
+        for posting in postings { shares[try user(ofSeries: posting.series), default: 0] += posting.bytes }
         for (user, bytes) in shares {
             try connection.withStatement("INSERT INTO shares (range, uid, bytes) VALUES (?1, ?2, ?3)") { statement in
                 statement.bind(rangeID, at: 1)
@@ -59,51 +58,43 @@ extension StoreWriter {
         return user
     }
 
-    private func write(_ posting: OpenRange.Posting) throws {
-        try connection.withStatement(
-            """
-            INSERT INTO postings (range, series, records, first_at, last_at, previous, ids, bytes)
-            VALUES (?1, ?2, ?3, ?4, ?5, (SELECT last_range FROM totals WHERE series = ?2), ?6, ?7)
-            """
-        ) { statement in
-            statement.bind(rangeID, at: 1)
-            statement.bind(posting.series, at: 2)
-            statement.bind(posting.records, at: 3)
-            statement.bind(posting.firstAt, at: 4)
-            statement.bind(posting.lastAt, at: 5)
-            statement.bind(blob: posting.ids, at: 6)
-            statement.bind(posting.bytes, at: 7)
-            try statement.run()
-        }
-        try connection.withStatement(
-            """
-            INSERT INTO totals (series, last_range, records, occurrences, first_at, last_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            ON CONFLICT DO UPDATE SET last_range = ?2, records = records + ?3, occurrences = occurrences + ?4,
-                                      first_at = min(first_at, ?5), last_at = max(last_at, ?6)
-            """
-        ) { statement in
-            statement.bind(posting.series, at: 1)
-            statement.bind(rangeID, at: 2)
-            statement.bind(posting.records, at: 3)
-            statement.bind(posting.occurrences, at: 4)
-            statement.bind(posting.firstAt, at: 5)
-            statement.bind(posting.lastAt, at: 6)
-            try statement.run()
-        }
-        for minute in posting.minutes {
+    /// A statement for each table, since thousands of series may share a range, and a commit waits for it.
+    private func write(_ postings: [OpenRange.Posting]) throws {
+        try closingTable.withRows(of: PostingBuffer(postings)) {
             try connection.withStatement(
                 """
-                INSERT INTO counts (minute, series, records, occurrences) VALUES (?1, ?2, ?3, ?4)
-                ON CONFLICT DO UPDATE SET records = records + ?3, occurrences = occurrences + ?4
+                INSERT INTO postings (range, series, records, first_at, last_at, previous, ids, bytes)
+                SELECT ?1, series, records, first_at, last_at,
+                       (SELECT last_range FROM totals WHERE totals.series = closing.series), ids, bytes
+                FROM closing
                 """
             ) { statement in
-                statement.bind(minute.minute, at: 1)
-                statement.bind(posting.series, at: 2)
-                statement.bind(minute.records, at: 3)
-                statement.bind(minute.occurrences, at: 4)
+                statement.bind(rangeID, at: 1)
                 try statement.run()
             }
+            try connection.withStatement(
+                """
+                INSERT INTO totals (series, last_range, records, occurrences, first_at, last_at)
+                SELECT series, ?1, records, occurrences, first_at, last_at FROM closing WHERE true
+                ON CONFLICT DO UPDATE SET last_range = ?1, records = records + excluded.records,
+                                          occurrences = occurrences + excluded.occurrences,
+                                          first_at = min(first_at, excluded.first_at),
+                                          last_at = max(last_at, excluded.last_at)
+                """
+            ) { statement in
+                statement.bind(rangeID, at: 1)
+                try statement.run()
+            }
+        }
+        try closingMinutes.withRows(of: MinuteBuffer(postings)) {
+            try connection.withStatement(
+                """
+                INSERT INTO counts (minute, series, records, occurrences)
+                SELECT minute, series, records, occurrences FROM closing_minutes WHERE true
+                ON CONFLICT DO UPDATE SET records = records + excluded.records,
+                                          occurrences = occurrences + excluded.occurrences
+                """
+            ) { try $0.run() }
         }
     }
 }

@@ -19,6 +19,8 @@ package final class StoreWriter {
     /// How much is kept, as it is configured now.
     package private(set) var retention: RetentionSettings
     let batchTable: BatchTable
+    let closingTable: BatchTable
+    let closingMinutes: BatchTable
     /// Kept from commit to commit for its memory.
     private var spareRows = RowBuffer()
 
@@ -86,6 +88,8 @@ package final class StoreWriter {
             try Self.migrate(connection)
             try Schema.checkWhole(connection)
             batchTable = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
+            closingTable = try BatchTable("closing", columns: PostingBuffer.columns, on: connection)
+            closingMinutes = try BatchTable("closing_minutes", columns: MinuteBuffer.columns, on: connection)
             clock = LogClock(restoring: try Self.clockState(connection))
             storeIDs = try Self.storeIDs(connection)
             let lastRange = try Self.lastRange(connection)
