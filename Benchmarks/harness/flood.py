@@ -27,11 +27,11 @@ def _during(daemon, shape, records, user, connections, window):
     try:
         time.sleep(RAMP)
         if flood.poll() is not None:
-            raise Failure(f"the flood ended by itself, with code {flood.returncode}")
+            raise Failure(f"the flood ended by itself: {flood.stderr.read()}")
         before, start = daemon.cpu_seconds(), time.monotonic()
         sent = _quiet(daemon, records)
         if flood.poll() is not None:
-            raise Failure(f"the flood ended before the measurement, with code {flood.returncode}")
+            raise Failure(f"the flood ended before the measurement: {flood.stderr.read()}")
         sent["daemon_load"] = (daemon.cpu_seconds() - before) / (time.monotonic() - start)
         return sent
     finally:

@@ -62,7 +62,7 @@ def flood(daemon, shape, records, *more, user=None):
     command = [path("generate"), *(str(argument) for argument in _reports(daemon, shape, records, *more))]
     identity = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **identity)
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **identity)
 
 
 def generate(daemon, shape, records, *more):

@@ -50,6 +50,11 @@ package final class RawClient {
             VarlinkCall(method: method.fullName, parameters: parameters.json, oneway: oneway, more: more).message)
     }
 
+    /// The same connection for another thread to send over.
+    package func duplicate() throws -> FileDescriptor {
+        try socket.duplicate()
+    }
+
     package func finishWriting() throws {
         try socket.shutdownWriting()
     }
@@ -65,7 +70,7 @@ package final class RawClient {
                 return try VarlinkReply(decoding: frames[frame])
             }
             var result = IOResult.wouldBlock
-            frames.receive(atMost: 64 << 10) { buffer, room in
+            frames.receive(atMost: 16 << 10) { buffer, room in
                 result = socket.attemptRead(into: &buffer, at: room.lowerBound, atMost: room.count)
                 guard case .bytes(let count) = result else { return 0 }
                 return count

@@ -19,7 +19,7 @@ package struct CardinalityGuard: Sendable {
 
     package enum ApplicationVerdict: Equatable, Sendable {
         case allow
-        /// It joins the user's overflow application.
+        /// It joins what takes the rest of the user: his overflow application, or his overflow sender.
         case overflow
     }
 

@@ -31,11 +31,9 @@ package struct FairQueue<Item: Sendable>: Sendable {
 
         mutating func take() -> (item: Item, cost: Int)? {
             guard let connection = turns.next(), let next = lines[connection]?.take() else { return nil }
-            turns.charge(next.cost)
-            if lines[connection]?.isEmpty == true {
-                lines[connection] = nil
-                turns.leave()
-            }
+            let isDone = lines[connection]?.isEmpty == true
+            if isDone { lines[connection] = nil }
+            turns.charge(next.cost, isDone: isDone)
             return next
         }
     }
@@ -57,8 +55,8 @@ package struct FairQueue<Item: Sendable>: Sendable {
     /// Puts an item behind those of the same connection.
     package mutating func append(_ item: Item, cost: Int, user: UInt32, connection: UInt64) {
         self.cost += cost
-        turns.join(user)
-        users[user, default: User(turns: Turns(quantum: connectionQuantum))].turns.join(connection)
+        turns.join(user, with: cost)
+        users[user, default: User(turns: Turns(quantum: connectionQuantum))].turns.join(connection, with: cost)
         users[user]?.lines[connection, default: Line()].items.append((item, cost))
     }
 
@@ -72,11 +70,9 @@ package struct FairQueue<Item: Sendable>: Sendable {
             }
             taken.append(next.item)
             spent += next.cost
-            turns.charge(next.cost)
-            if users[user]?.lines.isEmpty == true {
-                users[user] = nil
-                turns.leave()
-            }
+            let isDone = users[user]?.lines.isEmpty == true
+            if isDone { users[user] = nil }
+            turns.charge(next.cost, isDone: isDone)
         }
         cost -= spent
         return taken

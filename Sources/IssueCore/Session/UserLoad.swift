@@ -2,7 +2,9 @@
 ///
 /// Above a limit nothing more of him is begun or read, so that the kernel holds
 /// back the sender: back-pressure instead of memory. One connection with half a
-/// message may be read all the same, or of several none might come to its end.
+/// message may be read all the same, or of several none might come to its end;
+/// and so may one that has next to nothing under way, or the flood of one
+/// connection would hold up the user's others.
 package struct UserLoad: Sendable {
     /// How much of each kind a user may have under way.
     package struct Limits: Equatable, Sendable {
@@ -12,11 +14,14 @@ package struct UserLoad: Sendable {
         package var replies: Int
         /// What is read of one user before others have their turn.
         package var quantum: Int
+        /// What is next to nothing.
+        package var little: Int
 
-        package init(calls: Int, replies: Int, quantum: Int) {
+        package init(calls: Int, replies: Int, quantum: Int, little: Int) {
             self.calls = calls
             self.replies = replies
             self.quantum = quantum
+            self.little = little
         }
     }
 
@@ -64,27 +69,33 @@ package struct UserLoad: Sendable {
 
     // MARK: Who may go on
 
-    /// Whether a call may begin.
-    package var mayBegin: Bool { unanswered <= limits.calls && replies <= limits.replies }
-
-    /// How many bytes of calls may begin before the last of them takes it above the limit.
-    package var room: Int { limits.calls - unanswered }
-
-    /// Whether a connection may be read; above the limit one may that is in the midst of a message.
-    package mutating func mayRead(_ connection: UInt64, isInMessage: Bool) -> Bool {
-        if unanswered + received <= limits.calls { return true }
-        guard isInMessage, foremost == nil || foremost == connection else { return false }
-        foremost = connection
-        return true
+    /// Whether a connection may begin a call that has so many bytes of calls unanswered.
+    package func mayBegin(unanswered own: Int) -> Bool {
+        replies <= limits.replies && (unanswered <= limits.calls || own < limits.little)
     }
 
-    /// Whether there is a turn left for this user in a round, in which others are to be read, too.
-    package mutating func hasTurn(inRound round: UInt64) -> Bool {
+    /// How many bytes of a connection's calls may begin before the last of them takes it above the limit.
+    package func room(unanswered own: Int) -> Int {
+        max(limits.calls - unanswered, limits.little - 1 - own)
+    }
+
+    /// How many bytes of a connection may be read that has so many under way itself.
+    package mutating func mayRead(_ connection: UInt64, most: Int, underWay own: Int, isInMessage: Bool) -> Int {
+        if unanswered + received <= limits.calls { return most }
+        if own < limits.little { return min(most, limits.little) }
+        guard isInMessage, foremost == nil || foremost == connection else { return 0 }
+        foremost = connection
+        return most
+    }
+
+    /// Whether there is a turn left in a round, in which others are to be read, too, for a connection of which so much
+    /// was read the last time.
+    package mutating func hasTurn(inRound round: UInt64, lastRead: Int) -> Bool {
         if self.round != round {
             self.round = round
             readInRound = 0
         }
-        return readInRound < limits.quantum
+        return readInRound < limits.quantum || lastRead < limits.little
     }
 
     /// So much was read in the present round.

@@ -33,6 +33,8 @@ final class Connection {
     var openJobs = 0
     var isFetchingPage = false
 
+    /// How many bytes were read at a time, the last time.
+    var lastRead = 0
     /// Since when half a message has been there, or unread replies.
     var partialSince: MonotonicInstant?
     var unsentSince: MonotonicInstant?

@@ -21,6 +21,11 @@ struct ReplyQueue {
         return nextToken
     }
 
+    /// A call weighs so much more, since its reply will be long.
+    mutating func weigh(_ token: UInt64, _ more: Int) {
+        sizes[head + Int(token - firstOpen)] += more
+    }
+
     /// The call's last reply is written by the body, or nothing for a call that wants none.
     ///
     /// - Returns: how many bytes the call took.

@@ -15,8 +15,10 @@ struct SocketLimits: Equatable, Sendable {
     var writeTimeout: Duration = .seconds(30)
     /// What is read of one user before others have their turn.
     var quantum = 256 << 10
+    /// A connection that has less under way need not wait for its user's others.
+    var little = 4 << 10
 
     var ofUser: UserLoad.Limits {
-        UserLoad.Limits(calls: bytesInFlightPerUser, replies: unreadBytesPerUser, quantum: quantum)
+        UserLoad.Limits(calls: bytesInFlightPerUser, replies: unreadBytesPerUser, quantum: quantum, little: little)
     }
 }

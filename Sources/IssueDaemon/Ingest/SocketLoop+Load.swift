@@ -1,25 +1,30 @@
 import IssueCore
 import IssueProtocol
+import IssueStore
 import UnixIO
 
 /// What each user has under way, and who waits until it is less.
 extension SocketLoop {
     /// Whether the next call of a connection may begin; if not, it goes on when there is less under way.
     func mayBegin(_ connection: Connection) -> Bool {
-        if connection.user.load.mayBegin { return true }
+        if connection.user.load.mayBegin(unanswered: connection.bytesInFlight) { return true }
         wait(connection)
         return false
     }
 
-    /// Whether a connection may be read now; if not, it is told when it may, or has its turn in the next round.
-    func mayRead(_ connection: Connection, isHungUp: Bool) -> Bool {
+    /// How many bytes of a connection may be read now; if none, it is told when, or has its turn in the next round.
+    func mayRead(_ connection: Connection, isHungUp: Bool) -> Int {
         // What is left of a connection whose other end is gone lies in the kernel, and does not grow.
-        if isHungUp { return true }
-        guard connection.user.load.hasTurn(inRound: round) else { return false }
-        if connection.user.load.mayRead(connection.id, isInMessage: connection.frames.hasPartialFrame) { return true }
-        wait(connection)
-        watch(connection)
-        return false
+        if isHungUp { return Self.chunk }
+        guard connection.user.load.hasTurn(inRound: round, lastRead: connection.lastRead) else { return 0 }
+        let room = connection.user.load.mayRead(
+            connection.id, most: Self.chunk, underWay: connection.bytesInFlight + connection.bytesReceived,
+            isInMessage: connection.frames.hasPartialFrame)
+        if room == 0 {
+            wait(connection)
+            watch(connection)
+        }
+        return room
     }
 
     private func wait(_ connection: Connection) {
@@ -56,6 +61,15 @@ extension SocketLoop {
         connection.bytesInFlight += difference
         connection.user.load.changed(unanswered: difference)
         if difference < 0 { loosen(connection.user) }
+    }
+
+    /// A record of two bytes may be rejected with a hundred, which count with the call.
+    static func weight(of call: ReportCall) -> Int { 100 * call.rejected.count }
+
+    func weigh(_ call: ReportCall, _ connection: Connection) {
+        let bytes = Self.weight(of: call)
+        connection.replies.weigh(call.token, bytes)
+        changed(inFlight: bytes, of: connection)
     }
 
     /// A user has less under way: his other connections may try again.

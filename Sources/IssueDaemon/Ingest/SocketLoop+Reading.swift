@@ -9,16 +9,18 @@ extension SocketLoop {
         guard !connection.hasEnded, connection.held == nil, connection.frames.wantsBytes else {
             return watch(connection)
         }
-        guard mayRead(connection, isHungUp: isHungUp) else { return }
+        let most = mayRead(connection, isHungUp: isHungUp)
+        guard most > 0 else { return }
         connection.frames.borrow(&readBuffer)
         var result = IOResult.wouldBlock
-        connection.frames.receive(atMost: Self.chunk) { buffer, room in
+        connection.frames.receive(atMost: most) { buffer, room in
             result = connection.descriptor.attemptRead(into: &buffer, at: room.lowerBound, atMost: room.count)
             if case .bytes(let count) = result { return count }
             return 0
         }
         switch result {
         case .bytes(let count):
+            connection.lastRead = count
             connection.user.load.read(count)
             process(connection)
         case .wouldBlock: settleReading(of: connection)
@@ -208,6 +210,7 @@ extension SocketLoop {
             throw .busy(retryAfter: .milliseconds(100))
         }
         service.board.counted(rejected: call.rejected.count, duplicates: 0)
+        if !call.rejected.isEmpty { weigh(call, connection) }
         connection.calls.append(call)
         if oneway { connection.silent.insert(call.token) }
         if connection.batch.records.count >= Self.mostGathered { submit(connection) }

@@ -21,37 +21,39 @@ extension SocketLoop {
             intake.exchange(with: connection)
         }
 
-        let room = connection.user.load.room
+        let room = connection.user.load.room(unanswered: connection.bytesInFlight)
         var size = 0
         defer { took(size, connection) }
         if intake.batch.bytes.isEmpty { intake.batch.reserveRoom(for: frames.pendingCount) }
         while size <= room, intake.batch.records.count < Self.mostGathered {
             guard let message = try frames.next() else { break }
-            guard take(frames[message], &intake) else {
+            guard let taken = take(frames[message], &intake) else {
                 connection.held = message
                 break
             }
-            size += message.count
+            size += taken
         }
         return size > 0
     }
 
-    private func take(_ message: Span<UInt8>, _ intake: inout UsualIntake) -> Bool {
+    /// Takes one report, and answers how much of it counts as under way; nothing where it is for the other way.
+    private func take(_ message: Span<UInt8>, _ intake: inout UsualIntake) -> Int? {
         let before = (records: intake.batch.records.count, bytes: intake.batch.bytes.count)
         let token = intake.replies.nextToken
-        guard let report = read(message, token: token, into: &intake.batch) else { return false }
+        guard let report = read(message, token: token, into: &intake.batch) else { return nil }
         if let sequence = report.call.numbering?.sequence, intake.session.numbers.arrived(sequence) == .refuse {
             intake.batch.truncate(records: before.records, bytes: before.bytes)
-            return false
+            return nil
         }
         guard intake.session.reportArrived() == .begin else {
             preconditionFailure("A connection that may report begins the report that comes next")
         }
-        _ = intake.replies.open(size: message.count)
+        let size = message.count + Self.weight(of: report.call)
+        _ = intake.replies.open(size: size)
         if !report.call.rejected.isEmpty { service.board.counted(rejected: report.call.rejected.count, duplicates: 0) }
         if report.oneway { intake.silent.insert(report.call.token) }
         intake.calls.append(report.call)
-        return true
+        return size
     }
 
     private func read(_ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch) -> ReportReader.Report? {

@@ -25,6 +25,8 @@ final class WriterService: Sendable {
 
     /// What a commit takes at most, and one connection's reports more, so that no receipt waits for too much.
     static let mostRecords = 8192
+    /// What it takes where somebody who reports little would wait for it.
+    static let sharedRecords = 2048
     /// What a user, and each of his connections, adds to a commit before others have their turn.
     static let userQuantum = 512
     static let connectionQuantum = 128
@@ -110,10 +112,11 @@ final class WriterService: Sendable {
         var isSetAside = false
         var lastEnd = CommitEnd.stored
         var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
+        var pace = CommitPace(most: Self.mostRecords, shared: Self.sharedRecords)
         var checkpointAt = Self.logPages
         var upkeep = StoreUpkeep(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
-        while let work = nextWork(&backlog, until: isSetAside ? nil : upkeep.deadline) {
+        while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline) {
             if work.isCondemned, !isSetAside {
                 log.error("A question has met damage in the database, setting it aside and going on in a new one")
                 setAside(listener)
@@ -147,17 +150,18 @@ final class WriterService: Sendable {
 
     /// Waits for work, or until the deadline for none, and takes out what one commit holds.
     private func nextWork(
-        _ backlog: inout FairQueue<Submission>, until deadline: MonotonicInstant?
+        _ backlog: inout FairQueue<Submission>, _ pace: inout CommitPace, until deadline: MonotonicInstant?
     ) -> WriterInbox? {
         if backlog.isEmpty { waitForWork(until: deadline) }
         let isDone = backlog.isEmpty
         guard var work = inbox.withLock({ $0.take(isDone: isDone) }) else { return nil }
+        let now = Clock.monotonic
         for submission in work.submissions {
-            backlog.append(
-                submission, cost: submission.cost, user: submission.process.sender.uid,
-                connection: submission.process.connection)
+            let (cost, connection) = (submission.cost, submission.process.connection)
+            pace.arrived(cost, connection: connection, at: now)
+            backlog.append(submission, cost: cost, user: submission.process.sender.uid, connection: connection)
         }
-        work.submissions = backlog.take(upTo: Self.mostRecords)
+        work.submissions = backlog.take(upTo: pace.limit(at: now))
         return work
     }
 

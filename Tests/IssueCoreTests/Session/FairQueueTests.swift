@@ -42,6 +42,19 @@ struct FairQueueTests {
         }
     }
 
+    @Test(
+        "One report comes before what a thousand other connections of its user have sent, and those who do so again wait"
+    )
+    func quietAmongMany() {
+        var queue = queue()
+        for connection in 0..<1000 { queue.append("flood", cost: 60, user: 1, connection: UInt64(connection)) }
+        queue.append("quiet", cost: 1, user: 1, connection: 5000)
+        queue.append("quiet again", cost: 1, user: 1, connection: 5000)
+        let commit = queue.take(upTo: 2048)
+        #expect(commit.contains("quiet"))
+        #expect(!commit.contains("quiet again"))
+    }
+
     @Test("A user with a thousand connections has no more than one with a single one")
     func manyConnections() {
         var queue = queue()

@@ -3,13 +3,15 @@ import Testing
 
 @Suite("What a user has under way")
 struct UserLoadTests {
-    private func load() -> UserLoad { UserLoad(limits: UserLoad.Limits(calls: 1000, replies: 500, quantum: 100)) }
+    private func load() -> UserLoad {
+        UserLoad(limits: UserLoad.Limits(calls: 1000, replies: 500, quantum: 100, little: 10))
+    }
 
     @Test("Above the limit no call begins, until half of it is answered")
     func calls() {
         var load = load()
         load.changed(unanswered: 1001)
-        #expect(!load.mayBegin)
+        #expect(!load.mayBegin(unanswered: 10))
         load.wait(7)
         load.changed(unanswered: -301)
         let tooEarly = load.takeWoken()
@@ -17,7 +19,7 @@ struct UserLoadTests {
         load.changed(unanswered: -200)
         let woken = load.takeWoken()
         #expect(woken == [7])
-        #expect(load.mayBegin)
+        #expect(load.mayBegin(unanswered: 10))
         // It is told once.
         let again = load.takeWoken()
         #expect(again.isEmpty)
@@ -27,7 +29,7 @@ struct UserLoadTests {
     func largeCall() {
         var load = load()
         load.changed(received: 5000)
-        #expect(load.mayBegin)
+        #expect(load.mayBegin(unanswered: 10))
     }
 
     @Test("Those who wait are told in the order in which they have come to wait")
@@ -45,29 +47,46 @@ struct UserLoadTests {
     func halves() {
         var load = load()
         load.changed(received: 1001)
-        let first = load.mayRead(1, isInMessage: true)
+        let first = load.mayRead(1, most: 64, underWay: 100, isInMessage: true) > 0
         #expect(first)
-        let second = load.mayRead(2, isInMessage: true)
+        let second = load.mayRead(2, most: 64, underWay: 100, isInMessage: true) > 0
         #expect(!second)
-        let third = load.mayRead(3, isInMessage: false)
+        let third = load.mayRead(3, most: 64, underWay: 100, isInMessage: false) > 0
         #expect(!third)
-        let stillFirst = load.mayRead(1, isInMessage: true)
+        let stillFirst = load.mayRead(1, most: 64, underWay: 100, isInMessage: true) > 0
         #expect(stillFirst)
         load.completed(1)
-        let secondThen = load.mayRead(2, isInMessage: true)
+        let secondThen = load.mayRead(2, most: 64, underWay: 100, isInMessage: true) > 0
         #expect(secondThen)
-        let firstThen = load.mayRead(1, isInMessage: true)
+        let firstThen = load.mayRead(1, most: 64, underWay: 100, isInMessage: true) > 0
         #expect(!firstThen)
         load.disconnected(2)
-        let firstAgain = load.mayRead(1, isInMessage: true)
+        let firstAgain = load.mayRead(1, most: 64, underWay: 100, isInMessage: true) > 0
         #expect(firstAgain)
+    }
+
+    @Test("A connection with next to nothing under way goes on above the limit, a little at a time")
+    func little() {
+        var load = load()
+        load.changed(unanswered: 5000)
+        #expect(load.mayBegin(unanswered: 9))
+        let room = load.mayRead(1, most: 64, underWay: 9, isInMessage: false)
+        #expect(room == 10)
+        load.read(1000)
+        _ = load.hasTurn(inRound: 1, lastRead: 0)
+        load.read(1000)
+        let hasTurn = load.hasTurn(inRound: 1, lastRead: 9)
+        #expect(hasTurn)
+        // But for what it does not read itself.
+        load.changed(replies: 501)
+        #expect(!load.mayBegin(unanswered: 0))
     }
 
     @Test("Replies that nobody reads keep their user from asking for more")
     func replies() {
         var load = load()
         load.changed(replies: 501)
-        #expect(!load.mayBegin)
+        #expect(!load.mayBegin(unanswered: 10))
         load.wait(1)
         let tooEarly = load.takeWoken()
         #expect(tooEarly.isEmpty)
@@ -79,15 +98,15 @@ struct UserLoadTests {
     @Test("In one round no more than a quantum is read, and in the next one again")
     func rounds() {
         var load = load()
-        let atFirst = load.hasTurn(inRound: 1)
+        let atFirst = load.hasTurn(inRound: 1, lastRead: 100)
         #expect(atFirst)
         load.read(60)
-        let inBetween = load.hasTurn(inRound: 1)
+        let inBetween = load.hasTurn(inRound: 1, lastRead: 100)
         #expect(inBetween)
         load.read(60)
-        let atLast = load.hasTurn(inRound: 1)
+        let atLast = load.hasTurn(inRound: 1, lastRead: 100)
         #expect(!atLast)
-        let inNext = load.hasTurn(inRound: 2)
+        let inNext = load.hasTurn(inRound: 2, lastRead: 100)
         #expect(inNext)
     }
 }

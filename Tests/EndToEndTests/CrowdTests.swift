@@ -1,0 +1,115 @@
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+@Suite("Many senders, and slow ones", .daemonLog)
+struct CrowdTests {
+    @Test("1,024 connections at once have their receipts, and cost little once they are quiet")
+    func crowd() async throws {
+        try CurrentProcess.raiseOpenFileLimit()
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Before")
+            let before = try kilobytes(daemon)
+            let clients = try (0..<1024).map { _ in try RawClient(path: daemon.socket) }
+            let text = String(repeating: "x", count: 2000)
+            for client in clients { try client.begin(.report, ReportParameters(records: [IssueRecord(message: text)])) }
+            for client in clients { #expect(try client.answer(of: ReportReply.self).receipts.count == 1) }
+            #expect(try clients[7].status().connections == 1024)
+            #expect(try kilobytes(daemon) - before < 16 << 10)
+        }
+    }
+
+    @Test("A sender whose calls follow each other without a gap is not taken for one that halts")
+    func overlapping() async throws {
+        try await DaemonFixture.with("[Socket]\nReadTimeout=300ms") { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let call = VarlinkCall(
+                method: CollectorMethod.report.fullName,
+                parameters: ReportParameters(records: [IssueRecord(message: "Again")]).json
+            ).message
+            let (half, rest) = (Array(call[..<40]), Array(call[40...]))
+            try client.send(half)
+            let end = MonotonicClock.now.advanced(by: .milliseconds(900))
+            repeat {
+                // What is read then always ends in the midst of a call.
+                try client.send(rest + half)
+                #expect(try client.answer(of: ReportReply.self).receipts.count == 1)
+            } while MonotonicClock.now < end
+        }
+    }
+
+    @Test("A call that comes byte by byte is waited for no longer than ReadTimeout")
+    func trickle() async throws {
+        try await DaemonFixture.with("[Socket]\nReadTimeout=300ms") { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let end = MonotonicClock.now.advanced(by: .seconds(10))
+            var isClosed = false
+            while !isClosed, MonotonicClock.now < end {
+                try? client.send([0x20])
+                isClosed = try client.isClosed(within: .milliseconds(20))
+            }
+            #expect(isClosed)
+        }
+    }
+
+    @Test("Large calls of many connections come to their end one after the other, and take no more than their share")
+    func halves() async throws {
+        try await DaemonFixture.with("[Socket]\nMaxBytesInFlightPerUser=512K\nMaxMessageSize=512K") { daemon in
+            let records = (0..<2).map { IssueRecord(message: "\($0)" + String(repeating: "y", count: 200_000)) }
+            let call = VarlinkCall(
+                method: CollectorMethod.report.fullName, parameters: ReportParameters(records: records).json
+            ).message
+            let path = daemon.socket
+            let senders = try Senders(count: 16) { _ in
+                let client = try RawClient(path: path)
+                for start in stride(from: 0, to: call.count, by: 50_000) {
+                    try client.send(Array(call[start..<min(start + 50_000, call.count)]))
+                }
+                return try client.answer(of: ReportReply.self).receipts.count
+            }
+            #expect(try senders.results() == [Int](repeating: 2, count: 16))
+            #expect(try kilobytes(daemon, "VmHWM") < 64 << 10)
+        }
+    }
+
+    @Test("Who reads his replies late is not read meanwhile, and has all of them in the end")
+    func lateReader() async throws {
+        let limits: DaemonConfiguration = "[Socket]\nMaxBytesInFlightPerUser=64K\nMaxMessageSize=64K\nMaxRecordSize=4K"
+        try await DaemonFixture.with(limits) { daemon in
+            // Rejections are the longest answer for the shortest record.
+            let records = [String](repeating: "{}", count: 1000).joined(separator: ",")
+            let call = VarlinkCall(
+                method: CollectorMethod.report.fullName, parameters: Array("{\"records\":[\(records)]}".utf8)
+            ).message
+            let calls = 500
+            let client = try RawClient(path: daemon.socket)
+            let descriptor = try client.duplicate()
+            let sent = Monitor(0)
+            let senders = try Senders(count: 1) { _ in
+                for _ in 0..<calls {
+                    try descriptor.sendAll(call, timeout: .seconds(60))
+                    sent.withLock { $0 += 1 }
+                }
+                return calls
+            }
+            var (last, looks) = (0, 0)
+            try await eventually("nothing more is taken", within: .seconds(120)) {
+                let count = sent.withLock { $0 }
+                looks = count == last && count > 0 ? looks + 1 : 0
+                last = count
+                return looks == 20
+            }
+            #expect(last < calls)
+            #expect(try kilobytes(daemon) < 64 << 10)
+            for _ in 0..<calls { #expect(try client.reply().error == nil) }
+            #expect(try senders.results() == [calls])
+        }
+    }
+
+    private func kilobytes(_ daemon: DaemonFixture, _ name: String = "VmRSS") throws -> Int {
+        let status = String(decoding: try FileSystem.read("/proc/\(daemon.pid)/status", limit: 65_536), as: UTF8.self)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })
+        return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
+    }
+}
