@@ -18,10 +18,11 @@ package enum Fairness {
         return giving.filter { $0.bytes >= mean }.min { $0.range.id < $1.range.id }
     }
 
-    /// The groups that together make three quarters of the noise, and those that are as noisy as the last of them.
+    /// The groups that together make seven eighths of the noise, and those that are as noisy as the last of them.
     package static func noisiest(_ groups: [Int64: Int64]) -> Set<Int64> {
         let sorted = groups.sorted { ($0.value, $1.key) > ($1.value, $0.key) }
-        let enough = groups.values.reduce(0, +) / 4 * 3
+        let noise = groups.values.reduce(0, +)
+        let enough = noise - noise / 8
         var sum: Int64 = 0
         var least = Int64.max
         for group in sorted {

@@ -25,6 +25,8 @@ struct StoreUpkeep {
     private var forgetting: Forgetting?
     private var hasOldMarks = false
     private var isShrinking = false
+    /// How long it may go on with further steps, since more comes in than is removed.
+    private var turn = Duration.zero
     private var lookAt: MonotonicInstant
     private var marksAt: MonotonicInstant
     /// Whether something was removed to which what is left over may have belonged, and when to look for that.
@@ -39,6 +41,8 @@ struct StoreUpkeep {
     /// From so much on it is worth the work to give free pages back.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesAtATime: Int64 = 64
+    private static let turn: Duration = .milliseconds(8)
+    private static let longTurn: Duration = .milliseconds(25)
 
     init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
         self.folder = folder
@@ -58,7 +62,9 @@ struct StoreUpkeep {
     /// Takes one step, if there is one to take.
     mutating func step(_ writer: StoreWriter, isIdle: Bool, at now: MonotonicInstant) throws(StoreFailure) {
         if forgetting != nil {
-            try forget(writer, at: now)
+            repeat {
+                try forget(writer, at: now)
+            } while forgetting != nil && now.duration(to: Clock.monotonic) < turn
         } else if now >= lookAt || seen?.ranges != writer.closedRanges || seen?.settings != writer.retention {
             try look(writer, at: now)
         } else if hasOldMarks {
@@ -84,6 +90,10 @@ struct StoreUpkeep {
         let free = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
         let facts = try writer.retentionFacts(freeBytes: free, wall: Clock.wall, monotonic: now)
         isShrinking = facts.spareBytes >= Self.spareBytes
+        let excess = facts.usedBytes - writer.retention.maxSize
+        turn =
+            excess > writer.retention.maxSize / 4
+            ? Self.longTurn : excess > writer.retention.maxSize / 16 ? Self.turn : .zero
         if hasLeftOvers, now >= collectAt {
             hasLeftOvers = false
             collectAt = now.advanced(by: Self.markInterval)

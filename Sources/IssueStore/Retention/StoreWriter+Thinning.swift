@@ -179,18 +179,48 @@ extension StoreWriter {
         guard !gone.isEmpty else { return progress }
         progress.expired = try expire(gone)
         progress.records = Int64(gone.count)
-        let list = Self.list(gone.map(\.row))
-        for sql: StaticString in [
-            "DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))",
-            "DELETE FROM express WHERE record IN (SELECT value FROM json_each(?1))",
-        ] {
-            try connection.withStatement(sql) { statement in
-                statement.bind(list, at: 1)
-                try statement.run()
-            }
+        for run in runs(of: gone, among: rows) { try deleteRecords(run) }
+        try connection.withStatement(
+            """
+            DELETE FROM express WHERE record BETWEEN ?1 AND ?2
+                AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
+            """
+        ) { statement in
+            statement.bind(rows.first?.row, at: 1)
+            statement.bind(rows.last?.row, at: 2)
+            try statement.run()
         }
         try shrink(range: thinning.range.id, by: gone.count)
         return progress
+    }
+
+    /// The stretches of rows between those that stay, since a stretch is deleted in one go.
+    private func runs(of gone: [DoomedRecord], among rows: [SliceRow]) -> [ClosedRange<Int64>] {
+        var runs: [ClosedRange<Int64>] = []
+        var next = gone.startIndex
+        var isOpen = false
+        for row in rows {
+            guard next < gone.endIndex, gone[next].row == row.row else {
+                isOpen = false
+                continue
+            }
+            next += 1
+            if isOpen, let last = runs.popLast() {
+                runs.append(last.lowerBound...row.row)
+            } else {
+                runs.append(row.row...row.row)
+                isOpen = true
+            }
+        }
+        return runs
+    }
+
+    private func deleteRecords(_ rows: ClosedRange<Int64>) throws {
+        try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
+            try statement.run()
+        }
     }
 
     /// Leaves of a list what is spared, and takes the rest off the user's share.

@@ -60,7 +60,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("The noisiest groups are no quieter than any that stays, and make three quarters of the noise")
+    @Test("The noisiest groups are no quieter than any that stays, and make seven eighths of the noise")
     func noisiest() {
         var traffic = Traffic(seed: 18)
         for _ in 0..<500 {
@@ -71,10 +71,11 @@ struct FairnessTests {
             let least = noisiest.compactMap { groups[$0] }.min() ?? 0
             #expect(groups.allSatisfy { noisiest.contains($0.key) || $0.value < least })
             let gone = noisiest.reduce(0) { $0 + (groups[$1] ?? 0) }
-            #expect(gone >= groups.values.reduce(0, +) / 4 * 3)
+            let enough = groups.values.reduce(0, +) - groups.values.reduce(0, +) / 8
+            #expect(gone >= enough)
             // Without the quietest of them it would be too little.
             let quietest = noisiest.filter { groups[$0] == least }.reduce(0) { $0 + (groups[$1] ?? 0) }
-            #expect(gone - quietest < max(1, groups.values.reduce(0, +) / 4 * 3))
+            #expect(gone - quietest < enough)
         }
         #expect(Fairness.noisiest([1: 5, 2: 5, 3: 5]) == [1, 2, 3])
         #expect(Fairness.noisiest([1: 100, 2: 5, 3: 5]) == [1])
