@@ -97,6 +97,9 @@ internal import CSQLite
 
     package var lastInsertedRowID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
+    /// Whether nothing can be written: by the rights of the file, or by what its header says.
+    package var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
+
     package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     /// Gives back the memory that this connection can do without.

@@ -31,19 +31,6 @@ package struct Migrator: Sendable {
     }
 
     /// Reads the version of a file that is ours or new.
-    /// The tables and views that the steps make, by what their scripts say.
-    package var createdNames: [String] {
-        migrations.flatMap { migration in
-            migration.script.description.split(separator: "\n").compactMap { line -> String? in
-                let words = line.split(separator: " ")
-                guard words.first == "CREATE", let kind = words.firstIndex(where: { $0 == "TABLE" || $0 == "VIEW" }),
-                    kind + 1 < words.count
-                else { return nil }
-                return String(words[kind + 1])
-            }
-        }
-    }
-
     private func recognize(_ connection: Connection) throws(MigrationError) -> Int {
         let id: Int32
         let version: Int

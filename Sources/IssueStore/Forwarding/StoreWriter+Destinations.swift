@@ -59,7 +59,10 @@ extension StoreWriter {
         }
         guard let known else { return false }
         if !known.isActive { try give(known.id, recordsAbove: known.given) }
-        try connection.withStatement("UPDATE destinations SET active = 1, kind = ?2 WHERE id = ?1") { statement in
+        // What is so already is not written again: a start must need no room on the disk.
+        try connection.withStatement(
+            "UPDATE destinations SET active = 1, kind = ?2 WHERE id = ?1 AND (active <> 1 OR kind <> ?2)"
+        ) { statement in
             statement.bind(known.id, at: 1)
             statement.bind(destination.kind, at: 2)
             try statement.run()

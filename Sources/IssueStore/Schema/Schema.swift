@@ -31,18 +31,31 @@ package enum Schema {
         }
     }
 
-    /// Refuses a file of ours from which somebody has taken a table: nothing could be stored in it.
+    /// Refuses a file whose tables and views are not what the steps make: each commit would fail, and again.
     static func checkWhole(_ connection: Connection) throws {
-        let names = Set(
-            try connection.withStatement("SELECT name FROM sqlite_schema") { try $0.all { $0.text(0) } })
-        guard let missing = migrator.createdNames.first(where: { !names.contains($0) }) else { return }
-        throw StoreFailure.foreign("a table of it is missing: \(missing)")
+        let pattern = try Connection(path: ":memory:")
+        do { try migrator.migrate(pattern) } catch { throw StoreFailure(error) }
+        let found = Set(try descriptions(connection))
+        guard let other = try descriptions(pattern).first(where: { !found.contains($0) }) else { return }
+        throw StoreFailure.damaged(
+            SQLiteError(code: .corrupt, message: "this is missing or different: \(other.prefix(40))"))
+    }
+
+    /// How all that the steps make was made; what the full-text index makes for itself depends on SQLite's version.
+    private static func descriptions(_ connection: Connection) throws -> [String] {
+        try connection.withStatement(
+            "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'group\\_text\\_%' ESCAPE '\\'"
+        ) { try $0.all { $0.text(0) } }
     }
 
     /// What must be said before the first table is made.
     static func prepare(_ connection: Connection) throws(SQLiteError) {
+        guard !connection.isReadOnly else {
+            throw SQLiteError(code: .readOnly, message: "nothing can be written to the file")
+        }
         try connection.setPragma("page_size", to: 8192)
-        try connection.setPragma("auto_vacuum", to: "INCREMENTAL")
+        // Saying so again would write to the file, for which a full disk may have no room.
+        if try connection.pragma("auto_vacuum") != 2 { try connection.setPragma("auto_vacuum", to: "INCREMENTAL") }
         _ = try connection.setPragma("journal_mode", to: "WAL")
         try connection.setPragma("synchronous", to: "FULL")
         try connection.setPragma("foreign_keys", to: "ON")

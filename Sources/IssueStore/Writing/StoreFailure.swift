@@ -27,6 +27,13 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
+    package init(_ error: MigrationError) {
+        switch error {
+        case .newerVersion, .foreignApplication: self = .foreign(error.description)
+        case .stepFailed(_, let reason), .unreadable(let reason): self.init(reason)
+        }
+    }
+
     /// Whether another file in the place of the one that could not be opened may be opened well.
     ///
     /// It may not where the machine lacks something, or where another program has the file.

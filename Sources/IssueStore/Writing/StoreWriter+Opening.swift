@@ -4,14 +4,7 @@ import SQLiteKit
 
 extension StoreWriter {
     static func migrate(_ connection: Connection) throws {
-        do {
-            _ = try Schema.migrator.migrate(connection)
-        } catch {
-            switch error {
-            case .newerVersion, .foreignApplication: throw StoreFailure.foreign(error.description)
-            case .stepFailed(_, let reason), .unreadable(let reason): throw StoreFailure(reason)
-            }
-        }
+        do { try Schema.migrator.migrate(connection) } catch { throw StoreFailure(error) }
     }
 
     static func clockState(_ connection: Connection) throws -> LogClock.State? {
@@ -22,7 +15,7 @@ extension StoreWriter {
             "SELECT coalesce((SELECT received_at FROM records ORDER BY id DESC LIMIT 1), (SELECT max(last_at) FROM ranges))"
         ) { try $0.first { $0.optionalInt64(0) } ?? nil }
         guard let offset, let wall else { return nil }
-        return LogClock.State(log: LogInstant(milliseconds: wall + offset), wall: Timestamp(milliseconds: wall))
+        return LogClock.State(log: LogInstant(milliseconds: wall &+ offset), wall: Timestamp(milliseconds: wall))
     }
 
     static func storeIDs(_ connection: Connection) throws -> [StoreID] {
@@ -42,6 +35,15 @@ extension StoreWriter {
     /// The mark below which no id is given out again is the highest that any
     /// table knows, so that ids of records that were erased stay theirs.
     static func openRange(_ connection: Connection, after lastID: Int64) throws -> OpenRange {
+        let mark = try connection.withStatement(
+            "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
+        ) { try $0.first { $0.int64(0) } ?? 1 }
+        let newest = try connection.withStatement("SELECT coalesce(max(id), 0) FROM records") {
+            try $0.first { $0.int64(0) } ?? 0
+        }
+        guard (0..<highestID).contains(lastID), max(mark, newest) - lastID < widestRange else {
+            throw StoreFailure.damaged(SQLiteError(code: .corrupt, message: "an id is higher than any can be"))
+        }
         var range = OpenRange(firstID: lastID + 1)
         try connection.withStatement(
             """
@@ -59,12 +61,14 @@ extension StoreWriter {
                 )
             }
         }
-        let mark = try connection.withStatement(
-            "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
-        ) { try $0.first { $0.int64(0) } ?? 1 }
         while range.nextID < mark { range.skip() }
         return range
     }
+
+    /// More ids than an open range has, and a higher one than is ever reached: beyond them a number is damaged, and
+    /// would take all memory to be walked to.
+    private static let widestRange: Int64 = 1 << 24
+    private static let highestID: Int64 = 1 << 60
 
     /// What a row takes on disk beside its text, about.
     static let rowOverhead = 32

@@ -15,7 +15,7 @@ struct StoreOpeningTests {
     /// What may lie there: how it is made of a store that was in use.
     enum Lie: CaseIterable {
         case damagedHeader, garbage, folder, newerVersion, olderVersionWithOurTables, foreign, readOnlyByItsHeader
-        case newerFormat, emptyWithLog, goneButForItsLog, withoutTables
+        case newerFormat, emptyWithLog, goneButForItsLog, withoutTable, withoutColumn
 
         func put(at path: String) throws {
             switch self {
@@ -35,7 +35,12 @@ struct StoreOpeningTests {
             case .goneButForItsLog:
                 try FileManager.default.removeItem(atPath: path)
                 try Data(repeating: 1, count: 5000).write(to: URL(filePath: path + "-wal"))
-            case .withoutTables:
+            case .withoutColumn:
+                var content = try Data(contentsOf: URL(filePath: path))
+                let column = try #require(content.range(of: Data("last_version".utf8)))
+                content[column.lowerBound] ^= 1
+                try content.write(to: URL(filePath: path))
+            case .withoutTable:
                 let connection = try Connection(path: path, checkpointsOnClose: true)
                 try connection.execute("DROP TABLE clock")
             }

@@ -86,6 +86,21 @@ struct DamagedFileTests {
         }
     }
 
+    @Test(
+        "is used, or known to be damaged, with numbers that can't be",
+        arguments: [
+            "UPDATE clock SET first_id = 1 << 60", "UPDATE clock SET offset = 9223372036854775807",
+            "UPDATE ranges SET last_id = 9223372036854775807", "UPDATE ranges SET last_id = -5",
+            "UPDATE stores SET first_id = 9223372036854775807",
+            "INSERT INTO records SELECT 1 << 61, series, process, received_at, NULL, NULL, 1, NULL, NULL, NULL FROM records LIMIT 1",
+        ])
+    func numbers(sql: String) throws {
+        try StoreFiles.made(seed: 12, isClosed: true).with { store in
+            try store.shell().execute(composedSQL: sql)
+            use(store, sql)
+        }
+    }
+
     @Test("is used, or known to be damaged, whatever is in its pages", arguments: [true, false])
     func pages(isClosed: Bool) throws {
         let files = try StoreFiles.made(seed: 4, isClosed: isClosed)

@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteKit
 import Testing
 
 @testable import IssueStore
@@ -48,6 +49,36 @@ struct FailingCallTests {
             try scene.take(.restart)
             #expect(try scene.faults() == [])
             #expect(try scene.faultsOfGoingOn() == [])
+        }
+    }
+
+    @Test("the making of a store, and each step of its schema, is taken again from where it was", arguments: [0, 1, 2])
+    func eachInMaking(version: Int) throws {
+        var (nth, hit) = (0, true)
+        while hit {
+            nth += nth < 20 ? 1 : 7
+            let place = "version \(version), call \(nth)"
+            try StoreScene.with(seed: UInt64(nth)) { scene, disk in
+                if version > 0 {
+                    let steps = [Migration(Schema.log), Migration(Schema.forwarding)].prefix(version)
+                    let older = Migrator(applicationID: Schema.applicationID, migrations: Array(steps))
+                    try older.migrate(try scene.store.shell())
+                }
+                disk.fail(nth, with: FaultDisk.Fault.allCases[nth % 3], lasts: nth / 3 % 2 == 1)
+                do {
+                    try scene.open()
+                } catch {
+                    #expect(disk.failed > 0, "\(place): \(error)")
+                }
+                hit = disk.failed > 0
+                disk.mend()
+                try scene.expectSound(image: disk.image(), or: nil, place)
+                scene.close()
+                try scene.open()
+                for _ in 0..<2 { try scene.take(.report) }
+                let faults = try scene.faults()
+                #expect(faults == [], "\(place)")
+            }
         }
     }
 }

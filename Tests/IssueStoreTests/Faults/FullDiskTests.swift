@@ -38,22 +38,27 @@ struct FullDiskTests {
         }
     }
 
-    @Test("a store opens that has its files, and reads")
-    func opens() throws {
+    @Test("a store opens and can be asked, after a stop and after a crash", arguments: [true, false])
+    func opens(isStopped: Bool) throws {
         try StoreScene.with(seed: 5) { scene, disk in
             try scene.open()
             for _ in 0..<10 { try scene.take(.report) }
-            disk.limitGrowth(to: 0)
             scene.close()
-            do {
+            if !isStopped {
                 try scene.open()
-            } catch {
-                #expect(error as? StoreFailure == .noSpace)
+                try scene.take(.report)
+                disk.cutNow()
+                scene.close()
+                disk.restart()
             }
-            scene.close()
-            disk.limitGrowth(to: nil)
+            disk.limitGrowth(to: 0)
             try scene.open()
             #expect(try scene.faults() == [])
+            #expect(throws: StoreFailure.noSpace) { for _ in 0..<5 { try scene.take(.report) } }
+            scene.close()
+            disk.limitGrowth(to: nil)
+            #expect(try scene.recover() == [])
+            #expect(try scene.faultsOfGoingOn() == [])
         }
     }
 }
