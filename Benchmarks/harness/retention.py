@@ -11,8 +11,8 @@ from .throughput import SHAPES, fresh
 
 SHARE = 0.7
 MIB = 1 << 20
-# What is removed at a time, and what the log may hold beside the file.
-SLACK_MIB = 16 + 16
+# What is removed at a time, the newest range, which stays, and what the log may hold beside the file.
+SLACK_MIB = 16 + 16 + 16
 
 
 def _rate(binary, folder, shape, options, limit):
