@@ -1,6 +1,7 @@
 import Foundation
 import IssueCore
 import IssueProtocol
+import SQLiteKit
 import Testing
 
 @testable import IssueStore
