@@ -17,7 +17,8 @@ extension Daemon {
             let wakeUp = wakeUp
             do {
                 let run = try DaemonRun(
-                    configuration, listener: socket.listener, damaged: { wakeUp.storeDamaged() }, log: log)
+                    configuration, listener: socket.listener, suspicion: suspicion, damaged: { wakeUp.storeDamaged() },
+                    log: log)
                 if told != nil { log.notice("The database could be opened", ["file": configuration.store.path]) }
                 return run
             } catch let failure as StoreFailure {

@@ -14,6 +14,7 @@ package final class Daemon {
     let log: Log
     let signals: SignalReceiver
     let wakeUp: DaemonWakeUp
+    let suspicion = DamageSuspicion()
     var lifecycle = Lifecycle()
 
     /// How long the last stages may take together, below what systemd waits for.

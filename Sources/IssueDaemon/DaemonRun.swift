@@ -31,13 +31,15 @@ final class DaemonRun {
 
     /// Opens the store and starts all services.
     init(
-        _ configuration: Configuration, listener: Listener, damaged: @escaping @Sendable () -> Void, log: Log
+        _ configuration: Configuration, listener: Listener, suspicion: DamageSuspicion,
+        damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
         self.log = log
         let board = StatusBoard(path: path)
         let opening = StoreOpening(
-            path: path, limits: configuration.limits, retention: configuration.store.retention)
+            path: path, limits: configuration.limits, retention: configuration.store.retention,
+            suspicion: suspicion)
         let writer = WriterService(opening: opening, log: log)
         let queries = QueryService(path: path, board: board, log: log)
         let socket = try SocketService(

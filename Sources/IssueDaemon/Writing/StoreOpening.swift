@@ -11,11 +11,15 @@ struct StoreOpening: Sendable {
     var path: String
     var limits: LimitSettings
     var retention: RetentionSettings
+    var suspicion = DamageSuspicion()
+
+    /// How often a file is tried that can't be opened, before it is set aside.
+    private static let attempts = 4
 
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         setAsideStrayLog(log)
         do throws(StoreFailure) {
-            return try StoreWriter(settings(path))
+            return try openPatiently()
         } catch .damaged(let error) {
             log.error("The database is damaged, setting it aside and going on in a new one", ["error": "\(error)"])
         } catch .foreign(let words) {
@@ -25,6 +29,21 @@ struct StoreOpening: Sendable {
             log.error("The database can't be opened, setting it aside and going on in a new one", ["error": "\(error)"])
         }
         setAside(log: log)
+        return try StoreWriter(settings(path))
+    }
+
+    /// Opens the file, at the last of some attempts: a disk may give in a moment what it would not give now.
+    private func openPatiently() throws(StoreFailure) -> StoreWriter {
+        for _ in 1..<Self.attempts {
+            do throws(StoreFailure) {
+                return try StoreWriter(settings(path))
+            } catch .foreign(let words) {
+                throw .foreign(words)
+            } catch {
+                guard error.mayBeOfTheFile else { throw error }
+                DamageSuspicion.rest()
+            }
+        }
         return try StoreWriter(settings(path))
     }
 

@@ -118,7 +118,6 @@ final class WriterService: Sendable {
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
         while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline) {
             if work.isCondemned, !isSetAside {
-                log.error("A question has met damage in the database, setting it aside and going on in a new one")
                 setAside(listener)
                 isSetAside = true
             }
@@ -213,12 +212,17 @@ final class WriterService: Sendable {
         case .refused(.noSpace): log.warning("There is no space left for reports, refusing them until there is")
         case .refused(let failure):
             log.error("Reports can't be stored, asking their senders to try again", ["error": "\(failure)"])
-        case .damaged: log.error("The database is damaged, setting it aside and going on in a new one")
+        case .damaged: break
         }
     }
 
     private func setAside(_ listener: Listener) {
-        opening.setAside(log: log)
+        if opening.suspicion.isConfirmed(at: opening.path) {
+            log.error("The database is damaged, setting it aside and going on in a new one")
+            opening.setAside(log: log)
+        } else {
+            log.warning("The database could not be read, opening it anew")
+        }
         inbox.withLock { $0.isStopping = true }
         listener.damaged()
     }
@@ -270,10 +274,7 @@ final class WriterService: Sendable {
         do throws(StoreFailure) {
             try upkeep.step(writer, isIdle: isIdle, at: Clock.monotonic)
         } catch {
-            if case .damaged = error {
-                log.error("The database is damaged, setting it aside and going on in a new one")
-                return false
-            }
+            if case .damaged = error { return false }
             upkeep.failed(at: Clock.monotonic)
             log.warning("Old records could not be removed, trying again later", ["error": "\(error)"])
         }

@@ -25,7 +25,7 @@ struct TorturePlan {
         for (index, name) in points.enumerated() {
             steps.append(("SIGKILL \(name)", { try $0.kill(at: index + 1, name) }))
         }
-        for _ in 1...60 { steps.append(("SIGKILL at random", { try $0.killAtRandom() })) }
+        for _ in 1...120 { steps.append(("SIGKILL at random", { try $0.killAtRandom() })) }
         for _ in 1...3 {
             steps.append(("SIGTERM", { try $0.restart() }))
             steps.append(("SIGSTOP", { try $0.stopAndContinue() }))

@@ -32,7 +32,8 @@ package struct Payload: Sendable {
             severity: Self.severities[Int(word)],
             domain: word < 2 ? nil : "domain.\(word)", code: word < 4 ? nil : word * 100,
             count: word == 3 ? Int64(chance.next() % 50) + 1 : nil,
-            app: Application(name: app, version: "1.\(word % 3)"),
+            // A new build from time to time, and with it new series.
+            app: Application(name: app, version: "1.\(word % 3)", build: Int64(number / 400)),
             metadata: word == 5 && ballast == 0 ? nil : .object(members))
     }
 

@@ -13,7 +13,7 @@ package struct ReporterStyle: Sendable {
     /// So many bytes go into each record.
     package var ballast = 0
     /// What he waits between two calls.
-    package var pause: Duration = .milliseconds(2)
+    package var pause: Duration = .milliseconds(10)
     /// Another user than ours.
     package var uid: UInt32?
     /// Whether he only reports while ranges are to be filled.
@@ -28,7 +28,7 @@ package struct ReporterStyle: Sendable {
         var bulk = ReporterStyle()
         bulk.app = "backup"
         bulk.recordsPerCall = 1...200
-        bulk.pause = .milliseconds(20)
+        bulk.pause = .milliseconds(60)
         var plain = ReporterStyle()
         plain.isNumbered = false
         plain.badOneIn = 25
@@ -37,7 +37,7 @@ package struct ReporterStyle: Sendable {
         silent.isNumbered = false
         silent.isOneway = true
         silent.pipelined = 16
-        silent.pause = .milliseconds(3)
+        silent.pause = .milliseconds(10)
         var heavy = ReporterStyle()
         heavy.recordsPerCall = 2...6
         heavy.ballast = 100_000
@@ -49,7 +49,7 @@ package struct ReporterStyle: Sendable {
             var stranger = ReporterStyle()
             stranger.uid = uid
             stranger.isNumbered = uid == 12_345
-            stranger.pause = .milliseconds(8)
+            stranger.pause = .milliseconds(20)
             styles.append(stranger)
         }
         return styles

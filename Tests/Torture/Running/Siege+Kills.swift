@@ -38,12 +38,12 @@ extension Siege {
     /// Arms a point and does what leads there; the daemon is dead afterwards in any case.
     private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
         var pass = 1
-        var patience = Duration.seconds(10)
+        var patience = Duration.seconds(6)
         switch trigger {
         case .load: pass = Int.random(in: 1...5, using: &chance)
         case .fillingRanges: patience = .seconds(30)
         case .rest:
-            _ = try waitsForEnd(within: .seconds(3))
+            _ = try waitsForEnd(within: .seconds(3), looks: true)
             try crew.settle()
             try inspection.look()
             patience = .seconds(5)
@@ -66,7 +66,7 @@ extension Siege {
         case .stop: daemon.process?.tell(SIGTERM)
         case .load, .fillingRanges, .rest: break
         }
-        let hasEnded = try waitsForEnd(within: patience)
+        let hasEnded = try waitsForEnd(within: patience, looks: trigger != .start && trigger != .freshStore)
         try control.disarm()
         if !hasEnded { daemon.process?.send(SIGKILL) }
         _ = try daemon.end()
@@ -75,9 +75,9 @@ extension Siege {
 
     /// Kills the daemon at any moment, and starts it again.
     package func killAtRandom() throws {
-        let fills = Int.random(in: 0..<6, using: &chance) == 0
+        let fills = Int.random(in: 0..<12, using: &chance) == 0
         try round("SIGKILL at random", fillingRanges: fills) {
-            load(for: 0...300)
+            load(for: 0...150)
             if daemon.process?.isRunning == true, fills { try inspection.look(isQuiet: false) }
             try daemon.kill()
             // Some die again before they are ready.

@@ -134,14 +134,15 @@ package final class Siege {
     }
 
     /// Waits until the daemon has ended by itself.
-    func waitsForEnd(within time: Duration) throws -> Bool {
+    ///
+    /// - Parameter looks: Whether to look at its store meanwhile, before retention takes what nobody has seen.
+    func waitsForEnd(within time: Duration, looks: Bool) throws -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
         var looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
         while daemon.process?.isRunning == true {
             guard MonotonicClock.now < deadline else { return false }
             crew.rest(.milliseconds(2))
-            // Before retention takes what nobody has looked at.
-            guard MonotonicClock.now >= looksAt else { continue }
+            guard looks, MonotonicClock.now >= looksAt else { continue }
             try inspection.look(isQuiet: false)
             looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
         }
@@ -190,7 +191,8 @@ package final class Siege {
             _ = try client.reply(within: .seconds(30))
         }
         let ledger = try client.destination().ledger
-        let rows = Set(listener.accepted.compactMap { $0.eventID.flatMap { Oracle.row(of: $0) } })
+        let records = listener.accepted.filter { $0["event_kind"]?.asString == "issue" }
+        let rows = Set(records.compactMap { $0.eventID.flatMap { Oracle.row(of: $0) } })
         guard ledger.balances else { throw Broken(description: "The ledger does not balance: \(ledger)") }
         let difference = Int64(rows.count) - ledger.delivered
         guard difference >= 0, difference <= ledger.expired else {
