@@ -81,11 +81,11 @@ package struct OpenRange: Sendable {
     /// The posting lists and counts of all that came in, by series in ascending order.
     package func postings() -> [Posting] {
         // First the records of each series are brought together, so that each list is written in one go.
-        var slots = SeriesSlots()
+        var numbers = DenseNumbers()
         var slotOfRecord = [UInt32](repeating: 0, count: count)
         var ends: [Int] = []
         for index in series.indices where series[index] != 0 {
-            let slot = slots.slot(of: series[index])
+            let slot = numbers.number(of: series[index])
             if slot == ends.count { ends.append(0) }
             slotOfRecord[index] = UInt32(slot)
             ends[slot] += 1
@@ -102,8 +102,9 @@ package struct OpenRange: Sendable {
             next[slot] -= 1
             records[next[slot]] = UInt32(index)
         }
-        return slots.series.indices.sorted { slots.series[$0] < slots.series[$1] }.map { slot in
-            posting(of: slots.series[slot], records[next[slot]..<ends[slot]])
+        let met = numbers.ids
+        return met.indices.sorted { met[$0] < met[$1] }.map { slot in
+            posting(of: met[slot], records[next[slot]..<ends[slot]])
         }
     }
 

@@ -102,18 +102,36 @@ package struct RecordDecoder: Sendable {
     private func appendKey(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) {
         let start = output.count
         output.appendRoom(SeriesKey.headerSize)
-        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
-        for place in lengths.indices {
-            guard let text = fields.text(at: place) else { continue }
-            let textStart = output.count
-            scanner.append(text, to: &output)
-            lengths[place] = UInt32(truncatingIfNeeded: output.count &- textStart)
-        }
+        let lengths = fields.hasEscapes ? appendTexts(scanner, to: &output) : appendPlainTexts(scanner, to: &output)
         output.append(template.span, from: 0, to: template.count)
         SeriesKey.store(
             fields.flags, fields.severity, code: fields.integer(.code), build: fields.integer(.build),
             line: fields.integer(.line), column: fields.integer(.column), lengths: lengths, template: template.count,
             in: &output, at: start)
+    }
+
+    private func appendTexts(
+        _ scanner: borrowing JSONScanner, to output: inout ByteBuffer
+    ) -> InlineArray<10, UInt32> {
+        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
+        for place in lengths.indices {
+            guard let text = fields.text(at: place) else { continue }
+            let start = output.count
+            scanner.append(text, to: &output)
+            lengths[place] = UInt32(truncatingIfNeeded: output.count &- start)
+        }
+        return lengths
+    }
+
+    private func appendPlainTexts(
+        _ scanner: borrowing JSONScanner, to output: inout ByteBuffer
+    ) -> InlineArray<10, UInt32> {
+        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
+        for place in lengths.indices {
+            if let text = fields.text(at: place) { lengths[place] = UInt32(truncatingIfNeeded: text.count) }
+        }
+        output.append(scanner.bytes, texts: fields.texts.span.extracting(0..<lengths.count))
+        return lengths
     }
 
     /// What few records have, as one JSON object.

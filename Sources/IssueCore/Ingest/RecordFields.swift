@@ -5,7 +5,7 @@ import IssueProtocol
 /// Of a key that comes twice the last value holds, and `null` is the value of
 /// what is absent.
 struct RecordFields: Sendable {
-    private var texts = InlineArray<11, JSONText>(repeating: Self.noText)
+    private(set) var texts = InlineArray<11, JSONText>(repeating: Self.noText)
     private var integers = InlineArray<5, Int64>(repeating: 0)
     var severity = Severity.error
     var occurredAt = DecodedRecord.absent
@@ -14,6 +14,9 @@ struct RecordFields: Sendable {
     var causes: Range<Int>?
     var backtrace: Range<Int>?
     private(set) var flags: SeriesKey.Flags = .reportable
+
+    /// Whether one of the texts is written with escapes, or was.
+    private(set) var hasEscapes = false
 
     /// A text stands behind its quotation mark, so none begins at 0.
     private static let noText = JSONText(start: 0, end: 0, hasEscapes: false)
@@ -35,6 +38,7 @@ struct RecordFields: Sendable {
     @inline(__always)
     mutating func set(_ member: RecordMember, _ text: JSONText) {
         texts[member.textPlace] = text
+        hasEscapes = hasEscapes || text.hasEscapes
     }
 
     /// The integer of a member, or 0; the flags say whether it was there.

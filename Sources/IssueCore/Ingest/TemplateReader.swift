@@ -47,16 +47,17 @@ struct TemplateReader: ~Escapable {
     /// A run of letters: a UUID or a hexadecimal number may begin with letters alone, an address with a word.
     private mutating func word() -> Token? {
         let first = position
-        var index = position
-        var isHexadecimal = true
-        while index < end, ByteClass.isLetter(bytes[index]) {
-            isHexadecimal = isHexadecimal && ByteClass.isHexadecimal(bytes[index])
-            index &+= 1
-        }
-        if isHexadecimal, let token = uuidOrHexadecimal(from: first) { return token }
+        let index = lettersEnd(from: first)
         if index < end {
-            if bytes[index] == UInt8(ascii: ":"), let token = url(from: first, colon: index) { return token }
-            if bytes[index] == UInt8(ascii: "@"), let token = email(from: first, sign: index) { return token }
+            // Letters alone are none of these; it shows in what follows them.
+            let token: Token? =
+                switch bytes[index] {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): uuidOrHexadecimal(from: first)
+                case UInt8(ascii: ":"): url(from: first, colon: index)
+                case UInt8(ascii: "@"): email(from: first, sign: index)
+                default: nil
+                }
+            if let token { return token }
         }
         position = index
         return nil
@@ -183,6 +184,17 @@ struct TemplateReader: ~Escapable {
         while index > continuing, ByteClass.endsSentence(bytes[index - 1]) { index -= 1 }
         position = index
         return .part(.address, from: first, to: index)
+    }
+
+    private func lettersEnd(from first: Int) -> Int {
+        var index = first
+        while index &+ 8 <= end {
+            let others = ByteMask.others(thanLettersIn: bytes.word(at: index))
+            guard others == 0 else { return index &+ others.trailingZeroBitCount >> 3 }
+            index &+= 8
+        }
+        while index < end, ByteClass.isLetter(bytes[index]) { index &+= 1 }
+        return index
     }
 
     private func digitsEnd(from first: Int) -> Int {

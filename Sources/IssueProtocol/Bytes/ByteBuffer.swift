@@ -72,6 +72,36 @@ public struct ByteBuffer: Sendable {
         end = target &+ length
     }
 
+    /// Appends texts without escapes that are parts of some bytes, one behind the other.
+    @inlinable @inline(__always)
+    public mutating func append(_ bytes: Span<UInt8>, texts: Span<JSONText>) {
+        var length = 0
+        for index in texts.indices { length &+= texts[index].count }
+        reserveRoom(for: length)
+        var target = end
+        var room = storage.mutableSpan
+        var output = unsafe room.mutableBytes
+        for index in texts.indices {
+            let text = texts[index]
+            let stop = text.end
+            var source = text.start
+            var place = target
+            // Whole words, the last of them reaching beyond the text where both sides have as much.
+            while source < stop, source &+ 8 <= bytes.count {
+                output.storeBytes(of: bytes.word(at: source).littleEndian, toByteOffset: place, as: UInt64.self)
+                source &+= 8
+                place &+= 8
+            }
+            while source < stop {
+                output.storeBytes(of: bytes[source], toByteOffset: place, as: UInt8.self)
+                source &+= 1
+                place &+= 1
+            }
+            target &+= text.count
+        }
+        end = target
+    }
+
     /// Appends one byte.
     @inlinable @inline(__always)
     public mutating func append(_ byte: UInt8) {

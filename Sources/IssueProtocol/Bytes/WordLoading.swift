@@ -20,6 +20,15 @@ public enum ByteMask {
         (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
     }
 
+    /// The high bit of each byte that is no letter of ASCII.
+    @inlinable @inline(__always)
+    public static func others(thanLettersIn word: UInt64) -> UInt64 {
+        let small = (word | 0x2020_2020_2020_2020) & 0x7F7F_7F7F_7F7F_7F7F
+        let fromA = small &+ 0x1F1F_1F1F_1F1F_1F1F
+        let behindZ = small &+ 0x0505_0505_0505_0505
+        return ~(fromA & ~behindZ & ~word) & 0x8080_8080_8080_8080
+    }
+
     /// The high bit of each byte that ends the plain part of a JSON string: a quotation mark, a backslash, a control
     /// character, or the start of something that is not ASCII; above the first such byte there may be false ones.
     @inlinable @inline(__always)
