@@ -1,7 +1,10 @@
 extension JSONScanner {
     /// The key that a text is, its escapes resolved.
+    ///
+    /// It changes nothing. But where a scanner is lent to be changed, asking it
+    /// what changes nothing would copy it, for each key anew.
     @inlinable @inline(__always)
-    public func key(_ text: JSONText) -> JSONKey {
+    public mutating func key(_ text: JSONText) -> JSONKey {
         guard text.hasEscapes else { return JSONKey(bytes, from: text.start, to: text.end) }
         return unescapedKey(text)
     }
