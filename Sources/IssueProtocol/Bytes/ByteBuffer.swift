@@ -54,6 +54,7 @@ public struct ByteBuffer: Sendable {
         precondition(start >= 0 && start <= stop && stop <= bytes.count, "A part of bytes lies within them")
         let length = stop &- start
         reserveRoom(for: length)
+        if length > 32 { return appendRun(bytes, from: start, to: stop) }
         let target = end
         var room = storage.mutableSpan
         var output = unsafe room.mutableBytes
@@ -70,6 +71,19 @@ public struct ByteBuffer: Sendable {
             offset &+= 1
         }
         end = target &+ length
+    }
+
+    /// Appends a run for which a call is worth while.
+    @usableFromInline
+    mutating func appendRun(_ bytes: Span<UInt8>, from start: Int, to stop: Int) {
+        let target = end..<(end + stop - start)
+        unsafe storage.withUnsafeMutableBytes { output in
+            unsafe bytes.withUnsafeBytes { source in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: output[target])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[start..<stop]))
+            }
+        }
+        end = target.upperBound
     }
 
     /// Appends texts without escapes that are parts of some bytes, one behind the other.

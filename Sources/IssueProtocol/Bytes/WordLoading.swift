@@ -11,6 +11,14 @@ extension Span<UInt8> {
     }
 }
 
+extension Span<UInt8> {
+    /// The sixteen bytes from an index on.
+    @inlinable @inline(__always)
+    public func vector(at index: Int) -> SIMD16<UInt8> {
+        unsafe bytes.unsafeLoadUnaligned(fromByteOffset: index, as: SIMD16<UInt8>.self)
+    }
+}
+
 /// Tests on all eight bytes of a word at once.
 public enum ByteMask {
 

@@ -121,12 +121,10 @@ package struct FrameDecoder: Sendable {
     private func terminator() -> Int? {
         let bytes = buffer.span
         var index = searched
-        // Four words in one look, of which next to none holds a NUL.
-        while index + 32 <= end {
-            let first = ByteMask.zeros(in: bytes.word(at: index)) | ByteMask.zeros(in: bytes.word(at: index + 8))
-            let second = ByteMask.zeros(in: bytes.word(at: index + 16)) | ByteMask.zeros(in: bytes.word(at: index + 24))
-            guard first | second == 0 else { break }
-            index += 32
+        // Sixteen bytes in one look, of which next to none is a NUL.
+        while index &+ 16 <= end {
+            if any(bytes.vector(at: index) .== SIMD16<UInt8>(repeating: 0)) { break }
+            index &+= 16
         }
         while index + 8 <= end {
             let zeros = ByteMask.zeros(in: bytes.word(at: index))
