@@ -19,6 +19,16 @@ static inline int csqlite_vtab_config_directonly(sqlite3 *db) {
     return sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
 }
 
+/// The errno of the last call that failed on one of the file's descriptors, or 0 (the methods of a file are pointers
+/// in a structure that SQLite gives out untyped).
+static inline int csqlite_file_errno(sqlite3 *db, int which) {
+    sqlite3_file *file = 0;
+    int code = 0;
+    if (sqlite3_file_control(db, "main", which, &file) != SQLITE_OK || file == 0 || file->pMethods == 0) return 0;
+    if (file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &code) != SQLITE_OK) return 0;
+    return code;
+}
+
 /// Makes SQLite copy the bytes (SQLITE_TRANSIENT is not a value that Swift imports).
 static inline int csqlite_bind_text_copied(sqlite3_stmt *s, int position, const void *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(s, position, (const char *)bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);

@@ -80,11 +80,11 @@ final class DaemonRun {
         for number in 1...Self.queryThreads {
             threads.append(
                 try ThreadBox(name: "query-\(number)") {
-                    queries.run({ socket.answered($0) }, damaged: { writer.condemn() })
+                    queries.run({ socket.answered($0) }, damaged: { writer.condemn($0) })
                 })
         }
         threads.append(
-            try ThreadBox(name: "jobs") { jobs.run({ socket.answered($0) }, damaged: { writer.condemn() }) })
+            try ThreadBox(name: "jobs") { jobs.run({ socket.answered($0) }, damaged: { writer.condemn($0) }) })
         startForwardingAgain(configuration)
         threads.append(
             try ThreadBox(name: "socket") {
@@ -106,8 +106,8 @@ final class DaemonRun {
             try destinations.start(configuration, writer: writer, board: board, log: log) { socket.fatesMoved() }
             if lacksForwarding { log.notice("Forwarding has begun") }
             lacksForwarding = false
-        } catch StoreFailure.damaged {
-            writer.condemn()
+        } catch let damage as StoreFailure where damage.isDamage {
+            writer.condemn(damage)
         } catch {
             if !lacksForwarding {
                 log.error("Forwarding can't begin, trying again until it can", ["error": "\(error)"])

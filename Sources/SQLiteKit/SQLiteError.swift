@@ -9,7 +9,7 @@ package struct SQLiteError: Error, Equatable, Sendable {
     package let message: String
     package let sql: String?
 
-    /// The kernel's errno behind an input or output error, or zero.
+    /// The kernel's errno behind an input or output error, or behind damage that is none, or zero.
     package let systemErrno: Int32
 
     package init(code: ResultCode, message: String, sql: String? = nil, systemErrno: Int32 = 0) {
@@ -34,6 +34,9 @@ extension SQLiteError {
         default: false
         }
     }
+
+    /// The disk would not give a page, which SQLite calls damage, too.
+    package var isUnreadable: Bool { isCorruption && systemErrno != 0 }
 
     /// There is no space left, on the disk or within the quota.
     package var isFull: Bool {
@@ -82,6 +85,7 @@ extension SQLiteError {
             switch code.primary {
             // Elsewhere it would be the errno of some older failure.
             case .inputOutput, .cannotOpen: unsafe sqlite3_system_errno(database)
+            case .corrupt: unsafe Self.readErrno(database)
             default: 0
             }
         // A misuse is not noted on the connection, so its words are of an older error.
@@ -89,5 +93,18 @@ extension SQLiteError {
         let words = unsafe isNoted ? sqlite3_errmsg(database) : sqlite3_errstr(code.rawValue)
         let message = unsafe words.map { unsafe String(cString: $0) } ?? "SQLite gave no words"
         self.init(code: code, message: message, sql: sql, systemErrno: systemErrno)
+    }
+
+    /// What the kernel said when the database or its log could not be read, where it says that of a damaged disk.
+    ///
+    /// A file remembers it, so it may be of an older failure of the same connection.
+    private static func readErrno(_ database: OpaquePointer?) -> Int32 {
+        guard let database = unsafe database else { return 0 }
+        for file in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
+            let code = unsafe csqlite_file_errno(database, file)
+            // Of these SQLite makes damage.
+            if [EIO, ENXIO, ERANGE].contains(code) { return code }
+        }
+        return 0
     }
 }

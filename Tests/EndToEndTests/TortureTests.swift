@@ -63,6 +63,19 @@ struct TortureTests {
         }
     }
 
+    @Test("A disk that does not give a page, again and again, has no sound database set aside")
+    func pagesNotGiven() async throws {
+        try await besiege { siege in
+            func lines(_ words: String) -> Int { siege.daemon.log.split(separator: "\n").count { $0.contains(words) } }
+            // A store that another one has taken the place of contradicts the oracle, too.
+            for number in 1...30 where lines("opening it anew") < 3 {
+                try siege.failCall(number, count: 8, with: .inputOutput, "EIO")
+            }
+            #expect(lines("opening it anew") >= 3)
+            #expect(lines("setting it aside") == 0)
+        }
+    }
+
     @Test("A wall clock that is set forward and back removes nothing and confuses nothing")
     func clock() async throws {
         try await besiege { siege in

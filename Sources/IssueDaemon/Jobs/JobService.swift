@@ -54,7 +54,7 @@ final class JobService: Sendable {
     /// Works until it is told to stop.
     ///
     /// - Parameter damaged: called when a job has met damage in the file.
-    func run(_ answered: @Sendable @escaping (Answer) -> Void, damaged: @Sendable () -> Void) {
+    func run(_ answered: @Sendable @escaping (Answer) -> Void, damaged: @Sendable (StoreFailure) -> Void) {
         while let job = nextJob() {
             let inbox = inbox
             var run = JobRun(
@@ -67,7 +67,7 @@ final class JobService: Sendable {
                 guard let reply = try reply(to: job.work, &run) else { continue }
                 answered(Answer(connection: job.connection, content: .reply(reply)))
             } catch {
-                if case StoreFailure.damaged = error { damaged() }
+                if let damage = error as? StoreFailure, damage.isDamage { damaged(damage) }
                 answered(Answer(connection: job.connection, content: .refusal(refusal(for: error))))
             }
         }

@@ -37,7 +37,7 @@ final class QueryService: Sendable {
     /// Answers until it is told to stop.
     ///
     /// - Parameter damaged: called when a question has met damage in the file.
-    func run(_ answered: @Sendable (Answer) -> Void, damaged: @Sendable () -> Void) {
+    func run(_ answered: @Sendable (Answer) -> Void, damaged: @Sendable (StoreFailure) -> Void) {
         // Opened with the first question: a daemon that is only reported to needs none.
         var reader: StoreReader?
         while let job = nextJob() {
@@ -47,9 +47,9 @@ final class QueryService: Sendable {
                 answered(Answer(connection: job.connection, content: try answer(job, open)))
             } catch {
                 if case StoreFailure.failed = error { reader = nil }
-                if case StoreFailure.damaged = error {
+                if let damage = error as? StoreFailure, damage.isDamage {
                     reader = nil
-                    damaged()
+                    damaged(damage)
                 }
                 answered(Answer(connection: job.connection, content: .refusal(refusal(for: error))))
             }

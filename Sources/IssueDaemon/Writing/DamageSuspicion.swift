@@ -5,10 +5,11 @@ import UnixIO
 /// Decides whether a file that was called damaged is to be set aside.
 ///
 /// SQLite also calls it damage when the disk would not give a page. So a file
-/// that can be read through a moment later is opened anew; one that is called
-/// damaged again soon is set aside all the same.
+/// that can be read through a moment later is opened anew. One that is called
+/// damaged again soon, and not by the disk, has a fault that reading through
+/// does not find: it is set aside all the same.
 final class DamageSuspicion: Sendable {
-    /// When a file was last acquitted.
+    /// When a file was last acquitted of damage that was not the disk's.
     private let acquittal = Mutex<KernelInstant?>(nil)
 
     /// For so long nothing is acquitted twice.
@@ -18,12 +19,12 @@ final class DamageSuspicion: Sendable {
     /// Reports wait meanwhile, and the watchdog does.
     private static let patience: Duration = .seconds(3)
 
-    func isConfirmed(at path: String) -> Bool {
+    func isConfirmed(_ damage: StoreFailure, at path: String) -> Bool {
         let last = acquittal.withLock { $0 }
-        if let last, last.advanced(by: Self.memory) > MonotonicClock.now { return true }
+        if !damage.isUnreadable, let last, last.advanced(by: Self.memory) > MonotonicClock.now { return true }
         for attempt in 1...Self.attempts {
             if StoreCheck.isWhole(path, within: Self.patience) {
-                acquittal.withLock { $0 = MonotonicClock.now }
+                if !damage.isUnreadable { acquittal.withLock { $0 = MonotonicClock.now } }
                 return false
             }
             if attempt < Self.attempts { Self.rest() }

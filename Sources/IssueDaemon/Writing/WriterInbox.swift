@@ -10,11 +10,12 @@ struct WriterInbox: Sendable {
     var recordCount = 0
     var errands: [Errand] = []
     var isStopping = false
-    /// Somebody else has met damage in the file.
-    var isCondemned = false
+    /// The damage that somebody else has met in the file.
+    var condemnation: StoreFailure?
     /// Nothing is taken any more.
     var isClosed = false
 
+    var isCondemned: Bool { condemnation != nil }
     var isEmpty: Bool { submissions.isEmpty && errands.isEmpty }
 
     /// Takes out all there is, or nothing when the end has come.
@@ -30,7 +31,7 @@ struct WriterInbox: Sendable {
         submissions = []
         recordCount = 0
         errands = []
-        isCondemned = false
+        condemnation = nil
         return work
     }
 }

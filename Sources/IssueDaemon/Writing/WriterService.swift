@@ -82,9 +82,9 @@ final class WriterService: Sendable {
         inbox.signal()
     }
 
-    /// The file is damaged: it is set aside, and a fresh one takes its place.
-    func condemn() {
-        inbox.withLock { $0.isCondemned = true }
+    /// The file is called damaged: if it is, it is set aside, and a fresh one takes its place.
+    func condemn(_ damage: StoreFailure) {
+        inbox.withLock { $0.condemnation = damage }
         inbox.signal()
     }
 
@@ -117,8 +117,8 @@ final class WriterService: Sendable {
         var upkeep = StoreUpkeep(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
         while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline) {
-            if work.isCondemned, !isSetAside {
-                setAside(listener)
+            if let damage = work.condemnation, !isSetAside {
+                setAside(damage, listener)
                 isSetAside = true
             }
             for errand in work.errands { errand(writer) }
@@ -128,13 +128,13 @@ final class WriterService: Sendable {
                 let end = commit(work.submissions, writer, &gates, listener)
                 logChange(from: lastEnd, to: end)
                 lastEnd = end
-                if end == .damaged {
-                    setAside(listener)
+                if case .damaged(let damage) = end {
+                    setAside(damage, listener)
                     isSetAside = true
                 }
             }
-            if !isSetAside, !take(&upkeep, writer, isIdle: work.isEmpty) {
-                setAside(listener)
+            if !isSetAside, let damage = take(&upkeep, writer, isIdle: work.isEmpty) {
+                setAside(damage, listener)
                 isSetAside = true
             }
             if writer.logPages >= checkpointAt, !isSetAside {
@@ -182,7 +182,7 @@ final class WriterService: Sendable {
     private enum CommitEnd: Equatable {
         case stored
         case refused(StoreFailure)
-        case damaged
+        case damaged(StoreFailure)
     }
 
     private func commit(
@@ -194,10 +194,11 @@ final class WriterService: Sendable {
         do throws(StoreFailure) {
             listener.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
             return .stored
-        } catch .damaged {
-            refuse(submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
-            return .damaged
         } catch {
+            if error.isDamage {
+                refuse(submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
+                return .damaged(error)
+            }
             let answer: CollectorError = error == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1))
             refuse(submissions, answer, &gates, listener)
             return .refused(error)
@@ -216,8 +217,8 @@ final class WriterService: Sendable {
         }
     }
 
-    private func setAside(_ listener: Listener) {
-        if opening.suspicion.isConfirmed(at: opening.path) {
+    private func setAside(_ damage: StoreFailure, _ listener: Listener) {
+        if opening.suspicion.isConfirmed(damage, at: opening.path) {
             log.error("The database is damaged, setting it aside and going on in a new one")
             opening.setAside(log: log)
         } else {
@@ -269,16 +270,16 @@ final class WriterService: Sendable {
         return refusals
     }
 
-    /// Takes a step of what is to be done beside the commits; answers whether the file is well.
-    private func take(_ upkeep: inout StoreUpkeep, _ writer: StoreWriter, isIdle: Bool) -> Bool {
+    /// Takes a step of what is to be done beside the commits; answers the damage that it has met.
+    private func take(_ upkeep: inout StoreUpkeep, _ writer: StoreWriter, isIdle: Bool) -> StoreFailure? {
         do throws(StoreFailure) {
             try upkeep.step(writer, isIdle: isIdle, at: Clock.monotonic)
         } catch {
-            if case .damaged = error { return false }
+            if error.isDamage { return error }
             upkeep.failed(at: Clock.monotonic)
             log.warning("Old records could not be removed, trying again later", ["error": "\(error)"])
         }
-        return true
+        return nil
     }
 
     /// Answers whether all was copied.

@@ -34,6 +34,15 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
+    package var isDamage: Bool {
+        if case .damaged = self { true } else { false }
+    }
+
+    /// Whether it is called damage because the disk would not give a page.
+    package var isUnreadable: Bool {
+        if case .damaged(let error) = self { error.isUnreadable } else { false }
+    }
+
     /// Whether another file in the place of the one that could not be opened may be opened well.
     ///
     /// It may not where the machine lacks something, or where another program has the file.
