@@ -4,17 +4,21 @@ import SQLiteKit
 /// Looks through a store again and again, each time at what is new in it, and compares all with the oracle.
 ///
 /// A row is looked at once, while it is there; what retention takes later has
-/// been counted, so that the counts that stay can be checked.
+/// been counted, so that the counts that stay can be checked. Of what it took
+/// before anybody looked, the number is checked.
 package final class Inspection {
     struct MinuteKey: Hashable {
         let minute: Int64
         let series: Int64
     }
 
-    private let oracle: Oracle
+    let oracle: Oracle
     private let path: String
     var series: [Int64: ScannedSeries] = [:]
-    private(set) var lastRow: Int64 = 0
+    var lastRow: Int64 = 0
+    /// Ids that were passed in this look, and how many.
+    var gaps: [ClosedRange<Int64>] = []
+    var overlooked: Int64 = 0
     private(set) var firstRow: Int64 = 1
     /// All rows that were seen, of ranges that are closed and of the open one.
     var totals: [Int64: Tally] = [:]
@@ -44,9 +48,11 @@ package final class Inspection {
         try connection.readTransaction {
             try readSeries(connection)
             try readRows(connection)
+            try noteOverlooked(connection)
             try checkRanges(connection)
             try checkSums(connection)
         }
+        overlooked = 0
         guard complaints.isEmpty else { throw Oracle.Contradiction(sentences: Array(complaints.prefix(20))) }
         try oracle.judge(upTo: ends)
     }
@@ -70,9 +76,7 @@ package final class Inspection {
     }
 
     private func take(_ row: ScannedRow) {
-        if row.id != lastRow + 1 {
-            complaints.append("row \(row.id) follows row \(lastRow), and nobody has seen what was in between")
-        }
+        if row.id > lastRow + 1 { gaps.append(lastRow + 1...row.id - 1) }
         lastRow = row.id
         found += 1
         guard let series = series[row.series] else {

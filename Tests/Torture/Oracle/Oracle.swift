@@ -19,6 +19,8 @@ package final class Oracle: Sendable {
     private struct State {
         var memories: [ReporterMemory] = []
         var complaints: [String] = []
+        /// Rows that retention took before they were looked at.
+        var overlooked: [ClosedRange<Int64>] = []
     }
 
     private let state = Mutex(State())
@@ -143,6 +145,11 @@ package final class Oracle: Sendable {
         }
     }
 
+    /// Retention took rows before anybody could look at them.
+    func overlooked(_ rows: ClosedRange<Int64>) {
+        state.withLock { $0.overlooked.append(rows) }
+    }
+
     /// Of each reporter the first call whose end has not come: what is before it, the store must have by now.
     func ends() -> [Int] {
         state.withLock { state in
@@ -159,7 +166,8 @@ package final class Oracle: Sendable {
     func judge(upTo ends: [Int]?) throws {
         try state.withLock { state in
             for reporter in state.memories.indices {
-                Self.judge(&state.memories[reporter], reporter, ends?[reporter], &state.complaints)
+                let overlooked = state.overlooked
+                Self.judge(&state.memories[reporter], reporter, ends?[reporter], overlooked, &state.complaints)
             }
             let complaints = state.complaints
             guard complaints.isEmpty else { throw Contradiction(sentences: Array(complaints.prefix(20))) }
@@ -167,7 +175,8 @@ package final class Oracle: Sendable {
     }
 
     private static func judge(
-        _ memory: inout ReporterMemory, _ reporter: Int, _ end: Int?, _ complaints: inout [String]
+        _ memory: inout ReporterMemory, _ reporter: Int, _ end: Int?, _ overlooked: [ClosedRange<Int64>],
+        _ complaints: inout [String]
     ) {
         while memory.firstOpen < end ?? memory.calls.count {
             let call = memory.calls[memory.firstOpen]
@@ -183,7 +192,12 @@ package final class Oracle: Sendable {
             case .refused:
                 if !stored.isEmpty { complaints.append("\(name) were refused, and \(stored.count) of them are stored") }
             case .unknown:
-                if stored.count != 0, stored.count != good.count {
+                // The records of a call lie one behind the other.
+                let start = good.firstIndex { memory.found[$0] != 0 }.map { memory.found[good[$0]] - Int64($0) } ?? 0
+                let isWhole = good.indices.allSatisfy { index in
+                    memory.found[good[index]] != 0 || overlooked.contains { $0.contains(start + Int64(index)) }
+                }
+                if !stored.isEmpty, !isWhole {
                     complaints.append("\(name) are stored in part: \(stored.count) of \(good.count)")
                 }
             case .answered:
@@ -191,6 +205,7 @@ package final class Oracle: Sendable {
                     let row = memory.found[number]
                     switch memory.receipts[number] {
                     case .stored(row): break
+                    case .stored(let promised) where row == 0 && overlooked.contains { $0.contains(promised) }: break
                     case .stored(let promised):
                         complaints.append(
                             "reporter \(reporter)'s record \(number) has the receipt \(promised), and is "
@@ -207,6 +222,7 @@ package final class Oracle: Sendable {
     /// Another store has taken the place of this one: nothing that was found counts any more.
     package func forgetStore() {
         state.withLock { state in
+            state.overlooked = []
             for reporter in state.memories.indices {
                 for number in state.memories[reporter].found.indices { state.memories[reporter].found[number] = 0 }
                 // What was promised is in the store that was set aside.

@@ -7,4 +7,10 @@ struct Tally: Equatable {
         records += 1
         occurrences += count
     }
+
+    /// Whether it may be the sum of these records and others.
+    func holds(_ other: Tally) -> Bool {
+        let more = records - other.records
+        return more >= 0 && occurrences - other.occurrences >= more
+    }
 }
