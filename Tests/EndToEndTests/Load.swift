@@ -9,14 +9,19 @@ final class Load: Sendable {
     private let promised = Mutex<[String: String]>([:])
     private let hasEnded = Monitor(0)
     private let clients: Int
-    // So that a slow machine, where the kill comes late, has no more to look through.
-    private static let mostCalls = 300
+    private let mostCalls: Int
 
     /// Reports until the connection ends.
     ///
-    /// - Parameter pipelined: How many calls of each client are under way at a time.
-    init(_ path: String, clients: Int, pipelined: Int, recordsPerCall: Int, round: Int) throws {
+    /// - Parameters:
+    ///   - pipelined: How many calls of each client are under way at a time.
+    ///   - mostCalls: How many each client makes at most, so that a slow machine, where the end comes late, has no
+    ///     more to look through.
+    init(
+        _ path: String, clients: Int, pipelined: Int, recordsPerCall: Int, round: Int, mostCalls: Int = 300
+    ) throws {
         self.clients = clients
+        self.mostCalls = mostCalls
         for number in 1...clients {
             let client = "\(round)-\(number)"
             _ = try Thread.start(name: "load-\(number)") { [self] in
@@ -40,7 +45,7 @@ final class Load: Sendable {
             var open: [[String]] = []
             var call = 0
             while true {
-                while open.count < pipelined, call < Self.mostCalls {
+                while open.count < pipelined, call < mostCalls {
                     call += 1
                     let messages = (0..<count).map { "Client \(name) call \(call) record \($0)" }
                     let records = messages.map { IssueRecord(message: $0, app: Application(name: "load")) }

@@ -74,18 +74,17 @@ struct SurroundingsFaultTests {
     @Test("A database that can't be opened is tried again until it can, and reports are answered with Busy meanwhile")
     func unopenable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
-            // A folder in its place can't be opened by root either.
-            let fileManager = FileManager.default
-            try fileManager.createDirectory(atPath: daemon.database, withIntermediateDirectories: true)
+            let folder = try daemon.takeStateFolder()
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             let parameters = ReportParameters(records: [IssueRecord(message: "Early")])
             #expect(try client.refusal(of: .report, parameters) == .busy(retryAfter: .seconds(1)))
             #expect(try client.refusal(of: .status, JSONValue.object([])) == .busy(retryAfter: .seconds(1)))
             #expect(daemon.log.split(separator: "\n").count { $0.contains("The database can't be opened") } == 1)
-            #expect(daemon.log.contains(daemon.database))
+            #expect(daemon.log.contains("trying again until it can file=\(daemon.database)"))
 
-            try fileManager.removeItem(atPath: daemon.database)
+            try FileManager.default.removeItem(atPath: folder)
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             try await eventually("it could be opened") {
                 (try? RawClient(path: daemon.socket).report("Late"))?.count == 1
             }
@@ -97,8 +96,9 @@ struct SurroundingsFaultTests {
     @Test("A daemon that can't open its database ends with 0 when it is told to")
     func unopenableAndStopped() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
-            try FileManager.default.createDirectory(atPath: daemon.database, withIntermediateDirectories: true)
+            _ = try daemon.takeStateFolder()
             try daemon.start()
+            #expect(daemon.log.contains("The database can't be opened, trying again until it can"))
             try daemon.reload()
             #expect(try daemon.terminate(within: .seconds(10)) == .exit(0))
         }
@@ -106,6 +106,15 @@ struct SurroundingsFaultTests {
 }
 
 extension DaemonFixture {
+    /// Puts a folder in which no file can be made, not even by root, in the place of the one for the database.
+    ///
+    /// A database that can't be opened is set aside for that only if another beside it could be; here none can.
+    fileprivate func takeStateFolder() throws -> String {
+        let path = FileSystem.parentFolder(of: database)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/proc/self")
+        return path
+    }
+
     /// The processor time that the daemon has used, in hundredths of a second.
     fileprivate var processorTicks: Int {
         get throws {

@@ -54,9 +54,9 @@ struct DeliveryTests {
             let before = desk.reporter.submit(IssueReport("before"))
             _ = try await before.stored()
             first.stop()
-            // By now the loss of the connection has been seen.
-            #expect(desk.awaitsFailure())
+            // With something to send, since a connection that was idle for long may have been closed by now.
             let during = desk.reporter.submit(IssueReport("during"))
+            #expect(desk.awaitsFailure())
 
             let second = try FakeCollector(path: desk.path)
             defer { second.stop() }

@@ -55,7 +55,7 @@ struct AdmissionPropertyTests {
         arguments: 0..<8 as Range<UInt64>)
     func nothingUncounted(seed: UInt64) throws {
         var traffic = Traffic(seed: seed)
-        let log = traffic.log(records: 6000, groups: 200, accounts: 7)
+        let log = traffic.log(records: 3000, groups: 200, accounts: 7)
         var walk = Walk(settings(seed), bounds(seed))
         for (index, (candidate, now)) in log.enumerated() {
             walk.walk(candidate, at: now)
@@ -84,7 +84,7 @@ struct AdmissionPropertyTests {
         arguments: 0..<8 as Range<UInt64>)
     func restoring(seed: UInt64) {
         var traffic = Traffic(seed: seed &+ 100)
-        let log = traffic.log(records: 3000, groups: 150, accounts: 6)
+        let log = traffic.log(records: 1500, groups: 150, accounts: 6)
         let bounds = bounds(seed)
         var straight = Walk(settings(seed), bounds)
         var stopped = Walk(settings(seed), bounds)

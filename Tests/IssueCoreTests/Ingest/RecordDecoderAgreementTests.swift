@@ -8,7 +8,7 @@ struct RecordDecoderAgreementTests {
     func agree(seed: UInt64) throws {
         var records = GeneratedRecords(seed: seed)
         var scrambled = ScrambledJSON(seed: seed)
-        for _ in 0..<400 {
+        for _ in 0..<130 {
             let record = records.next()
             let plain = String(decoding: record.json, as: UTF8.self)
             let value = try JSONValue(json: plain)
@@ -25,7 +25,7 @@ struct RecordDecoderAgreementTests {
         var records = GeneratedRecords(seed: seed)
         var scrambled = ScrambledJSON(seed: seed, isWrong: true)
         var refused = 0
-        for _ in 0..<400 {
+        for _ in 0..<130 {
             let json = scrambled.text(of: try JSONValue(json: records.next().json))
             let decoding = try Decoding("[\(json)]")
             let record = try? IssueRecord(json: json)
@@ -38,7 +38,7 @@ struct RecordDecoderAgreementTests {
                 refused += 1
             }
         }
-        #expect(refused > 40)
+        #expect(refused > 12)
     }
 
     private func expectEqual(_ one: IssueRecord?, _ other: IssueRecord, _ json: String) {

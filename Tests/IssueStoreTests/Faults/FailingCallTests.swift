@@ -5,10 +5,10 @@ import Testing
 @testable import IssueStore
 
 /// Every call of SQLite to the disk fails in turn, in every step that a daemon takes.
-@Suite("When a call to the disk fails")
+@Suite("When a call to the disk fails", .serialized)
 struct FailingCallTests {
-    /// In the long form each call fails in each way, otherwise in one.
-    private static let isLong = ProcessInfo.processInfo.environment["ISSUED_TORTURE_ROUNDS"] != nil
+    /// In the long form each call fails in each way, otherwise the first ones and every fourth after them in one.
+    private static let isLong = PowerCutTests.isLong
     private static let shifts = isLong ? [0, 1, 2, 3, 4, 5] : [0]
 
     @Test(
@@ -21,7 +21,7 @@ struct FailingCallTests {
             try scene.take(.reportNumbered)
             var (nth, failures, hit) = (0, 0, true)
             while hit {
-                nth += 1
+                nth += Self.isLong || nth < 4 ? 1 : 4
                 let fault = FaultDisk.Fault.allCases[(nth + shift) % 3]
                 let place = "\(step), call \(nth), \(fault)"
                 try scene.prepare(step)
@@ -41,7 +41,7 @@ struct FailingCallTests {
                 if scene.writer == nil { try scene.open() }
                 let doubtful = scene.doubtful
                 #expect(try scene.obviousFaults() == [], "\(place)")
-                guard nth % 8 == 0 else { continue }
+                guard nth % (Self.isLong ? 8 : 16) == 0 || !hit else { continue }
                 #expect(try scene.faults() == [], "\(place)")
                 try scene.expectSound(image: disk.image(), or: doubtful, place)
             }
@@ -56,7 +56,7 @@ struct FailingCallTests {
     func eachInMaking(version: Int) throws {
         var (nth, hit) = (0, true)
         while hit {
-            nth += nth < 20 ? 1 : 7
+            nth += Self.isLong ? (nth < 20 ? 1 : 7) : nth < 4 ? 1 : 13
             let place = "version \(version), call \(nth)"
             try StoreScene.with(seed: UInt64(nth)) { scene, disk in
                 if version > 0 {

@@ -12,7 +12,7 @@ struct FullDiskTests {
         try StoreScene.with(seed: seed) { scene, disk in
             try scene.open()
             for _ in 0..<10 { try scene.take(.report) }
-            for round in 0..<8 {
+            for round in 0..<(PowerCutTests.isLong ? 8 : 4) {
                 disk.limitGrowth(to: scene.below(60_000) * scene.below(2))
                 var refused = 0
                 for _ in 0..<200 where refused < 5 {
