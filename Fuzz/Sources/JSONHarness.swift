@@ -51,7 +51,6 @@ enum JSONHarness {
         do throws(JSONError) {
             var scanner = JSONScanner(bytes, maximumDepth: 1, maximumKeys: 0)
             try scanner.skipValueOfAnySize()
-            require(scanner.depth == 0, "A container was left open")
             try scanner.end()
             return true
         } catch {
