@@ -102,7 +102,7 @@ struct ReportReader {
     private mutating func readCall(
         _ scanner: inout JSONScanner, _ token: UInt64, _ batch: inout RecordBatch
     ) throws(CollectorError) -> ReportCall {
-        let end = batch.records.count
+        let (end, byteCount) = (batch.records.count, batch.bytes.count)
         var call = ReportCall(token: token, records: end..<end, rejected: [], numbering: nil)
         var id: ProducerID?
         var number: Int64?
@@ -115,9 +115,11 @@ struct ReportReader {
                 if key == records {
                     parameter = "records"
                     hasRecords = true
-                    let first = batch.records.count
+                    // Of a key that comes twice the last value holds.
+                    batch.truncate(records: end, bytes: byteCount)
+                    call.rejected = []
                     try readRecords(&scanner, into: &batch, rejected: &call.rejected)
-                    call.records = first..<batch.records.count
+                    call.records = end..<batch.records.count
                 } else if try scanner.null() {
                     continue
                 } else if key == producer {

@@ -31,6 +31,22 @@ struct ReportReaderTests {
         #expect(usual?.call.rejected == call.rejected)
     }
 
+    @Test("Of records that are given twice the last ones hold, and nothing is left of the first")
+    func recordsTwice() throws {
+        let parameters = #"{"records":[{"message":"a"},{"massage":"b"}],"records":[{"massage":"c"},{"message":"d"}]}"#
+        var reader = ReportReader(limits: RecordLimits(), seed: 1)
+        var batch = RecordBatch()
+        let call = try reader.read(Array(parameters.utf8).span, token: 0, into: &batch)
+        #expect(call.records == 0..<1)
+        #expect(call.rejected.map(\.index) == [0])
+        #expect(batch.records.count == 1)
+        var other = RecordBatch()
+        let usual = try reader.readUsual(Self.message(parameters).span, token: 0, into: &other)
+        #expect(usual?.call.records == call.records)
+        #expect(usual?.call.rejected == call.rejected)
+        #expect(other.bytes.count == batch.bytes.count)
+    }
+
     @Test("A report is read in one pass only where its parameters are an object")
     func beginning() {
         func beginsAsUsual(_ message: [UInt8]) -> Bool { ReportReader.beginsAsUsual(message.span) }
