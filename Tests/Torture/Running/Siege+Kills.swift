@@ -38,7 +38,7 @@ extension Siege {
     /// Arms a point and does what leads there; the daemon is dead afterwards in any case.
     private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
         var pass = 1
-        var patience = Duration.seconds(6)
+        var patience = Duration.seconds(30)
         switch trigger {
         case .load: pass = Int.random(in: 1...5, using: &chance)
         case .fillingRanges: patience = .seconds(30)
