@@ -1,5 +1,6 @@
 // Copies of whole runs of bytes, where one at a time would cost most of the time of decoding a record. With
-// `WordLoading.swift` the one place outside the seams to C that says `unsafe`: the bounds are checked before each copy.
+// `WordLoading.swift` and `ByteBuffer.swift` one of the places outside the seams to C that say `unsafe`: the bounds are
+// checked before each copy.
 extension [UInt8] {
     /// Appends a part of some bytes.
     @inlinable @inline(__always)

@@ -1,6 +1,6 @@
 /// Eight bytes at once, where looking at each alone would cost most of the time of a scan.
 ///
-/// The one place outside the seams to C that says `unsafe`: the standard
+/// One of the three places outside the seams to C that say `unsafe`: the standard
 /// library checks the bounds of this load, and any eight bytes are a valid
 /// integer, but it has no spelling of it yet that is marked safe.
 extension Span<UInt8> {
