@@ -39,7 +39,7 @@ struct SocketTests {
     func stale() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
-        try Socket.listenUnix(at: address, mode: 0o600).close()
+        try listenAndDie(address)
         #expect(throws: Errno.connectionRefused) { try connectAndForget(address) }
 
         let listener = try Socket.listenUnix(at: address, mode: 0o600)
@@ -76,13 +76,24 @@ struct SocketTests {
         let address = try SocketAddress.unix(folder.file("s"))
         // Often enough to meet the moment between bind and listen.
         for _ in 0..<300 {
-            try Socket.listenUnix(at: address, mode: 0o600).close()
+            try listenAndDie(address)
             let winners = Monitor<[CInt]>([])
             try startRacers(4, at: address, winners: winners)
             let listeners = winners.withLock { $0 }
             #expect(listeners.count == 1)
-            for winner in listeners { try FileDescriptor(owning: winner).close() }
+            for winner in listeners { try die(FileDescriptor(owning: winner)) }
         }
+    }
+
+    /// Leaves the socket file of a listener that lives no more.
+    private func listenAndDie(_ address: SocketAddress) throws {
+        try die(Socket.listenUnix(at: address, mode: 0o600))
+    }
+
+    /// Ends a listener at once, though a child that another test has just forked still has a copy of its descriptor.
+    private func die(_ listener: consuming FileDescriptor) throws {
+        try listener.shutdownBoth()
+        try listener.close()
     }
 
     private func startRacers(_ count: Int, at address: SocketAddress, winners: Monitor<[CInt]>) throws {
