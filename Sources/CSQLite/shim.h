@@ -47,40 +47,87 @@ static inline int csqlite_bind_blob_lent(sqlite3_stmt *s, int position, const vo
     return sqlite3_bind_blob64(s, position, bytes, count, SQLITE_STATIC);
 }
 
-static inline void csqlite_result_text_copied(sqlite3_context *c, const void *bytes, sqlite3_uint64 count) {
-    sqlite3_result_text64(c, (const char *)bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
-static inline void csqlite_result_blob_copied(sqlite3_context *c, const void *bytes, sqlite3_uint64 count) {
-    sqlite3_result_blob64(c, bytes, count, SQLITE_TRANSIENT);
-}
-
-static inline void csqlite_result_text_lent(sqlite3_context *c, const void *bytes, sqlite3_uint64 count) {
-    sqlite3_result_text64(c, (const char *)bytes, count, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-static inline void csqlite_result_blob_lent(sqlite3_context *c, const void *bytes, sqlite3_uint64 count) {
-    sqlite3_result_blob64(c, bytes, count, SQLITE_STATIC);
-}
-
 /// A virtual table over rows in memory.
 typedef struct csqlite_batch_vtab {
     sqlite3_vtab base;
     const void *table;
 } csqlite_batch_vtab;
 
-/// A scan of such a table; `rows` is owned by the cursor.
+/// One value of a row in memory; of a text or blob, where it begins.
+typedef struct csqlite_batch_cell {
+    sqlite3_int64 value;
+    unsigned int length;
+    unsigned int kind;
+} csqlite_batch_cell;
+
+/// Rows in memory while they are lent.
+typedef struct csqlite_batch_rows {
+    const csqlite_batch_cell *cells;
+    const unsigned char *bytes;
+    sqlite3_uint64 byte_count;
+    int columns;
+    sqlite3_int64 count;
+    int is_over;
+} csqlite_batch_rows;
+
+/// A scan of such a table; `owner` keeps the rows, and is the cursor's.
 typedef struct csqlite_batch_cursor {
     sqlite3_vtab_cursor base;
-    const void *rows;
+    const void *owner;
+    const csqlite_batch_rows *rows;
     sqlite3_int64 row;
-    sqlite3_int64 count;
 } csqlite_batch_cursor;
 
 /// Says why a virtual table failed, in memory that SQLite frees (sqlite3_mprintf is variadic).
 static inline void csqlite_vtab_explain(sqlite3_vtab *table, const char *words) {
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf("%s", words);
+}
+
+// What is called for each row and each value is here: a dozen instructions, of
+// which a call into Swift and back would make a hundred.
+
+static inline int csqlite_batch_next(sqlite3_vtab_cursor *base) {
+    csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
+    if (cursor->rows == 0) return SQLITE_MISUSE;
+    if (cursor->rows->is_over) return SQLITE_ABORT;
+    cursor->row++;
+    return SQLITE_OK;
+}
+
+static inline int csqlite_batch_is_at_end(sqlite3_vtab_cursor *base) {
+    csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
+    return cursor->rows == 0 || cursor->row >= cursor->rows->count;
+}
+
+static inline int csqlite_batch_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+    csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
+    const csqlite_batch_rows *rows = cursor->rows;
+    if (rows == 0 || column < 0 || column >= rows->columns || cursor->row >= rows->count) return SQLITE_MISUSE;
+    if (rows->is_over) return SQLITE_ABORT;
+    const csqlite_batch_cell *cell = &rows->cells[cursor->row * rows->columns + column];
+    if (cell->kind == 0) return SQLITE_OK;
+    if (cell->kind == 1) {
+        sqlite3_result_int64(context, cell->value);
+        return SQLITE_OK;
+    }
+    if (cell->value < 0 || (sqlite3_uint64)cell->value + cell->length > rows->byte_count) {
+        sqlite3_result_error(context, "a value of a row in memory ends outside its bytes", -1);
+        return SQLITE_ERROR;
+    }
+    // An empty one has an address too: for none there would be no value.
+    const char *start = rows->bytes == 0 ? "" : (const char *)rows->bytes + cell->value;
+    if (cell->kind == 2) {
+        sqlite3_result_text64(context, start, cell->length, SQLITE_STATIC, SQLITE_UTF8);
+    } else {
+        sqlite3_result_blob64(context, start, cell->length, SQLITE_STATIC);
+    }
+    return SQLITE_OK;
+}
+
+static inline int csqlite_batch_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row) {
+    *row = ((csqlite_batch_cursor *)base)->row;
+    return SQLITE_OK;
 }
 
 /// Syncs the main database file through the descriptor that SQLite has open on it.

@@ -25,6 +25,7 @@ final class StandIn {
                         Refusal(
                             connection: connection, token: $0.token, sequence: $0.numbering?.sequence, error: answer)
                     })
+                return RecordBatch()
             },
             ask: { socket.answered(Answer(connection: $0.connection, content: .refusal(answer))) },
             order: { _ in false },

@@ -19,10 +19,10 @@ enum BatchModule {
         unsafe module.xOpen = { _, result in unsafe open(result) }
         unsafe module.xClose = { unsafe close($0) }
         unsafe module.xFilter = { cursor, _, _, _, _ in unsafe rewind(cursor) }
-        unsafe module.xNext = { unsafe advance($0) }
-        unsafe module.xEof = { unsafe isAtEnd($0) }
-        unsafe module.xColumn = { unsafe write($0, $1, $2) }
-        unsafe module.xRowid = { unsafe writeRowID($0, $1) }
+        unsafe module.xNext = csqlite_batch_next
+        unsafe module.xEof = csqlite_batch_is_at_end
+        unsafe module.xColumn = csqlite_batch_column
+        unsafe module.xRowid = csqlite_batch_rowid
         let pointer = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
         unsafe pointer.initialize(to: module)
         return unsafe UnsafePointer(pointer)
@@ -92,50 +92,19 @@ enum BatchModule {
         }
         let scan = unsafe batch(cursor)
         unsafe release(scan)
-        unsafe scan.pointee.rows = UnsafeRawPointer(Unmanaged.passRetained(rows).toOpaque())
+        unsafe scan.pointee.owner = UnsafeRawPointer(Unmanaged.passRetained(rows).toOpaque())
+        unsafe scan.pointee.rows = rows.pointer
         unsafe scan.pointee.row = 0
-        unsafe scan.pointee.count = Int64(rows.count)
-        return SQLITE_OK
-    }
-
-    private static func advance(_ cursor: Cursor?) -> CInt {
-        guard let cursor = unsafe cursor, let rows = unsafe batch(cursor).pointee.rows else { return SQLITE_MISUSE }
-        let isOver = unsafe Unmanaged<LentRows>.fromOpaque(rows)._withUnsafeGuaranteedRef { $0.isOver }
-        guard !isOver else { return SQLITE_ABORT }
-        unsafe batch(cursor).pointee.row += 1
-        return SQLITE_OK
-    }
-
-    private static func isAtEnd(_ cursor: Cursor?) -> CInt {
-        guard let cursor = unsafe cursor else { return 1 }
-        return unsafe batch(cursor).pointee.row >= batch(cursor).pointee.count ? 1 : 0
-    }
-
-    private static func write(_ cursor: Cursor?, _ context: OpaquePointer?, _ column: CInt) -> CInt {
-        guard let cursor = unsafe cursor, let context = unsafe context, let rows = unsafe batch(cursor).pointee.rows
-        else { return SQLITE_MISUSE }
-        let row = Int(unsafe batch(cursor).pointee.row)
-        // Retaining the rows for each value would cost as much as the value.
-        return unsafe Unmanaged<LentRows>.fromOpaque(rows)._withUnsafeGuaranteedRef { rows in
-            guard !rows.isOver else { return SQLITE_ABORT }
-            let result = unsafe ResultContext(handle: context, arena: rows.arena)
-            rows.write(row: row, column: Int(column), to: result)
-            return SQLITE_OK
-        }
-    }
-
-    private static func writeRowID(_ cursor: Cursor?, _ result: UnsafeMutablePointer<sqlite3_int64>?) -> CInt {
-        guard let cursor = unsafe cursor else { return SQLITE_MISUSE }
-        unsafe result?.pointee = batch(cursor).pointee.row
         return SQLITE_OK
     }
 
     // MARK: Ours behind SQLite's
 
     private static func release(_ scan: UnsafeMutablePointer<csqlite_batch_cursor>) {
-        guard let rows = unsafe scan.pointee.rows else { return }
-        unsafe Unmanaged<LentRows>.fromOpaque(rows).release()
+        guard let owner = unsafe scan.pointee.owner else { return }
+        unsafe scan.pointee.owner = nil
         unsafe scan.pointee.rows = nil
+        unsafe Unmanaged<LentRows>.fromOpaque(owner).release()
     }
 
     private static func batch(_ vtab: VTab) -> UnsafeMutablePointer<csqlite_batch_vtab> {

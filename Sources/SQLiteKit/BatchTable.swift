@@ -6,6 +6,7 @@ internal import CSQLite
 /// alone, takes no part in the schema, and has rows only while some are lent to it.
 package final class BatchTable {
     let declaration: String
+    private let columnCount: Int
     private(set) var lent: LentRows?
 
     /// Adds the table to a connection, for as long as that lives.
@@ -13,6 +14,7 @@ package final class BatchTable {
     /// - Parameter columns: the names of the columns, in the order of their numbers.
     package init(_ name: StaticString, columns: [StaticString], on connection: Connection) throws(SQLiteError) {
         precondition(!columns.isEmpty, "A table has at least one column")
+        columnCount = columns.count
         let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")
         declaration = "CREATE TABLE batch(\(names))"
         // SQLite keeps one reference, and gives it back when the module goes.
@@ -27,22 +29,26 @@ package final class BatchTable {
     }
 
     /// Lends rows to the table while the body runs statements that read it.
+    ///
+    /// - Parameters:
+    ///   - cells: the values, row after row.
+    ///   - bytes: what the texts and blobs are parts of.
     @discardableResult
-    package func withRows<Source: RowSource, Value, Failure: Error>(
-        of source: Source, _ body: () throws(Failure) -> Value
+    package func withRows<Value, Failure: Error>(
+        _ cells: [BatchCell], bytes: [UInt8] = [], _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         precondition(lent == nil, "Rows have already been lent to this table")
-        // The array is held here, so its bytes stay where they are whatever the
-        // source does with its own.
-        let bytes = source.bytes
-        return try unsafe bytes.withUnsafeBufferPointer { arena throws(Failure) in
-            let rows = unsafe LentSource(source, arena: UnsafeRawBufferPointer(arena))
-            lent = rows
-            defer {
-                rows.takeBack()
-                lent = nil
+        precondition(cells.count.isMultiple(of: columnCount), "A row has a value for each column")
+        return try unsafe cells.withUnsafeBufferPointer { cells throws(Failure) in
+            try unsafe bytes.withUnsafeBufferPointer { bytes throws(Failure) in
+                let rows = unsafe LentRows(cells, columns: columnCount, bytes: bytes)
+                lent = rows
+                defer {
+                    rows.takeBack()
+                    lent = nil
+                }
+                return try body()
             }
-            return try body()
         }
     }
 }

@@ -1,26 +1,32 @@
-/// Rows while a statement reads them, without the type of their source.
-///
-/// C calls back with one pointer. A class gives it one indirect call to the source,
-/// where an existential would cost a retain and a release for each value.
-@safe class LentRows {
-    let count: Int
-    private(set) var arena: UnsafeRawBufferPointer
+internal import CSQLite
 
-    /// Whether the scope that lent the rows has ended.
-    private(set) var isOver = false
+/// Rows while a statement reads them, in the form in which C finds them.
+@safe final class LentRows {
+    private let rows: UnsafeMutablePointer<csqlite_batch_rows>
 
-    init(count: Int, arena: UnsafeRawBufferPointer) {
-        self.count = count
-        unsafe self.arena = arena
+    init(_ cells: UnsafeBufferPointer<BatchCell>, columns: Int, bytes: UnsafeBufferPointer<UInt8>) {
+        precondition(
+            MemoryLayout<BatchCell>.stride == MemoryLayout<csqlite_batch_cell>.stride,
+            "A cell is in Swift what it is in C")
+        unsafe rows = .allocate(capacity: 1)
+        unsafe rows.initialize(
+            to: csqlite_batch_rows(
+                cells: UnsafeRawPointer(cells.baseAddress)?.assumingMemoryBound(to: csqlite_batch_cell.self),
+                bytes: bytes.baseAddress, byte_count: UInt64(bytes.count), columns: Int32(columns),
+                count: Int64(cells.count / columns), is_over: 0))
     }
 
-    func write(row: Int, column: Int, to result: borrowing ResultContext) {
-        preconditionFailure("Rows without a source have been lent")
+    deinit {
+        unsafe rows.deallocate()
     }
+
+    /// What a cursor reads, as long as it holds these rows.
+    var pointer: UnsafePointer<csqlite_batch_rows> { unsafe UnsafePointer(rows) }
 
     /// Takes the rows back from a statement that has not read to the end.
     func takeBack() {
-        isOver = true
-        unsafe arena = UnsafeRawBufferPointer(start: nil, count: 0)
+        unsafe rows.pointee.is_over = 1
+        unsafe rows.pointee.cells = nil
+        unsafe rows.pointee.bytes = nil
     }
 }

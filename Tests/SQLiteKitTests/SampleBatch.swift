@@ -1,14 +1,11 @@
 import SQLiteKit
 
 /// Rows of all kinds, made from their number.
-struct SampleBatch: RowSource {
+struct SampleBatch {
     struct Row {
         var number: Int64?
-        var real: Double?
         var text: [UInt8]?
         var blob: [UInt8]?
-        var textRange: Range<Int>?
-        var blobRange: Range<Int>?
     }
 
     private static let texts: [[UInt8]?] = [
@@ -19,46 +16,22 @@ struct SampleBatch: RowSource {
     private static let numbers: [Int64?] = [0, 1, -1, nil, .max, .min]
 
     private(set) var rows: [Row] = []
+    private(set) var cells: [BatchCell] = []
     private(set) var bytes: [UInt8] = []
-    private let failingRow: Int?
 
-    init(count: Int, failingRow: Int? = nil) {
-        self.failingRow = failingRow
+    init(count: Int) {
         for index in 0..<count {
-            var row = Row(
+            let row = Row(
                 number: Self.numbers[index % Self.numbers.count],
-                real: index % 5 == 0 ? nil : Double(index) / 8,
                 text: Self.texts[index % Self.texts.count],
                 blob: Self.blobs[index % Self.blobs.count])
-            row.textRange = row.text.map { append($0) }
-            row.blobRange = row.blob.map { append($0) }
+            // Of many rows the first ids are given, and the others follow from them.
+            cells.append(count > 1_000 && index > 0 && index != 25 ? .null : .int64(100 + Int64(index)))
+            cells.append(row.number.map { .int64($0) } ?? .null)
+            cells.append(row.text.map { .text(append($0)) } ?? .null)
+            cells.append(row.blob.map { .blob(append($0)) } ?? .null)
             rows.append(row)
         }
-    }
-
-    var rowCount: Int { rows.count }
-
-    func write(row: Int, column: Int, to result: borrowing ResultContext) {
-        if row == failingRow { return result.fail("row \(row) cannot be written") }
-        let value = rows[row]
-        switch column {
-        // The first id is given, and the others follow from it.
-        case 0: if row == 0 || row == 25 { result.int64(100 + Int64(row)) } else { writeID(row, to: result) }
-        case 1: if let number = value.number { result.int64(number) }
-        case 2: if let real = value.real { result.double(real) } else { result.null() }
-        case 3:
-            // In turn from the source's bytes and as a copy.
-            guard let range = value.textRange, let text = value.text else { return }
-            if row % 2 == 0 { result.text(range) } else { result.text(copying: text.span) }
-        case 4:
-            guard let range = value.blobRange, let blob = value.blob else { return }
-            if row % 2 == 0 { result.blob(range) } else { result.blob(copying: blob.span) }
-        default: result.fail("there is no column \(column)")
-        }
-    }
-
-    private func writeID(_ row: Int, to result: borrowing ResultContext) {
-        if rows.count > 1_000 { result.null() } else { result.int64(100 + Int64(row)) }
     }
 
     private mutating func append(_ part: [UInt8]) -> Range<Int> {

@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// What kind of character a byte of a message is.
 enum ByteClass {
     case letter
@@ -17,6 +19,17 @@ enum ByteClass {
         case 0..<0x20, 0x7F: .control
         default: .other
         }
+    }
+
+    /// The bytes at which something may begin or end that a template does not take over; what is not ASCII is among
+    /// them.
+    @inline(__always)
+    static func marks(in bytes: ByteMask.Vector) -> ByteMask.Found {
+        // From the minus to the colon there are the digits, the slash, and the full stop.
+        let middle = (bytes .> ByteMask.of(",")) .& (bytes .< ByteMask.of(";"))
+        let quotes = (bytes .== ByteMask.of("\"")) .| (bytes .== ByteMask.of("'")) .| (bytes .== ByteMask.of("`"))
+        let others = (bytes .== ByteMask.of("@")) .| (bytes .== ByteMask.of("\u{7F}")) .| (bytes .< ByteMask.of(" "))
+        return middle .| quotes .| others
     }
 
     @inline(__always)

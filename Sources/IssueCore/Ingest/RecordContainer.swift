@@ -12,4 +12,33 @@ enum RecordContainer: Sendable {
         case .app: .app
         }
     }
+
+    /// Where the texts of a source or an application are kept among the record's.
+    @inline(__always)
+    var texts: Range<Int> {
+        switch self {
+        case .record: 0..<0
+        case .source: RecordMember.fileID.textPlace..<(RecordMember.module.textPlace + 1)
+        case .app: RecordMember.name.textPlace..<(RecordMember.network.textPlace + 1)
+        }
+    }
+
+    /// Its integers.
+    var integers: [RecordMember] {
+        switch self {
+        case .record: []
+        case .source: [.line, .column]
+        case .app: [.build]
+        }
+    }
+
+    /// What the flags of a record say of it.
+    @inline(__always)
+    var flags: SeriesKey.Flags {
+        switch self {
+        case .record: []
+        case .source: [.line, .column]
+        case .app: [.build, .development, .inDevelopment]
+        }
+    }
 }

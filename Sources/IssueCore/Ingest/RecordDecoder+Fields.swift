@@ -4,6 +4,8 @@ extension RecordDecoder {
     /// Reads the members of a record and those of its source and application, all in one loop.
     mutating func readFields(_ scanner: inout JSONScanner) throws(RecordRejection) {
         var container = RecordContainer.record
+        // Where the source or the application begins that is being read, and how many keys stood before it.
+        var opened = (start: 0, keys: 0)
         // Whose fault it is when reading fails.
         var member: RecordMember?
         do {
@@ -14,6 +16,7 @@ extension RecordDecoder {
             while true {
                 guard let text = try scanner.nextMember() else {
                     if container == .record { return }
+                    remember(container, from: opened.start, keysBefore: opened.keys, &scanner)
                     container = .record
                     member = nil
                     continue
@@ -43,9 +46,17 @@ extension RecordDecoder {
                 case .causes: fields.causes = try objects(in: &scanner) { try passCause($0, &$1) }
                 case .backtrace: fields.backtrace = try objects(in: &scanner) { try passFrame($0, &$1) }
                 case .source, .app:
+                    let inner: RecordContainer = known == .source ? .source : .app
+                    if let place = memo.find(scanner.bytes, at: scanner.position, inner),
+                        scanner.passObject(memo[place].count, keys: memo[place].keys)
+                    {
+                        fields.take(memo[place].fields, inner, from: scanner.position &- memo[place].count)
+                        break
+                    }
                     fields.forget(known)
+                    opened = (scanner.position, scanner.keyCount)
                     try scanner.openObject()
-                    container = known == .source ? .source : .app
+                    container = inner
                     continue
                 }
                 member = container.member
@@ -57,6 +68,17 @@ extension RecordDecoder {
         } catch {
             preconditionFailure("Reading a record fails with a rejection or with a JSON error: \(error)")
         }
+    }
+
+    private mutating func remember(
+        _ container: RecordContainer, from start: Int, keysBefore: Int, _ scanner: inout JSONScanner
+    ) {
+        guard let read = fields.object(container, from: start) else { return }
+        var entry = ObjectMemo.Entry()
+        entry.container = container
+        entry.keys = scanner.keyCount - keysBefore
+        entry.fields = read
+        memo.remember(scanner.bytes, start..<scanner.position, entry)
     }
 
     private func count(in scanner: inout JSONScanner) throws -> Int64 {

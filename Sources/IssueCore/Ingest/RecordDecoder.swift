@@ -12,6 +12,7 @@ package struct RecordDecoder: Sendable {
     let hash: WordHash
     var fields = RecordFields()
     var times = TimeReader()
+    var memo = ObjectMemo()
     private var parts = ByteBuffer()
     private var template = ByteBuffer()
 
@@ -44,7 +45,7 @@ package struct RecordDecoder: Sendable {
 
     private mutating func read(_ scanner: inout JSONScanner, into batch: inout RecordBatch) throws(RecordRejection) {
         let first = scanner.position
-        fields = RecordFields()
+        fields.forgetAll()
         try readFields(&scanner)
         guard scanner.position - first <= limits.recordBytes else {
             throw RecordRejection(field: nil, reason: "the record is larger than \(limits.recordBytes) bytes")
@@ -68,7 +69,7 @@ package struct RecordDecoder: Sendable {
         let messageStart = batch.bytes.count
         switch record.messageForm {
         case .template: break
-        case .parts: batch.bytes.append(parts.span, from: 0, to: parts.count)
+        case .parts: batch.bytes.append(parts)
         case .whole: scanner.append(text, to: &batch.bytes)
         }
         record.message = ByteRange(from: messageStart, to: batch.bytes.count)
@@ -103,7 +104,7 @@ package struct RecordDecoder: Sendable {
         let start = output.count
         output.appendRoom(SeriesKey.headerSize)
         let lengths = fields.hasEscapes ? appendTexts(scanner, to: &output) : appendPlainTexts(scanner, to: &output)
-        output.append(template.span, from: 0, to: template.count)
+        output.append(template)
         SeriesKey.store(
             fields.flags, fields.severity, code: fields.integer(.code), build: fields.integer(.build),
             line: fields.integer(.line), column: fields.integer(.column), lengths: lengths, template: template.count,

@@ -5,7 +5,7 @@ import IssueProtocol
 /// Of a key that comes twice the last value holds, and `null` is the value of
 /// what is absent.
 struct RecordFields: Sendable {
-    private(set) var texts = InlineArray<11, JSONText>(repeating: Self.noText)
+    private(set) var texts = InlineArray<11, JSONText>(repeating: ObjectFields.noText)
     private var integers = InlineArray<5, Int64>(repeating: 0)
     var severity = Severity.error
     var occurredAt = DecodedRecord.absent
@@ -18,11 +18,23 @@ struct RecordFields: Sendable {
     /// Whether one of the texts is written with escapes, or was.
     private(set) var hasEscapes = false
 
-    /// A text stands behind its quotation mark, so none begins at 0.
-    private static let noText = JSONText(start: 0, end: 0, hasEscapes: false)
-
     init() {
+        forgetAll()
+    }
+
+    /// Begins another record, in place.
+    mutating func forgetAll() {
+        for place in texts.indices { texts[place] = ObjectFields.noText }
+        for place in integers.indices { integers[place] = 0 }
         integers[RecordMember.count.integerPlace] = 1
+        severity = .error
+        occurredAt = DecodedRecord.absent
+        firstOccurredAt = DecodedRecord.absent
+        metadata = nil
+        causes = nil
+        backtrace = nil
+        flags = .reportable
+        hasEscapes = false
     }
 
     /// The text of a member, or nothing.
@@ -60,11 +72,45 @@ struct RecordFields: Sendable {
         if inDevelopment { flags.insert(.inDevelopment) } else { flags.remove(.inDevelopment) }
     }
 
+    /// What a source or an application that begins at an index has said; nothing where that is to be read each time.
+    func object(_ container: RecordContainer, from start: Int) -> ObjectFields? {
+        var object = ObjectFields()
+        let places = container.texts
+        for place in places {
+            guard let text = text(at: place) else { continue }
+            guard !text.hasEscapes else { return nil }
+            object.texts[place - places.lowerBound] = JSONText(
+                start: text.start - start, end: text.end - start, hasEscapes: false)
+        }
+        for (index, member) in container.integers.enumerated() { object.integers[index] = integer(member) }
+        object.flags = flags.intersection(container.flags)
+        return object
+    }
+
+    /// Takes over what such an object says that begins at an index.
+    @inline(__always)
+    mutating func take(_ object: borrowing ObjectFields, _ container: RecordContainer, from start: Int) {
+        let first = container.texts.lowerBound
+        for place in container.texts {
+            let text = object.texts[place &- first]
+            texts[place] =
+                text.start == 0
+                ? text : JSONText(start: text.start &+ start, end: text.end &+ start, hasEscapes: false)
+        }
+        if container == .source {
+            integers[RecordMember.line.integerPlace] = object.integers[0]
+            integers[RecordMember.column.integerPlace] = object.integers[1]
+        } else {
+            integers[RecordMember.build.integerPlace] = object.integers[0]
+        }
+        flags = flags.subtracting(container.flags).union(object.flags)
+    }
+
     mutating func forget(_ member: RecordMember) {
         switch member {
         case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module, .fingerprint,
             .message:
-            texts[member.textPlace] = Self.noText
+            texts[member.textPlace] = ObjectFields.noText
         case .code, .build, .line, .column:
             integers[member.integerPlace] = 0
             if let flag = Self.flag(of: member) { flags.remove(flag) }
@@ -74,10 +120,8 @@ struct RecordFields: Sendable {
         case .firstOccurredAt: firstOccurredAt = DecodedRecord.absent
         case .reportable: flags.insert(.reportable)
         case .development: flags.subtract([.development, .inDevelopment])
-        case .source: for member in [.fileID, .line, .column, .function, .module] as [RecordMember] { forget(member) }
-        case .app:
-            let members: [RecordMember] = [.name, .version, .build, .environment, .platform, .network, .development]
-            for member in members { forget(member) }
+        case .source: take(ObjectFields(), .source, from: 0)
+        case .app: take(ObjectFields(), .app, from: 0)
         case .metadata: metadata = nil
         case .causes: causes = nil
         case .backtrace: backtrace = nil

@@ -24,43 +24,42 @@ struct TemplateReader: ~Escapable {
 
     /// What comes next that a template does not take over as it stands; nothing when the rest is plain.
     mutating func next() -> Token? {
-        while position < end {
+        // No word reaches back into what was taken.
+        let first = position
+        while true {
+            // What lies behind the message is looked at too, where it is there, rather than its end byte by byte.
+            position = bytes.scan(from: position, to: bytes.count) { ByteClass.marks(in: $0) }
+            guard position < end else { return nil }
             let byte = bytes[position]
-            if byte == UInt8(ascii: " ") {
-                position &+= 1
-                continue
-            }
+            if let token = word(from: first, before: byte) { return token }
             switch ByteClass.of(byte) {
-            case .letter: if let token = word() { return token }
             case .digit: return digits()
             case .quote: if let token = quoted(byte) { return token }
             case .slash: if let token = path() { return token }
             case .control:
-                position += 1
+                position &+= 1
                 if byte != 0x0A, byte != 0x09, byte != 0x0D { return .control(at: position - 1) }
-            case .other: position += 1
+            case .letter: position &+= 1
+            case .other: repeat { position &+= 1 } while position < end && bytes[position] >= 0x80
             }
         }
-        return nil
     }
 
-    /// A run of letters: a UUID or a hexadecimal number may begin with letters alone, an address with a word.
-    private mutating func word() -> Token? {
-        let first = position
-        let index = lettersEnd(from: first)
-        if index < end {
-            // Letters alone are none of these; it shows in what follows them.
-            let token: Token? =
-                switch bytes[index] {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): uuidOrHexadecimal(from: first)
-                case UInt8(ascii: ":"): url(from: first, colon: index)
-                case UInt8(ascii: "@"): email(from: first, sign: index)
-                default: nil
-                }
-            if let token { return token }
+    /// A run of letters that ends here: a UUID or a hexadecimal number may begin with letters alone, an address with a
+    /// word. It shows in what follows the letters.
+    private mutating func word(from lowest: Int, before byte: UInt8) -> Token? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            let first = lettersStart(from: lowest)
+            return first < position ? uuidOrHexadecimal(from: first) : nil
+        case UInt8(ascii: ":"):
+            let first = lettersStart(from: lowest)
+            return first < position ? url(from: first, colon: position) : nil
+        case UInt8(ascii: "@"):
+            let first = lettersStart(from: lowest)
+            return first < position ? email(from: first, sign: position) : nil
+        default: return nil
         }
-        position = index
-        return nil
     }
 
     private mutating func digits() -> Token {
@@ -186,14 +185,10 @@ struct TemplateReader: ~Escapable {
         return .part(.address, from: first, to: index)
     }
 
-    private func lettersEnd(from first: Int) -> Int {
-        var index = first
-        while index &+ 8 <= end {
-            let others = ByteMask.others(thanLettersIn: bytes.word(at: index))
-            guard others == 0 else { return index &+ others.trailingZeroBitCount >> 3 }
-            index &+= 8
-        }
-        while index < end, ByteClass.isLetter(bytes[index]) { index &+= 1 }
+    /// Where the letters begin that end here.
+    private func lettersStart(from lowest: Int) -> Int {
+        var index = position
+        while index > lowest, ByteClass.isLetter(bytes[index &- 1]) { index &-= 1 }
         return index
     }
 

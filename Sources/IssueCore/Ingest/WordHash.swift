@@ -16,11 +16,9 @@ package struct WordHash: Sendable {
         // Two of them side by side, since each multiplication waits for the one before it.
         var first = seed ^ UInt64(truncatingIfNeeded: end &- start)
         var second = seed &* 0xA076_1D64_78BD_642F
-        var index = start
-        while index &+ 16 <= end {
-            first = Self.fold(first ^ bytes.word(at: index), 0x9E37_79B9_7F4A_7C15)
-            second = Self.fold(second ^ bytes.word(at: index &+ 8), 0xE703_7ED1_A0B4_28DB)
-            index &+= 16
+        var index = bytes.forEachPair(from: start, to: end) {
+            first = Self.fold(first ^ $0, 0x9E37_79B9_7F4A_7C15)
+            second = Self.fold(second ^ $1, 0xE703_7ED1_A0B4_28DB)
         }
         if index &+ 8 <= end {
             first = Self.fold(first ^ bytes.word(at: index), 0x9E37_79B9_7F4A_7C15)

@@ -219,9 +219,8 @@ extension SocketLoop {
     /// Hands the reports that were read to the writer.
     func submit(_ connection: Connection) {
         guard !connection.calls.isEmpty else { return }
-        handlers.submit(
+        connection.batch = handlers.submit(
             Submission(process: connection.process, batch: connection.batch, calls: connection.calls))
-        connection.batch = RecordBatch()
         connection.calls = []
     }
 

@@ -11,7 +11,7 @@ extension SocketLoop {
             var end = start + 1
             while end < outcomes.count, outcomes[end].connection == id { end += 1 }
             if let connection = connections[id] {
-                answer(outcomes, start..<end, connection)
+                answer(outcomes, start..<end, connection, &receipts)
             } else {
                 for _ in start..<end { orphanAnswered(id) }
             }
@@ -19,7 +19,9 @@ extension SocketLoop {
         }
     }
 
-    private func answer(_ outcomes: [CallOutcome], _ range: Range<Int>, _ connection: Connection) {
+    private func answer(
+        _ outcomes: [CallOutcome], _ range: Range<Int>, _ connection: Connection, _ receipts: inout ReceiptWriter
+    ) {
         // Out of the connection while it lasts: each access to a part of it would cost as much as a receipt.
         var replies = ReplyQueue()
         var session = Session()

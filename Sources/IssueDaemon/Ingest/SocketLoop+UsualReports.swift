@@ -24,23 +24,29 @@ extension SocketLoop {
         let room = connection.user.load.room(unanswered: connection.bytesInFlight)
         var size = 0
         defer { took(size, connection) }
-        if intake.batch.bytes.isEmpty { intake.batch.reserveRoom(for: frames.pendingCount) }
-        while size <= room, intake.batch.records.count < Self.mostGathered {
-            guard let message = try frames.next() else { break }
-            guard let taken = take(frames[message], &intake) else {
-                connection.held = message
-                break
-            }
-            size += taken
-        }
+        connection.held = try takeUsualReports(of: &frames, into: &intake, upTo: room, size: &size, reader: &reader)
         return size > 0
     }
 
+    /// Takes what may be taken, and answers which message is for the other way.
+    ///
+    /// - Parameter reader: lent for all of it, since each access to a part of the loop would cost as much, too.
+    private func takeUsualReports(
+        of frames: inout FrameDecoder, into intake: inout UsualIntake, upTo room: Int, size: inout Int,
+        reader: inout ReportReader
+    ) throws(FrameError) -> Range<Int>? {
+        while size <= room, intake.batch.records.count < Self.mostGathered, let message = try frames.next() {
+            guard let taken = take(frames[message], &intake, &reader) else { return message }
+            size += taken
+        }
+        return nil
+    }
+
     /// Takes one report, and answers how much of it counts as under way; nothing where it is for the other way.
-    private func take(_ message: Span<UInt8>, _ intake: inout UsualIntake) -> Int? {
+    private func take(_ message: Span<UInt8>, _ intake: inout UsualIntake, _ reader: inout ReportReader) -> Int? {
         let before = (records: intake.batch.records.count, bytes: intake.batch.bytes.count)
         let token = intake.replies.nextToken
-        guard let report = read(message, token: token, into: &intake.batch) else { return nil }
+        guard let report = Self.read(message, token: token, into: &intake.batch, &reader) else { return nil }
         if let sequence = report.call.numbering?.sequence, intake.session.numbers.arrived(sequence) == .refuse {
             intake.batch.truncate(records: before.records, bytes: before.bytes)
             return nil
@@ -56,7 +62,9 @@ extension SocketLoop {
         return size
     }
 
-    private func read(_ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch) -> ReportReader.Report? {
+    private static func read(
+        _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch, _ reader: inout ReportReader
+    ) -> ReportReader.Report? {
         guard ReportReader.beginsAsUsual(message) else { return nil }
         do throws(CollectorError) {
             return try reader.readUsual(message, token: token, into: &batch)

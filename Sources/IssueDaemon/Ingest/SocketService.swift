@@ -8,7 +8,8 @@ import UnixIO
 final class SocketService: Sendable {
     /// What the socket hands on, and to whom.
     struct Handlers: Sendable {
-        var submit: @Sendable (Submission) -> Void
+        /// Answers an empty batch for what is reported next.
+        var submit: @Sendable (Submission) -> RecordBatch
         var ask: @Sendable (QueryJob) -> Void
         /// Has a job done when its turn comes; answers whether it is taken.
         var order: @Sendable (Job) -> Bool

@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import IssueStore
 
 /// What waits for the writer: reports, and work that must be done between two commits.
@@ -9,14 +10,33 @@ struct WriterInbox: Sendable {
     var submissions: [Submission] = []
     var recordCount = 0
     var errands: [Errand] = []
+    /// Batches that are stored, whose memory the next ones may use.
+    private var spares: [RecordBatch] = []
     var isStopping = false
     /// The damage that somebody else has met in the file.
     var condemnation: StoreFailure?
     /// Nothing is taken any more.
     var isClosed = false
 
+    /// As many as connections report at once mostly, of which none is larger than what is usual.
+    private static let mostSpares = 8
+    private static let mostSpareBytes = 1 << 20
+
     var isCondemned: Bool { condemnation != nil }
     var isEmpty: Bool { submissions.isEmpty && errands.isEmpty }
+
+    /// An empty batch, mostly one whose memory is there already.
+    mutating func takeSpare() -> RecordBatch {
+        guard var batch = spares.popLast() else { return RecordBatch() }
+        batch.clear()
+        return batch
+    }
+
+    mutating func keepSpares(of submissions: [Submission]) {
+        for submission in submissions where spares.count < Self.mostSpares {
+            if submission.batch.bytes.capacity <= Self.mostSpareBytes { spares.append(submission.batch) }
+        }
+    }
 
     /// Takes out all there is, or nothing when the end has come.
     ///
@@ -27,7 +47,8 @@ struct WriterInbox: Sendable {
             isClosed = true
             return nil
         }
-        let work = self
+        var work = self
+        work.spares = []
         submissions = []
         recordCount = 0
         errands = []

@@ -41,15 +41,16 @@ final class WriterService: Sendable {
         self.log = log
     }
 
-    /// Adds reports to what the next commit takes.
-    func submit(_ submission: Submission) {
-        let wasEmpty = inbox.withLock { inbox in
+    /// Adds reports to what the next commit takes, and gives an empty batch for those that follow.
+    func submit(_ submission: Submission) -> RecordBatch {
+        let (isNews, spare) = inbox.withLock { inbox in
             let wasEmpty = inbox.isEmpty
             inbox.submissions.append(submission)
             inbox.recordCount += submission.batch.records.count
-            return wasEmpty || inbox.recordCount >= Self.enoughRecords
+            return (wasEmpty || inbox.recordCount >= Self.enoughRecords, inbox.takeSpare())
         }
-        if wasEmpty { inbox.signal() }
+        if isNews { inbox.signal() }
+        return spare
     }
 
     /// Has something done by the writer between two commits, and waits for it.
@@ -117,6 +118,7 @@ final class WriterService: Sendable {
         var upkeep = StoreUpkeep(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
         while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline) {
+            defer { inbox.withLock { $0.keepSpares(of: work.submissions) } }
             if let damage = work.condemnation, !isSetAside {
                 setAside(damage, listener)
                 isSetAside = true

@@ -2,10 +2,13 @@
 ///
 /// An array does the same, but copies each short run by a call of its own, and
 /// with a dozen short texts a record that is most of what gathering them costs.
-/// Here runs are copied in words, of which the last may reach beyond the run,
+/// Here runs are copied in vectors, of which the last may reach beyond the run,
 /// into room that is always there.
 public struct ByteBuffer: Sendable {
-    /// What was gathered, and room of at least a word behind it.
+    /// What is always free behind what was gathered, once anything was.
+    @usableFromInline static let room = 16
+
+    /// What was gathered, and the room behind it.
     @usableFromInline var storage: [UInt8] = []
     @usableFromInline var end = 0
 
@@ -20,6 +23,9 @@ public struct ByteBuffer: Sendable {
     /// How many bytes were gathered.
     @inlinable @inline(__always)
     public var count: Int { end }
+
+    /// How much memory it has.
+    package var capacity: Int { storage.count }
 
     /// Whether nothing was gathered.
     @inlinable @inline(__always)
@@ -51,39 +57,19 @@ public struct ByteBuffer: Sendable {
     /// Appends a part of some bytes.
     @inlinable @inline(__always)
     public mutating func append(_ bytes: Span<UInt8>, from start: Int, to stop: Int) {
-        precondition(start >= 0 && start <= stop && stop <= bytes.count, "A part of bytes lies within them")
-        let length = stop &- start
-        reserveRoom(for: length)
-        if length > 32 { return appendRun(bytes, from: start, to: stop) }
+        reserveRoom(for: stop &- start)
         let target = end
         var room = storage.mutableSpan
         var output = unsafe room.mutableBytes
-        // Whole words, the last of them reaching beyond the run where both sides have as much.
-        let whole = stop &+ 8 <= bytes.count ? length : length & ~7
-        var offset = 0
-        while offset < whole {
-            let word = bytes.word(at: start &+ offset).littleEndian
-            output.storeBytes(of: word, toByteOffset: target &+ offset, as: UInt64.self)
-            offset &+= 8
-        }
-        while offset < length {
-            output.storeBytes(of: bytes[start &+ offset], toByteOffset: target &+ offset, as: UInt8.self)
-            offset &+= 1
-        }
-        end = target &+ length
+        Self.copy(bytes, from: start, to: stop, into: &output, at: target)
+        end = target &+ stop &- start
     }
 
-    /// Appends a run for which a call is worth while.
-    @usableFromInline
-    mutating func appendRun(_ bytes: Span<UInt8>, from start: Int, to stop: Int) {
-        let target = end..<(end + stop - start)
-        unsafe storage.withUnsafeMutableBytes { output in
-            unsafe bytes.withUnsafeBytes { source in
-                unsafe UnsafeMutableRawBufferPointer(rebasing: output[target])
-                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[start..<stop]))
-            }
-        }
-        end = target.upperBound
+    /// Appends what another has gathered.
+    @inlinable @inline(__always)
+    public mutating func append(_ other: borrowing ByteBuffer) {
+        // With the room behind it, so that its end is copied as the rest is.
+        append(other.storage.span, from: 0, to: other.end)
     }
 
     /// Appends texts without escapes that are parts of some bytes, one behind the other.
@@ -97,23 +83,46 @@ public struct ByteBuffer: Sendable {
         var output = unsafe room.mutableBytes
         for index in texts.indices {
             let text = texts[index]
-            let stop = text.end
-            var source = text.start
-            var place = target
-            // Whole words, the last of them reaching beyond the text where both sides have as much.
-            while source < stop, source &+ 8 <= bytes.count {
-                output.storeBytes(of: bytes.word(at: source).littleEndian, toByteOffset: place, as: UInt64.self)
-                source &+= 8
-                place &+= 8
-            }
-            while source < stop {
-                output.storeBytes(of: bytes[source], toByteOffset: place, as: UInt8.self)
-                source &+= 1
-                place &+= 1
-            }
+            Self.copy(bytes, from: text.start, to: text.end, into: &output, at: target)
             target &+= text.count
         }
         end = target
+    }
+
+    /// Copies a part of some bytes to where there is room for it.
+    @inlinable @inline(__always)
+    static func copy(
+        _ bytes: Span<UInt8>, from start: Int, to stop: Int, into output: inout MutableRawSpan, at target: Int
+    ) {
+        let length = stop &- start
+        precondition(
+            start >= 0 && length >= 0 && stop <= bytes.count && target >= 0
+                && target <= output.byteCount &- length &- Self.room, "A part of bytes lies within them")
+        // In vectors, the last of them reaching beyond the run, where there is as much behind it.
+        guard length <= 64, stop <= bytes.count &- 16 else {
+            return copyRun(bytes, from: start, to: stop, into: &output, at: target)
+        }
+        var offset = 0
+        while offset < length {
+            let vector = unsafe bytes.bytes.unsafeLoadUnaligned(
+                fromUncheckedByteOffset: start &+ offset, as: SIMD2<UInt64>.self)
+            unsafe output.storeBytes(
+                of: vector, toUncheckedByteOffset: target &+ offset, as: SIMD2<UInt64>.self)
+            offset &+= 16
+        }
+    }
+
+    /// Copies a run for which a call is worth while.
+    @usableFromInline
+    static func copyRun(
+        _ bytes: Span<UInt8>, from start: Int, to stop: Int, into output: inout MutableRawSpan, at target: Int
+    ) {
+        unsafe output.withUnsafeMutableBytes { output in
+            unsafe bytes.withUnsafeBytes { source in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: output[target..<(target + stop - start)])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: source[start..<stop]))
+            }
+        }
     }
 
     /// Appends one byte.
@@ -147,12 +156,12 @@ public struct ByteBuffer: Sendable {
     /// Makes room for more, so that it need not grow meanwhile.
     @inlinable @inline(__always)
     public mutating func reserveRoom(for more: Int) {
-        if end &+ more &+ 8 > storage.count { grow(by: more) }
+        if end &+ more &+ Self.room > storage.count { grow(by: more) }
     }
 
     @usableFromInline
     mutating func grow(by more: Int) {
-        var larger = [UInt8](repeating: 0, count: max(end + more + 8, 2 * storage.count))
+        var larger = [UInt8](repeating: 0, count: max(end + more + Self.room, 2 * storage.count))
         var room = larger.mutableSpan
         for index in 0..<end { room[index] = storage[index] }
         storage = larger

@@ -100,13 +100,10 @@ extension JSONScanner {
     /// Where the bytes from an index on are no longer the plain inside of a string, or near the end of all bytes.
     @inlinable @inline(__always)
     func plainEnd(from start: Int) -> Int {
-        var index = start
-        while index &+ 8 <= bytes.count {
-            let stops = ByteMask.stringStops(in: bytes.word(at: index))
-            guard stops == 0 else { return index &+ stops.trailingZeroBitCount >> 3 }
-            index &+= 8
-        }
-        return index
+        let index = bytes.scan(from: start, to: bytes.count) { ByteMask.stringStops(in: $0) }
+        guard index &+ 16 > bytes.count, index &+ 8 <= bytes.count else { return index }
+        let stops = ByteMask.stringStops(in: bytes.word(at: index))
+        return index &+ (stops == 0 ? 8 : stops.trailingZeroBitCount >> 3)
     }
 
     /// Reads on in a string of which the bytes up to an index are plain.

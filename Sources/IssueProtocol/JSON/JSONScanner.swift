@@ -72,6 +72,19 @@ public struct JSONScanner: ~Escapable {
         return key
     }
 
+    /// Passes an object that is known to be one, of so many bytes and keys; nothing is passed where it has too many.
+    @inlinable @inline(__always)
+    public mutating func passObject(_ count: Int, keys more: Int) -> Bool {
+        guard keys &+ more <= maximumKeys else { return false }
+        keys &+= more
+        position &+= count
+        followsValue = true
+        return true
+    }
+
+    /// How many keys were met since they are counted.
+    package var keyCount: Int { keys }
+
     /// Whether the array has another element, which must be read or skipped next.
     @inlinable @inline(__always)
     public mutating func nextElement() throws(JSONError) -> Bool {

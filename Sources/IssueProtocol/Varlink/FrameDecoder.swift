@@ -120,17 +120,7 @@ package struct FrameDecoder: Sendable {
 
     private func terminator() -> Int? {
         let bytes = buffer.span
-        var index = searched
-        // Sixteen bytes in one look, of which next to none is a NUL.
-        while index &+ 16 <= end {
-            if any(bytes.vector(at: index) .== SIMD16<UInt8>(repeating: 0)) { break }
-            index &+= 16
-        }
-        while index + 8 <= end {
-            let zeros = ByteMask.zeros(in: bytes.word(at: index))
-            guard zeros == 0 else { return index + zeros.trailingZeroBitCount >> 3 }
-            index += 8
-        }
+        var index = bytes.scan(from: bytes.passNonzero(from: searched, to: end), to: end) { ByteMask.zeros(in: $0) }
         while index < end {
             if bytes[index] == 0 { return index }
             index += 1

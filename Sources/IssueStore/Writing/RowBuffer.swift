@@ -3,11 +3,12 @@ import IssueProtocol
 import SQLiteKit
 
 /// The rows of one commit, as the database reads them from memory.
-struct RowBuffer: RowSource {
+struct RowBuffer {
     /// One row of `records`, its text in the buffer's bytes.
     struct Row {
         var series: Int64
         var process: Int64
+        /// How long before or after it was received it occurred, or `absent`.
         var occurred: Int64
         var firstOccurred: Int64
         var count: Int64
@@ -15,52 +16,54 @@ struct RowBuffer: RowSource {
         var message: ByteRange
         var metadata: ByteRange
         var details: ByteRange
+
+        /// How many bytes its texts have.
+        var byteCount: Int { Int(message.count) + Int(metadata.count) + Int(details.count) }
     }
 
     static let columns: [StaticString] = [
-        "id", "series", "process", "received_at", "occurred", "first_occurred", "count", "message", "metadata",
-        "details",
+        "id", "series", "process", "occurred", "first_occurred", "count", "message", "metadata", "details",
     ]
 
+    /// The id of the first row; the others take those that follow it.
     var firstID: Int64 = 0
     var receivedAt: Int64 = 0
-    var rows: [Row] = []
-    var text = ByteBuffer()
+    private(set) var count = 0
+    private(set) var cells: [BatchCell] = []
+    private(set) var text = ByteBuffer()
 
-    /// What the texts of the rows are parts of.
-    var bytes: [UInt8] { text.bytes }
-
-    var rowCount: Int { rows.count }
+    var isEmpty: Bool { count == 0 }
 
     /// The id of the row that comes next.
-    var nextID: Int64 { firstID + Int64(rows.count) }
+    var nextID: Int64 { firstID + Int64(count) }
 
     mutating func clear() {
-        rows.removeAll(keepingCapacity: true)
+        count = 0
+        cells.removeAll(keepingCapacity: true)
         text.truncate(to: 0)
     }
 
-    func write(row: Int, column: Int, to result: borrowing ResultContext) {
-        let record = rows[row]
-        switch column {
-        case 0:
-            // The rows behind the first take the ids that follow it.
-            if row == 0 { result.int64(firstID) }
-        case 1: result.int64(record.series)
-        case 2: result.int64(record.process)
-        case 3: result.int64(receivedAt)
-        case 4: if record.occurred != DecodedRecord.absent { result.int64(record.occurred) }
-        case 5: if record.firstOccurred != DecodedRecord.absent { result.int64(record.firstOccurred) }
-        case 6: result.int64(record.count)
-        case 7:
-            switch record.messageForm {
-            case .template: break
-            case .parts: result.blob(record.message.lower..<record.message.upper)
-            case .whole: result.text(record.message.lower..<record.message.upper)
-            }
-        case 8: if !record.metadata.isEmpty { result.text(record.metadata.lower..<record.metadata.upper) }
-        default: if !record.details.isEmpty { result.text(record.details.lower..<record.details.upper) }
+    @inline(__always)
+    mutating func append(_ row: Row) {
+        cells.append(isEmpty ? .int64(firstID) : .null)
+        cells.append(.int64(row.series))
+        cells.append(.int64(row.process))
+        cells.append(row.occurred == DecodedRecord.absent ? .null : .int64(row.occurred))
+        cells.append(row.firstOccurred == DecodedRecord.absent ? .null : .int64(row.firstOccurred))
+        cells.append(.int64(row.count))
+        switch row.messageForm {
+        case .template: cells.append(.null)
+        case .parts: cells.append(.blob(row.message.lower..<row.message.upper))
+        case .whole: cells.append(.text(row.message.lower..<row.message.upper))
         }
+        cells.append(Self.text(row.metadata))
+        cells.append(Self.text(row.details))
+        count += 1
+    }
+
+    @inline(__always)
+    private static func text(_ range: ByteRange) -> BatchCell {
+        range.isEmpty ? .null : .text(range.lower..<range.upper)
     }
 
     /// Copies a part of a batch and answers where it is here.

@@ -32,7 +32,9 @@ struct SeriesTable {
             let index = slots[slot]
             guard index > 0 else { return nil }
             let entry = entries[Int(index) &- 1]
-            if entry.hash == hash, entry.sender == sender, entry.key.count == key.count, equal(entry.key, key, bytes) {
+            if entry.hash == hash, entry.sender == sender, entry.key.count == key.count,
+                bytes.equals(from: key.lower, keys.span, from: entry.key.lower, count: Int(key.count))
+            {
                 return entry
             }
             slot = (slot &+ 1) & mask
@@ -56,22 +58,6 @@ struct SeriesTable {
         slots = [UInt32](repeating: 0, count: 1024)
         entries = []
         keys = ByteBuffer()
-    }
-
-    @inline(__always)
-    private func equal(_ known: ByteRange, _ asked: ByteRange, _ bytes: Span<UInt8>) -> Bool {
-        let count = Int(known.count)
-        let ours = keys.span
-        var offset = 0
-        while offset &+ 8 <= count {
-            guard ours.word(at: known.lower &+ offset) == bytes.word(at: asked.lower &+ offset) else { return false }
-            offset &+= 8
-        }
-        while offset < count {
-            guard ours[known.lower &+ offset] == bytes[asked.lower &+ offset] else { return false }
-            offset &+= 1
-        }
-        return true
     }
 
     private mutating func grow() {

@@ -53,11 +53,11 @@ extension StoreWriter {
                     CallOutcome(connection: submission.process.connection, token: call.token, receipts: receipts))
             }
         }
-        if commit.rows.rows.isEmpty {
+        if commit.rows.isEmpty {
             // The clock goes on from the last row, so a commit without rows has no time.
             clock = clockBefore
         } else if let offset = time.newOffset {
-            try write(clockOffset: offset)
+            try write(clockOffset: offset, from: commit.rows.firstID)
         }
         try insert(commit.rows)
         try producers.writeChanges(on: connection, at: time.log)
@@ -121,7 +121,9 @@ extension StoreWriter {
         if place.original != nil || process.original != nil {
             keepWhole(place.original, process.original, of: record, submission.batch, in: &row, &commit)
         }
-        commit.rows.rows.append(row)
+        open.append(
+            series: row.series, receivedAt: time, count: row.count, bytes: row.byteCount + Self.rowOverhead)
+        commit.rows.append(row)
         commit.count(record.count, of: place.account)
         if record.severity == .critical || commit.newGroup {
             commit.express.append((id, record.severity == .critical ? 1 : 2))
@@ -145,25 +147,23 @@ extension StoreWriter {
         return receipts
     }
 
-    /// Writes the rows, and takes note of them in the open range.
+    /// Writes the rows.
     private func insert(_ rows: RowBuffer) throws {
-        guard !rows.rows.isEmpty else { return }
-        for row in rows.rows {
-            open.append(
-                series: row.series, receivedAt: rows.receivedAt, count: row.count,
-                bytes: Int(row.message.count) + Int(row.metadata.count) + Int(row.details.count) + Self.rowOverhead)
-        }
-        try batchTable.withRows(of: rows) {
+        guard !rows.isEmpty else { return }
+        try batchTable.withRows(rows.cells, bytes: rows.text.bytes) {
             try connection.withStatement(
                 """
                 INSERT INTO records (id, series, process, received_at, occurred, first_occurred, count, message,
                                      metadata, details)
-                SELECT id, series, process, received_at, occurred, first_occurred, count, message, metadata, details
+                SELECT id, series, process, ?1, occurred, first_occurred, count, message, metadata, details
                 FROM batch
                 """
-            ) { try $0.run() }
+            ) { statement in
+                statement.bind(rows.receivedAt, at: 1)
+                try statement.run()
+            }
         }
-        let last = rows.firstID + Int64(rows.rows.count) - 1
+        let last = rows.nextID - 1
         precondition(
             connection.lastInsertedRowID == last,
             "The rows of a batch were not given the ids in order that their receipts name")
@@ -180,9 +180,9 @@ extension StoreWriter {
         }
     }
 
-    private func write(clockOffset offset: Int64) throws {
+    private func write(clockOffset offset: Int64, from first: Int64) throws {
         try connection.withStatement("INSERT OR REPLACE INTO clock (first_id, offset) VALUES (?1, ?2)") { statement in
-            statement.bind(open.nextID, at: 1)
+            statement.bind(first, at: 1)
             statement.bind(offset, at: 2)
             try statement.run()
         }

@@ -60,7 +60,8 @@ extension StoreWriter {
 
     /// A statement for each table, since thousands of series may share a range, and a commit waits for it.
     private func write(_ postings: [OpenRange.Posting]) throws {
-        try closingTable.withRows(of: PostingBuffer(postings)) {
+        let lists = PostingBuffer(postings)
+        try closingTable.withRows(lists.cells, bytes: lists.bytes) {
             try connection.withStatement(
                 """
                 INSERT INTO postings (range, series, records, first_at, last_at, previous, ids, bytes)
@@ -86,7 +87,7 @@ extension StoreWriter {
                 try statement.run()
             }
         }
-        try closingMinutes.withRows(of: MinuteBuffer(postings)) {
+        try closingMinutes.withRows(MinuteBuffer(postings).cells) {
             try connection.withStatement(
                 """
                 INSERT INTO counts (minute, series, records, occurrences)
