@@ -39,7 +39,7 @@ struct ByteBufferTests {
         var buffer = ByteBuffer([9])
         buffer.appendRoom(8)
         buffer.append(10)
-        buffer.store(word: 0x0807_0605_0403_0201, at: 1)
+        buffer.store(words: [0x0807_0605_0403_0201].span, at: 1)
         #expect(buffer[0..<buffer.count] == [9, 1, 2, 3, 4, 5, 6, 7, 8, 10])
     }
 }

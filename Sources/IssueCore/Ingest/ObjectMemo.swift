@@ -24,17 +24,22 @@ struct ObjectMemo: Sendable {
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
     private var remembered = 0
+    private var lastApp = 0
 
     init() {}
 
     /// The entry of the object that begins at an index, if it was met before.
     @inline(__always)
-    func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> Int? {
+    mutating func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> Int? {
         guard !entries.isEmpty else { return nil }
+        // A connection's records come together, and they are one application's.
+        if container == .app, matches(lastApp, input, at: start, .app) { return lastApp }
         let hash = Self.hash(input, at: start, container)
-        let first = firstPlace(hash)
-        if matches(first, hash, input, at: start, container) { return first }
-        return matches(first | 1, hash, input, at: start, container) ? first | 1 : nil
+        var place = firstPlace(hash)
+        if entries[place].hash != hash { place |= 1 }
+        guard entries[place].hash == hash, matches(place, input, at: start, container) else { return nil }
+        if container == .app { lastApp = place }
+        return place
     }
 
     subscript(place: Int) -> Entry {
@@ -61,12 +66,11 @@ struct ObjectMemo: Sendable {
     }
 
     @inline(__always)
-    private func matches(
-        _ place: Int, _ hash: UInt64, _ input: Span<UInt8>, at start: Int, _ container: RecordContainer
+    private mutating func matches(
+        _ place: Int, _ input: Span<UInt8>, at start: Int, _ container: RecordContainer
     ) -> Bool {
-        guard entries[place].hash == hash, entries[place].container == container else { return false }
         let count = entries[place].count
-        guard count > 0, start &+ count <= input.count else { return false }
+        guard entries[place].container == container, count > 0, start &+ count <= input.count else { return false }
         return input.equals(from: start, bytes.span, from: place &* Self.mostBytes, count: count)
     }
 
@@ -89,6 +93,7 @@ struct ObjectMemo: Sendable {
     /// Forgets all, and has room for four times as much.
     private mutating func grow() {
         remembered = 0
+        lastApp = 0
         let count = min(max(64, 4 * entries.count), Self.mostPlaces)
         entries = [Entry](repeating: Entry(), count: count)
         bytes = [UInt8](repeating: 0, count: count * Self.mostBytes)

@@ -13,18 +13,25 @@ extension RecordDecoder {
                 throw RecordRejection(field: nil, reason: "a record is a JSON object")
             }
             try scanner.openObject()
+            members.begin()
             while true {
-                guard let text = try scanner.nextMember() else {
-                    if container == .record { return }
-                    remember(container, from: opened.start, keysBefore: opened.keys, &scanner)
-                    container = .record
-                    member = nil
-                    continue
-                }
-                guard let known = members.member(scanner.key(text), in: container) else {
-                    // A later version of the protocol may know it.
-                    _ = try scanner.skipValue()
-                    continue
+                let known: RecordMember
+                if let expected = members.passExpected(&scanner, in: container) {
+                    known = expected
+                } else {
+                    guard let text = try scanner.nextMember() else {
+                        if container == .record { return }
+                        remember(container, from: opened.start, keysBefore: opened.keys, &scanner)
+                        container = .record
+                        member = nil
+                        continue
+                    }
+                    guard let found = members.member(scanner.key(text), in: container) else {
+                        // A later version of the protocol may know it.
+                        _ = try scanner.skipValue()
+                        continue
+                    }
+                    known = found
                 }
                 if try scanner.null() {
                     fields.forget(known)
@@ -43,8 +50,8 @@ extension RecordDecoder {
                 case .reportable: fields.setReportable(try scanner.bool())
                 case .development: fields.setDevelopment(try scanner.bool())
                 case .metadata: fields.metadata = try object(in: &scanner)
-                case .causes: fields.causes = try objects(in: &scanner) { try passCause($0, &$1) }
-                case .backtrace: fields.backtrace = try objects(in: &scanner) { try passFrame($0, &$1) }
+                case .causes: fields.causes = try objects(in: &scanner) { try $0.passCause($1, &$2) }
+                case .backtrace: fields.backtrace = try objects(in: &scanner) { try $0.passFrame($1, &$2) }
                 case .source, .app:
                     let inner: RecordContainer = known == .source ? .source : .app
                     if let place = memo.find(scanner.bytes, at: scanner.position, inner),
@@ -81,7 +88,7 @@ extension RecordDecoder {
         memo.remember(scanner.bytes, start..<scanner.position, entry)
     }
 
-    private func count(in scanner: inout JSONScanner) throws -> Int64 {
+    private mutating func count(in scanner: inout JSONScanner) throws -> Int64 {
         let count = try scanner.integer()
         guard (1...1_000_000_000).contains(count) else {
             throw RecordRejection(field: "count", reason: "a count lies between 1 and 1000000000")
@@ -89,7 +96,7 @@ extension RecordDecoder {
         return count
     }
 
-    private func severity(in scanner: inout JSONScanner) throws -> Severity {
+    private mutating func severity(in scanner: inout JSONScanner) throws -> Severity {
         guard let severity = severities.severity(scanner.key(try scanner.text())) else {
             throw RecordRejection(
                 field: "severity", reason: "a severity is debug, info, warning, error or critical")
@@ -111,14 +118,14 @@ extension RecordDecoder {
         return time
     }
 
-    private func object(in scanner: inout JSONScanner) throws -> Range<Int> {
+    private mutating func object(in scanner: inout JSONScanner) throws -> Range<Int> {
         guard try scanner.kind() == .object else { throw JSONError.wrongType(at: scanner.position) }
         return try scanner.skipValue()
     }
 
     /// An array of objects, kept as it stands: each member that a reader will ask for must have its type now.
-    private func objects(
-        in scanner: inout JSONScanner, passing member: (JSONKey, inout JSONScanner) throws -> Void
+    private mutating func objects(
+        in scanner: inout JSONScanner, passing member: (inout Self, JSONKey, inout JSONScanner) throws -> Void
     ) throws -> Range<Int> {
         guard try scanner.kind() == .array else { throw JSONError.wrongType(at: scanner.position) }
         let start = scanner.position
@@ -127,13 +134,13 @@ extension RecordDecoder {
             try scanner.openObject()
             while let text = try scanner.nextMember() {
                 let key = scanner.key(text)
-                if try !scanner.null() { try member(key, &scanner) }
+                if try !scanner.null() { try member(&self, key, &scanner) }
             }
         }
         return start..<scanner.position
     }
 
-    private func passCause(_ key: JSONKey, _ scanner: inout JSONScanner) throws {
+    private mutating func passCause(_ key: JSONKey, _ scanner: inout JSONScanner) throws {
         if key == nested.domain || key == nested.message {
             _ = try scanner.text()
         } else if key == nested.code {
@@ -143,7 +150,7 @@ extension RecordDecoder {
         }
     }
 
-    private func passFrame(_ key: JSONKey, _ scanner: inout JSONScanner) throws {
+    private mutating func passFrame(_ key: JSONKey, _ scanner: inout JSONScanner) throws {
         if key == nested.image || key == nested.buildID || key == nested.symbol || key == nested.file {
             _ = try scanner.text()
         } else if key == nested.offset || key == nested.line {
@@ -153,7 +160,7 @@ extension RecordDecoder {
         }
     }
 
-    private func rejection(of member: RecordMember?, _ error: JSONError) -> RecordRejection {
+    private mutating func rejection(of member: RecordMember?, _ error: JSONError) -> RecordRejection {
         let reason =
             switch error {
             case .wrongType: "the value has the wrong type"

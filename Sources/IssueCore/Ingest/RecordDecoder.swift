@@ -3,10 +3,11 @@ package import IssueProtocol
 /// Turns a record's JSON into the form in which it is stored, without an object or a string for each.
 ///
 /// Kept and used again for record after record: its scratch memory grows to
-/// what a record needs and stays.
+/// what a record needs and stays. All its methods change it, those too that
+/// need not: one that does not is given a copy of it.
 package struct RecordDecoder: Sendable {
     package let limits: RecordLimits
-    let members = RecordMemberTable()
+    var members = RecordMemberTable()
     let severities = SeverityKeys()
     let nested = NestedKeys()
     let hash: WordHash
@@ -100,7 +101,7 @@ package struct RecordDecoder: Sendable {
             parts: &parts)
     }
 
-    private func appendKey(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) {
+    private mutating func appendKey(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) {
         let start = output.count
         output.appendRoom(SeriesKey.headerSize)
         let lengths = fields.hasEscapes ? appendTexts(scanner, to: &output) : appendPlainTexts(scanner, to: &output)
@@ -111,7 +112,7 @@ package struct RecordDecoder: Sendable {
             in: &output, at: start)
     }
 
-    private func appendTexts(
+    private mutating func appendTexts(
         _ scanner: borrowing JSONScanner, to output: inout ByteBuffer
     ) -> InlineArray<10, UInt32> {
         var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
@@ -124,7 +125,7 @@ package struct RecordDecoder: Sendable {
         return lengths
     }
 
-    private func appendPlainTexts(
+    private mutating func appendPlainTexts(
         _ scanner: borrowing JSONScanner, to output: inout ByteBuffer
     ) -> InlineArray<10, UInt32> {
         var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
@@ -136,7 +137,7 @@ package struct RecordDecoder: Sendable {
     }
 
     /// What few records have, as one JSON object.
-    private func appendDetails(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) -> ByteRange {
+    private mutating func appendDetails(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) -> ByteRange {
         guard fields.causes != nil || fields.backtrace != nil else { return .empty }
         let start = output.count
         output.append(UInt8(ascii: "{"))

@@ -1,6 +1,9 @@
 import IssueProtocol
 
 /// Finds a record's member by its key, in one look mostly.
+///
+/// A program writes the members of its records in the same order always, so
+/// that the one that is expected next is looked for first.
 struct RecordMemberTable: Sendable {
     private struct Slot {
         var key: JSONKey
@@ -8,7 +11,19 @@ struct RecordMemberTable: Sendable {
         var container: RecordContainer
     }
 
+    /// What followed a member when it was met last.
+    private struct Follower {
+        var member = RecordMember.message
+        var container = RecordContainer.record
+        var literal: JSONKeyLiteral?
+    }
+
     private static let bits = 7
+    /// The member that was met last, or none at the beginning of a record.
+    private var last = Self.beginning
+    private static let beginning = RecordMember.allCases.count
+    private var followers = InlineArray<27, Follower>(repeating: Follower())
+    private var literals: [JSONKeyLiteral?] = RecordMember.allCases.map { JSONKeyLiteral($0.key) }
     private var slots = [Slot?](repeating: nil, count: 1 << bits)
 
     init() {
@@ -20,12 +35,33 @@ struct RecordMemberTable: Sendable {
         }
     }
 
-    /// The member that a key names in an object, or nothing for one that nobody knows.
+    /// A record begins.
+    mutating func begin() {
+        last = Self.beginning
+    }
+
+    /// Passes the key of the member that followed the last one before, if it does so again.
     @inline(__always)
-    func member(_ key: JSONKey, in container: RecordContainer) -> RecordMember? {
+    mutating func passExpected(_ scanner: inout JSONScanner, in container: RecordContainer) -> RecordMember? {
+        guard let literal = followers[last].literal, followers[last].container == container,
+            scanner.passKey(literal)
+        else { return nil }
+        let member = followers[last].member
+        last = Int(member.rawValue)
+        return member
+    }
+
+    /// The member that a key names in an object, or nothing for one that nobody knows.
+    mutating func member(_ key: JSONKey, in container: RecordContainer) -> RecordMember? {
         var index = key.hash(bits: Self.bits)
         while let slot = slots[index] {
-            if slot.key == key { return slot.container == container ? slot.member : nil }
+            if slot.key == key {
+                guard slot.container == container else { return nil }
+                let place = Int(slot.member.rawValue)
+                followers[last] = Follower(member: slot.member, container: container, literal: literals[place])
+                last = place
+                return slot.member
+            }
             index = Self.next(index)
         }
         return nil

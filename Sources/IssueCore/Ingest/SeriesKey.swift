@@ -38,15 +38,13 @@ package enum SeriesKey {
         lengths: InlineArray<10, UInt32>, template: Int, in output: inout ByteBuffer, at start: Int
     ) {
         let head = UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16 | UInt64(template) << 32
-        output.store(word: head, at: start)
-        output.store(word: UInt64(bitPattern: code), at: start + 8)
-        output.store(word: UInt64(bitPattern: build), at: start + 16)
-        output.store(word: UInt64(bitPattern: line), at: start + 24)
-        output.store(word: UInt64(bitPattern: column), at: start + 32)
-        for pair in 0..<5 {
-            let word = UInt64(lengths[2 * pair]) | UInt64(lengths[2 * pair + 1]) << 32
-            output.store(word: word, at: start + 40 + 8 * pair)
-        }
+        var words = InlineArray<10, UInt64>(repeating: head)
+        words[1] = UInt64(bitPattern: code)
+        words[2] = UInt64(bitPattern: build)
+        words[3] = UInt64(bitPattern: line)
+        words[4] = UInt64(bitPattern: column)
+        for pair in 0..<5 { words[5 + pair] = UInt64(lengths[2 * pair]) | UInt64(lengths[2 * pair + 1]) << 32 }
+        output.store(words: words.span, at: start)
     }
 
     /// The key of a description.

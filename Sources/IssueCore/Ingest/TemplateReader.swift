@@ -118,16 +118,15 @@ struct TemplateReader: ~Escapable {
     private mutating func uuidOrHexadecimal(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) else { return nil }
         var index = first
+        while index < end, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }
+        guard index &- first >= 8 else { return nil }
         var figures = 0
-        while index < end, ByteClass.isHexadecimal(bytes[index]) {
-            if bytes[index] <= UInt8(ascii: "9") { figures += 1 }
-            index += 1
-        }
+        for place in first..<index where bytes[place] <= UInt8(ascii: "9") { figures += 1 }
         if index - first == 8, let last = uuidEnd(from: first) {
             position = last
             return .part(.uuid, from: first, to: last)
         }
-        guard index - first >= 8, figures > 0, figures < index - first, index == end || !isWordByte(index) else {
+        guard figures > 0, figures < index - first, index == end || !isWordByte(index) else {
             return nil
         }
         position = index

@@ -5,9 +5,7 @@ import IssueStore
 /// Reads the parameters of `Report` calls, record by record, into a batch.
 struct ReportReader {
     private var decoder: RecordDecoder
-    private let records = JSONKey("records")
-    private let producer = JSONKey("producer")
-    private let sequence = JSONKey("sequence")
+    private var parameters = ParameterTable()
     private var producers = ProducerReader()
 
     init(limits: RecordLimits, seed: UInt64) {
@@ -27,16 +25,7 @@ struct ReportReader {
     static func beginsAsUsual(_ message: Span<UInt8>) -> Bool {
         guard message.count > usualStart.count else { return false }
         let usual = usualStart.span
-        var index = 0
-        while index + 8 <= usual.count {
-            guard usual.word(at: index) == message.word(at: index) else { return false }
-            index += 8
-        }
-        while index < usual.count {
-            guard usual[index] == message[index] else { return false }
-            index += 1
-        }
-        return true
+        return message.equals(from: 0, usual, from: 0, count: usual.count)
     }
 
     /// Reads a message that begins as usual, its parameters and what follows them.
@@ -110,9 +99,12 @@ struct ReportReader {
         var parameter = "parameters"
         do {
             try scanner.openObject()
-            while let text = try scanner.nextMember() {
-                let key = scanner.key(text)
-                if key == records {
+            var last: ReportParameter?
+            while let known = try parameters.next(&scanner, after: last) {
+                last = known
+                if known != .records, known != .other, try scanner.null() { continue }
+                switch known {
+                case .records:
                     parameter = "records"
                     hasRecords = true
                     // Of a key that comes twice the last value holds.
@@ -120,18 +112,15 @@ struct ReportReader {
                     call.rejected = []
                     try readRecords(&scanner, into: &batch, rejected: &call.rejected)
                     call.records = end..<batch.records.count
-                } else if try scanner.null() {
-                    continue
-                } else if key == producer {
+                case .producer:
                     parameter = "producer"
                     let text = try scanner.text()
                     id = producers.id(scanner.bytes, from: text.start, to: text.end)
                     if id == nil { throw CollectorError.invalidParameter("producer") }
-                } else if key == sequence {
+                case .sequence:
                     parameter = "sequence"
                     number = try scanner.integer()
-                } else {
-                    _ = try scanner.skipValue()
+                case .other: _ = try scanner.skipValue()
                 }
             }
         } catch let error as CollectorError {

@@ -144,13 +144,17 @@ public struct ByteBuffer: Sendable {
         end &+= count
     }
 
-    /// Writes a number over the eight bytes from an index on, the lowest first.
+    /// Writes numbers over the bytes from an index on, eight for each, the lowest first.
     @inlinable @inline(__always)
-    public mutating func store(word: UInt64, at index: Int) {
-        precondition(index >= 0 && index &+ 8 <= end, "A word is stored within the bytes that are there")
+    public mutating func store(words: Span<UInt64>, at index: Int) {
+        precondition(
+            index >= 0 && index <= end &- 8 &* words.count, "Words are stored within the bytes that are there")
         var room = storage.mutableSpan
         var output = unsafe room.mutableBytes
-        output.storeBytes(of: word.littleEndian, toByteOffset: index, as: UInt64.self)
+        for place in words.indices {
+            unsafe output.storeBytes(
+                of: words[place].littleEndian, toUncheckedByteOffset: index &+ 8 &* place, as: UInt64.self)
+        }
     }
 
     /// Makes room for more, so that it need not grow meanwhile.

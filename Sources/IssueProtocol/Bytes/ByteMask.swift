@@ -1,6 +1,8 @@
 /// Tests on all bytes of a word or of a vector at once.
 public enum ByteMask {
+    /// Sixteen bytes; what is not ASCII is below nothing among them.
     public typealias Vector = SIMD16<Int8>
+    /// Which of them were looked for.
     public typealias Found = SIMDMask<SIMD16<Int8>>
 
     /// The high bit of each byte that is zero; above the first such byte there may be false ones.

@@ -72,6 +72,15 @@ extension JSONScanner {
         return JSONText(start: start, end: end, hasEscapes: false)
     }
 
+    /// Passes the end of an object that follows a value at once.
+    @inlinable @inline(__always)
+    mutating func passPlainEnd() -> Bool {
+        guard followsValue, position < bytes.count, bytes[position] == UInt8(ascii: "}") else { return false }
+        position &+= 1
+        depth &-= 1
+        return true
+    }
+
     @usableFromInline
     mutating func nextMemberInAnyForm() throws(JSONError) -> JSONText? {
         guard try next(orEnd: UInt8(ascii: "}")) else { return nil }

@@ -67,7 +67,7 @@ public struct JSONScanner: ~Escapable {
     /// The key of the object's next member, whose value must be read or skipped next; nothing when the object ends here.
     @inlinable @inline(__always)
     public mutating func nextMember() throws(JSONError) -> JSONText? {
-        guard let key = plainKey() else { return try nextMemberInAnyForm() }
+        guard let key = plainKey() else { return passPlainEnd() ? nil : try nextMemberInAnyForm() }
         try countKey()
         return key
     }

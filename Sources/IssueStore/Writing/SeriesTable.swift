@@ -17,9 +17,20 @@ struct SeriesTable {
 
     static let capacity = 32_768
 
-    private var slots = [UInt32](repeating: 0, count: 1024)
+    private var slots: [UInt32]
     private var entries: [Entry] = []
     private var keys = ByteBuffer()
+
+    /// Stands where another will stand again, and takes no memory.
+    static let placeholder = SeriesTable(slots: [])
+
+    init() {
+        self.init(slots: [UInt32](repeating: 0, count: 1024))
+    }
+
+    private init(slots: [UInt32]) {
+        self.slots = slots
+    }
 
     var isFull: Bool { entries.count >= Self.capacity || keys.count > 16 << 20 }
 

@@ -44,15 +44,7 @@ extension StoreWriter {
         var commit = Commit(time: time, rows: takeRows())
         commit.rows.firstID = open.nextID
         commit.rows.receivedAt = time.wall.milliseconds
-        var outcomes: [CallOutcome] = []
-        for submission in submissions {
-            let process = try entry(of: submission.process, at: time.log)
-            for call in submission.calls {
-                let receipts = try take(call, of: submission, process: process, &commit)
-                outcomes.append(
-                    CallOutcome(connection: submission.process.connection, token: call.token, receipts: receipts))
-            }
-        }
+        let outcomes = try take(submissions, &commit)
         if commit.rows.isEmpty {
             // The clock goes on from the last row, so a commit without rows has no time.
             clock = clockBefore
@@ -67,6 +59,27 @@ extension StoreWriter {
         try insertExpress(commit.express)
         if isRangeFull { try closeRange() }
         giveBack(commit.rows)
+        return outcomes
+    }
+
+    /// Stores the records of all calls, as rows of the commit.
+    private func take(_ submissions: [Submission], _ commit: inout Commit) throws -> [CallOutcome] {
+        swap(&commit.open, &open)
+        swap(&commit.series, &series)
+        defer {
+            swap(&commit.open, &open)
+            swap(&commit.series, &series)
+        }
+        var outcomes: [CallOutcome] = []
+        outcomes.reserveCapacity(submissions.reduce(0) { $0 + $1.calls.count })
+        for submission in submissions {
+            let process = try entry(of: submission.process, at: commit.time.log)
+            for call in submission.calls {
+                let receipts = try take(call, of: submission, process: process, &commit)
+                outcomes.append(
+                    CallOutcome(connection: submission.process.connection, token: call.token, receipts: receipts))
+            }
+        }
         return outcomes
     }
 
@@ -98,36 +111,59 @@ extension StoreWriter {
     private func store(
         _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws {
-        commit.newGroup = false
-        let found = series.find(
-            hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: submission.batch.bytes.span)
-        let place: SeriesPlace
-        if let found {
-            place = SeriesPlace(series: found.id, account: found.account, original: nil)
-        } else {
-            place = try findSeries(of: record, submission, process, &commit)
-        }
-        let time = commit.time.wall.milliseconds
         let bytes = submission.batch.bytes.span
-        let id = commit.rows.nextID
-        var row = RowBuffer.Row(
-            series: place.series, process: process.process,
-            occurred: Self.difference(record.occurredAt, time),
-            firstOccurred: Self.difference(record.firstOccurredAt, time),
-            count: record.count, messageForm: record.messageForm,
-            message: commit.rows.take(record.message, from: bytes),
-            metadata: commit.rows.take(record.metadata, from: bytes),
-            details: commit.rows.take(record.details, from: bytes))
+        let found = commit.series.find(
+            hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: bytes)
+        guard let found, process.original == nil else {
+            return try storeUnknown(record, submission, process, &commit)
+        }
+        let row = row(of: record, series: found.id, process, bytes, &commit)
+        append(row, record, account: found.account, isNewGroup: false, &commit)
+    }
+
+    /// Stores a record whose series was not met lately, or which the guard has put among the rest.
+    private func storeUnknown(
+        _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
+    ) throws {
+        commit.newGroup = false
+        let bytes = submission.batch.bytes.span
+        let found = commit.series.find(
+            hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: bytes)
+        let place =
+            try found.map { SeriesPlace(series: $0.id, account: $0.account, original: nil) }
+            ?? findSeries(of: record, submission, process, &commit)
+        var row = row(of: record, series: place.series, process, bytes, &commit)
         if place.original != nil || process.original != nil {
             keepWhole(place.original, process.original, of: record, submission.batch, in: &row, &commit)
         }
-        open.append(
-            series: row.series, receivedAt: time, count: row.count, bytes: row.byteCount + Self.rowOverhead)
-        commit.rows.append(row)
-        commit.count(record.count, of: place.account)
-        if record.severity == .critical || commit.newGroup {
-            commit.express.append((id, record.severity == .critical ? 1 : 2))
+        append(row, record, account: place.account, isNewGroup: commit.newGroup, &commit)
+    }
+
+    @inline(__always)
+    private func row(
+        of record: DecodedRecord, series: Int64, _ process: ProcessEntry, _ bytes: Span<UInt8>, _ commit: inout Commit
+    ) -> RowBuffer.Row {
+        let time = commit.rows.receivedAt
+        return RowBuffer.Row(
+            series: series, process: process.process, occurred: Self.difference(record.occurredAt, time),
+            firstOccurred: Self.difference(record.firstOccurredAt, time), count: record.count,
+            messageForm: record.messageForm, message: commit.rows.take(record.message, from: bytes),
+            metadata: commit.rows.take(record.metadata, from: bytes),
+            details: commit.rows.take(record.details, from: bytes))
+    }
+
+    @inline(__always)
+    private func append(
+        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, isNewGroup: Bool, _ commit: inout Commit
+    ) {
+        if record.severity == .critical || isNewGroup {
+            commit.express.append((commit.rows.nextID, record.severity == .critical ? 1 : 2))
         }
+        commit.open.append(
+            series: row.series, receivedAt: commit.rows.receivedAt, count: row.count,
+            bytes: row.byteCount + Self.rowOverhead)
+        commit.rows.append(row)
+        commit.count(record.count, of: account)
     }
 
     /// The receipts of a call some of whose records were rejected.

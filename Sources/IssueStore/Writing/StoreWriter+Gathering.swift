@@ -5,6 +5,10 @@ extension StoreWriter {
     struct Commit {
         var time: LogClock.Reading
         var rows: RowBuffer
+        /// Out of the writer while records are taken: each access to a part of that would cost as much as finding one's
+        /// series.
+        var open = OpenRange(firstID: 0)
+        var series = SeriesTable.placeholder
         var express: [(record: Int64, reason: Int64)] = []
         var newGroup = false
         /// The accounts of the records, and what each has received.

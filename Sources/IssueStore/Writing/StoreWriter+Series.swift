@@ -21,7 +21,7 @@ extension StoreWriter {
             preconditionFailure("A series key that the decoder has just written can be read")
         }
         if let known = try stored(key, sender: process.sender) {
-            _ = series.insert(
+            _ = commit.series.insert(
                 hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: batch.bytes.span,
                 id: known.series, account: known.account)
             return known
@@ -38,7 +38,7 @@ extension StoreWriter {
         switch verdict {
         case .allow:
             let place = try insert(description, key, account, group, fingerprint, process, &commit)
-            _ = series.insert(
+            _ = commit.series.insert(
                 hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: batch.bytes.span,
                 id: place.series, account: account.id)
             return place
