@@ -32,6 +32,15 @@ enum ByteClass {
         return middle .| quotes .| others
     }
 
+    /// The bytes that are no hexadecimal digit.
+    @inline(__always)
+    static func others(thanHexadecimalIn bytes: ByteMask.Vector) -> ByteMask.Found {
+        let small = bytes | ByteMask.Vector(repeating: 0x20)
+        let digits = (bytes .> ByteMask.of("/")) .& (bytes .< ByteMask.of(":"))
+        let letters = (small .> ByteMask.of("`")) .& (small .< ByteMask.of("g"))
+        return .!(digits .| letters)
+    }
+
     @inline(__always)
     static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 

@@ -24,21 +24,21 @@ struct ObjectMemo: Sendable {
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
     private var remembered = 0
-    private var lastApp = 0
 
     init() {}
 
     /// The entry of the object that begins at an index, if it was met before.
     @inline(__always)
-    mutating func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> Int? {
+    func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> Int? {
         guard !entries.isEmpty else { return nil }
-        // A connection's records come together, and they are one application's.
-        if container == .app, matches(lastApp, input, at: start, .app) { return lastApp }
         let hash = Self.hash(input, at: start, container)
         var place = firstPlace(hash)
         if entries[place].hash != hash { place |= 1 }
-        guard entries[place].hash == hash, matches(place, input, at: start, container) else { return nil }
-        if container == .app { lastApp = place }
+        let count = entries[place].count
+        guard entries[place].hash == hash, entries[place].container == container, count > 0,
+            start &+ count <= input.count,
+            input.equals(from: start, bytes.span, from: place &* Self.mostBytes, count: count)
+        else { return nil }
         return place
     }
 
@@ -65,35 +65,20 @@ struct ObjectMemo: Sendable {
         Int(truncatingIfNeeded: hash &* 2) & (entries.count &- 1)
     }
 
-    @inline(__always)
-    private mutating func matches(
-        _ place: Int, _ input: Span<UInt8>, at start: Int, _ container: RecordContainer
-    ) -> Bool {
-        let count = entries[place].count
-        guard entries[place].container == container, count > 0, start &+ count <= input.count else { return false }
-        return input.equals(from: start, bytes.span, from: place &* Self.mostBytes, count: count)
-    }
-
     /// Tells objects apart by their first bytes: where one ends is not known before it was read, so that it goes up to
     /// the first closing bracket, and not far.
     @inline(__always)
     private static func hash(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> UInt64 {
-        let most = min(start &+ 128, input.count)
-        let end = input.scan(from: start, to: most) { $0 .== ByteMask.of("}") }
         var hash: UInt64 = container == .app ? 0x9E37_79B9_7F4A_7C15 : 0xE703_7ED1_A0B4_28DB
-        let mix = { (low: UInt64, high: UInt64) in
-            hash = WordHash.fold(hash ^ low, high ^ 0xA076_1D64_78BD_642F)
+        input.forEachPair(from: start, to: min(start &+ 128, input.count), until: { $0 .== ByteMask.of("}") }) {
+            hash = WordHash.fold(hash ^ $0, $1 ^ 0xA076_1D64_78BD_642F)
         }
-        let rest = input.forEachPair(from: start, to: end, mix)
-        // The last sixteen once more, of which some have been taken.
-        if rest < end, end &- start >= 16 { _ = input.forEachPair(from: end &- 16, to: end, mix) }
         return hash
     }
 
     /// Forgets all, and has room for four times as much.
     private mutating func grow() {
         remembered = 0
-        lastApp = 0
         let count = min(max(64, 4 * entries.count), Self.mostPlaces)
         entries = [Entry](repeating: Entry(), count: count)
         bytes = [UInt8](repeating: 0, count: count * Self.mostBytes)

@@ -1,3 +1,5 @@
+package import IssueProtocol
+
 /// The id of a stored record: which store gave it out, and its row there.
 ///
 /// As text it is twelve characters of the store, a hyphen, and the row, in
@@ -23,7 +25,9 @@ package struct RecordID: Hashable, Sendable {
 
     package func append(to output: inout [UInt8]) {
         appendStore(to: &output)
-        Self.append(row: row, to: &output)
+        var row = ByteBuffer()
+        Self.append(row: self.row, to: &row)
+        output.append(contentsOf: row[0..<row.count])
     }
 
     /// Appends what all ids of the store begin with.
@@ -35,13 +39,19 @@ package struct RecordID: Hashable, Sendable {
     }
 
     /// Appends what tells the ids of one store apart.
-    package static func append(row: Int64, to output: inout [UInt8]) {
+    package static func append(row: Int64, to output: inout ByteBuffer) {
         let row = UInt64(bitPattern: row)
-        var position = max(0, (63 - row.leadingZeroBitCount) / 5)
-        while position >= 0 {
-            output.append(digit(row >> UInt64(5 * position) & 31))
-            position -= 1
+        var words = InlineArray<2, UInt64>(repeating: 0)
+        let count = max(0, (63 - row.leadingZeroBitCount) / 5) + 1
+        let start = output.count
+        output.appendRoom(16)
+        // All of its digits at once, the first of them lowest.
+        for place in 0..<count {
+            let digit = UInt64(digit(row >> UInt64(5 * (count - 1 - place)) & 31))
+            words[place >> 3] |= digit << UInt64(8 * (place & 7))
         }
+        output.store(words: words.span, at: start)
+        output.truncate(to: start + count)
     }
 
     package init?(_ text: String) {

@@ -117,8 +117,7 @@ struct TemplateReader: ~Escapable {
     /// A UUID, or a hexadecimal number of at least eight digits of which some are figures and some letters.
     private mutating func uuidOrHexadecimal(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) else { return nil }
-        var index = first
-        while index < end, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }
+        let index = hexadecimalEnd(from: first)
         guard index &- first >= 8 else { return nil }
         var figures = 0
         for place in first..<index where bytes[place] <= UInt8(ascii: "9") { figures += 1 }
@@ -189,6 +188,12 @@ struct TemplateReader: ~Escapable {
         var index = position
         while index > lowest, ByteClass.isLetter(bytes[index &- 1]) { index &-= 1 }
         return index
+    }
+
+    private func hexadecimalEnd(from first: Int) -> Int {
+        var index = bytes.scan(from: first, to: bytes.count) { ByteClass.others(thanHexadecimalIn: $0) }
+        while index < end, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }
+        return min(index, end)
     }
 
     private func digitsEnd(from first: Int) -> Int {

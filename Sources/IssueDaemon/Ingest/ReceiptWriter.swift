@@ -6,25 +6,28 @@ import IssueStore
 struct ReceiptWriter {
     private static let start = Array(#"{"parameters":{"receipts":["#.utf8)
     private static let next = Array(#""},"#.utf8)
-    private static let lastEnd = Array("\"}]}}\0".utf8)
+    private static let lastEnd = ByteBuffer("\"}]}}\0".utf8)
     private static let end = Array("]}}\0".utf8)
 
     /// The store whose ids were written last, and what its receipts have in common: all before the row.
     private var store: UInt64?
-    private var idStart: [UInt8] = []
+    private var idStart = ByteBuffer()
+    /// A reply up to the row of its first receipt.
+    private var replyStart = ByteBuffer()
 
-    mutating func append(_ receipts: ReceiptList, to output: inout [UInt8]) {
-        output.append(contentsOf: Self.start)
+    mutating func append(_ receipts: ReceiptList, to output: inout ByteBuffer) {
         switch receipts {
         case .run(let first, let count):
             if first.store != store { turn(to: first) }
-            for row in first.row..<(first.row + Int64(count)) {
-                if row > first.row { output.append(contentsOf: Self.next) }
-                output.append(contentsOf: idStart)
+            output.append(replyStart)
+            RecordID.append(row: first.row, to: &output)
+            for row in (first.row + 1)..<(first.row + Int64(count)) {
+                output.append(idStart)
                 RecordID.append(row: row, to: &output)
             }
-            output.append(contentsOf: Self.lastEnd)
+            output.append(Self.lastEnd)
         case .mixed(let receipts):
+            output.append(contentsOf: Self.start)
             for (index, receipt) in receipts.enumerated() {
                 if index > 0 { output.append(UInt8(ascii: ",")) }
                 output.append(contentsOf: receipt.json)
@@ -35,7 +38,9 @@ struct ReceiptWriter {
 
     private mutating func turn(to id: RecordID) {
         store = id.store
-        idStart = Array(#"{"id":""#.utf8)
-        id.appendStore(to: &idStart)
+        var text = Array(#"{"id":""#.utf8)
+        id.appendStore(to: &text)
+        replyStart = ByteBuffer(Self.start + text)
+        idStart = ByteBuffer(Self.next + text)
     }
 }

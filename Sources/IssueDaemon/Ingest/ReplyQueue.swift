@@ -1,16 +1,24 @@
+import IssueProtocol
+
 /// Replies in the order of their calls, however they become ready.
 struct ReplyQueue {
     /// What is ready to be sent, from `sent` on.
-    var bytes: [UInt8] = []
-    private(set) var sent = 0
+    private var bytes = ByteBuffer()
+    private var sent = 0
     /// Of each call that has no reply yet, how many bytes it took; the first one stands at `head`.
     private var sizes: [Int] = []
     private var head = 0
     private var firstOpen: UInt64 = 0
     /// Replies that are ready before those of earlier calls; empty for a call that wants none.
-    private var early: [UInt64: [UInt8]] = [:]
+    private var early: [UInt64: ByteBuffer] = [:]
 
     var unsentCount: Int { bytes.count - sent }
+
+    /// What is ready to be sent.
+    var unsent: Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get { bytes.span.extracting(sent..<bytes.count) }
+    }
 
     /// What the next call's place will be called.
     var nextToken: UInt64 { firstOpen + UInt64(sizes.count - head) }
@@ -30,11 +38,11 @@ struct ReplyQueue {
     ///
     /// - Returns: how many bytes the call took.
     @discardableResult
-    mutating func close(_ token: UInt64, _ write: (inout [UInt8]) -> Void) -> Int {
+    mutating func close(_ token: UInt64, _ write: (inout ByteBuffer) -> Void) -> Int {
         let size = sizes[head + Int(token - firstOpen)]
         sizes[head + Int(token - firstOpen)] = 0
         guard token == firstOpen else {
-            var reply: [UInt8] = []
+            var reply = ByteBuffer()
             write(&reply)
             early[token] = reply
             return size
@@ -42,7 +50,7 @@ struct ReplyQueue {
         write(&bytes)
         advance()
         while !early.isEmpty, let reply = early.removeValue(forKey: firstOpen) {
-            bytes.append(contentsOf: reply)
+            bytes.append(reply)
             advance()
         }
         return size
@@ -57,7 +65,7 @@ struct ReplyQueue {
     mutating func sent(_ count: Int) {
         sent += count
         if sent == bytes.count {
-            bytes.removeAll(keepingCapacity: bytes.capacity <= 64 << 10)
+            if bytes.capacity <= 64 << 10 { bytes.truncate(to: 0) } else { bytes = ByteBuffer() }
             sent = 0
         } else if sent >= 64 << 10, 2 * sent >= bytes.count {
             // A reader who is never quite done must not have us keep all that he ever read.
@@ -69,7 +77,7 @@ struct ReplyQueue {
     /// Gives back memory while nothing is owed, as for a connection that is idle.
     mutating func releaseMemory() {
         guard unsentCount == 0, head == sizes.count else { return }
-        if bytes.capacity > 1 << 10 { bytes = [] }
+        if bytes.capacity > 1 << 10 { bytes = ByteBuffer() }
         if sizes.capacity > 1 << 7 { (sizes, head) = ([], 0) }
     }
 

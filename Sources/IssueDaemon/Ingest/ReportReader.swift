@@ -96,7 +96,7 @@ struct ReportReader {
         var id: ProducerID?
         var number: Int64?
         var hasRecords = false
-        var parameter = "parameters"
+        var parameter: StaticString = "parameters"
         do {
             try scanner.openObject()
             var last: ReportParameter?
@@ -126,7 +126,7 @@ struct ReportReader {
         } catch let error as CollectorError {
             throw error
         } catch {
-            throw .invalidParameter(parameter)
+            throw .invalidParameter("\(parameter)")
         }
         guard hasRecords else { throw .invalidParameter("records") }
         guard call.count > 0 else {

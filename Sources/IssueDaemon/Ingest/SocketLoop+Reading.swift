@@ -232,7 +232,7 @@ extension SocketLoop {
         finishReport(refusal.token, connection) { $0.append(contentsOf: refusal.error.reply.message) }
     }
 
-    private func finishReport(_ token: UInt64, _ connection: Connection, _ write: (inout [UInt8]) -> Void) {
+    private func finishReport(_ token: UInt64, _ connection: Connection, _ write: (inout ByteBuffer) -> Void) {
         let isSilent = !connection.silent.isEmpty && connection.silent.remove(token) != nil
         let size = connection.replies.close(token) { output in
             if !isSilent { write(&output) }
@@ -257,7 +257,7 @@ extension SocketLoop {
     func send(_ connection: Connection) {
         defer { settleSending(of: connection) }
         while connection.replies.unsentCount > 0 {
-            switch connection.descriptor.attemptSend(connection.replies.bytes, from: connection.replies.sent) {
+            switch connection.descriptor.attemptSend(connection.replies.unsent) {
             case .bytes(let count):
                 connection.replies.sent(count)
                 connection.unsentSince = nil

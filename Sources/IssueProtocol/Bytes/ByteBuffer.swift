@@ -54,6 +54,15 @@ public struct ByteBuffer: Sendable {
         end = count
     }
 
+    /// Forgets the first bytes, and keeps the memory.
+    package mutating func removeFirst(_ count: Int) {
+        precondition(count <= end, "What was not gathered can't be forgotten")
+        let kept = count..<end
+        var room = storage.mutableSpan
+        for index in kept { room[index - count] = room[index] }
+        end = kept.count
+    }
+
     /// Appends a part of some bytes.
     @inlinable @inline(__always)
     public mutating func append(_ bytes: Span<UInt8>, from start: Int, to stop: Int) {
@@ -131,6 +140,10 @@ public struct ByteBuffer: Sendable {
         reserveRoom(for: 1)
         storage[end] = byte
         end &+= 1
+    }
+
+    package mutating func append(contentsOf bytes: [UInt8]) {
+        append(bytes.span, from: 0, to: bytes.count)
     }
 
     package mutating func append(contentsOf bytes: some Sequence<UInt8>) {

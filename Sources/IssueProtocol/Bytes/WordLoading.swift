@@ -61,6 +61,32 @@ extension Span<UInt8> {
         return index
     }
 
+    /// Gives two words at a time of the bytes from an index on, up to the first byte that a mask finds; of those that
+    /// have it, what stands before it.
+    @inlinable @inline(__always)
+    public func forEachPair(
+        from start: Int, to end: Int, until mask: (SIMD16<Int8>) -> SIMDMask<SIMD16<Int8>>,
+        _ body: (UInt64, UInt64) -> Void
+    ) {
+        precondition(start >= 0 && end <= count, "Bytes are read that are there")
+        var index = start
+        while index &+ 16 <= end {
+            let vector = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: SIMD16<Int8>.self)
+            let found = unsafe unsafeBitCast(mask(vector), to: SIMD2<UInt64>.self)
+            let pair = unsafe unsafeBitCast(vector, to: SIMD2<UInt64>.self)
+            let (low, high) = (UInt64(littleEndian: pair[0]), UInt64(littleEndian: pair[1]))
+            let (lowFound, highFound) = (UInt64(littleEndian: found[0]), UInt64(littleEndian: found[1]))
+            guard lowFound | highFound == 0 else {
+                // Below the lowest bit that is set.
+                return lowFound == 0
+                    ? body(low, high & ((highFound & (0 &- highFound)) &- 1))
+                    : body(low & ((lowFound & (0 &- lowFound)) &- 1), 0)
+            }
+            body(low, high)
+            index &+= 16
+        }
+    }
+
     /// Whether so many bytes from an index on are those of other bytes from an index on.
     @inlinable @inline(__always)
     public func equals(from start: Int, _ other: Span<UInt8>, from otherStart: Int, count length: Int) -> Bool {

@@ -45,8 +45,13 @@ extension FileDescriptor {
 
     /// Sends for a loop: "not now" is a result, not an error.
     package borrowing func attemptSend(_ bytes: [UInt8], from offset: Int = 0) -> IOResult {
+        attemptSend(bytes.span.extracting(offset..<bytes.count))
+    }
+
+    /// Sends for a loop: "not now" is a result, not an error.
+    package borrowing func attemptSend(_ bytes: Span<UInt8>) -> IOResult {
         do throws(Errno) {
-            return .bytes(try send(bytes.span.extracting(offset..<bytes.count)))
+            return .bytes(try send(bytes))
         } catch {
             return IOResult(error)
         }
