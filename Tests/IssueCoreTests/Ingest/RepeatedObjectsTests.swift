@@ -1,0 +1,67 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("A source or an application that was met before")
+struct RepeatedObjectsTests {
+    private static let sources = [
+        #"{"file_id":"Sources/Shop/Cart.swift","line":12,"column":3,"function":"add(_:)","module":"Shop"}"#,
+        #"{"file_id":"Sources/Shop/Cart.swift","line":13,"column":3,"function":"add(_:)","module":"Shop"}"#,
+        #"{"module":"Shop","line":12,"file_id":"Sources/Shop/Cart.swift"}"#,
+        #"{"line":12}"#, "{}", #"{ "line" : 12 }"#, #"{"file_id":"a}b","line":1,"later":{"deep":[1,{}]}}"#,
+        #"{"file_id":"\u0061","line":9,"function":"escaped, and therefore read each time anew"}"#,
+        #"{"line":1,"line":null,"column":2,"function":null,"module":"twice","module":"Shop and more of it"}"#,
+        #"{"file_id":"\#(String(repeating: "long/", count: 60))","line":5}"#,
+    ]
+    private static let apps = [
+        #"{"name":"shop","version":"1.2","build":7,"environment":"production","development":false}"#,
+        #"{"name":"shop","version":"1.2","build":8,"environment":"production","development":true}"#,
+        #"{"name":"till"}"#, #"{"name":"till","development":null,"platform":"linux","network":"ethernet"}"#,
+        // A source's bytes as an application's.
+        #"{"file_id":"Sources/Shop/Cart.swift","line":12,"column":3,"function":"add(_:)","module":"Shop"}"#,
+    ]
+
+    @Test("says the same again, wherever and between whatever it stands")
+    func same() throws {
+        var records: [String] = []
+        var generator = SystemRandomNumberGenerator()
+        for round in 0..<400 {
+            let source = Self.sources.randomElement(using: &generator) ?? "{}"
+            let app = Self.apps.randomElement(using: &generator) ?? "{}"
+            records.append(
+                round.isMultiple(of: 3)
+                    ? #"{"app":\#(app),"message":"m","source":\#(source)}"#
+                    : #"{"message":"m","source":\#(source),"source":\#(source),"app":\#(app),"code":\#(round)}"#)
+        }
+        let together = try Decoding("[\(records.joined(separator: ","))]")
+        for (index, json) in records.enumerated() {
+            let alone = try Decoding("[\(json)]")
+            #expect(together.series(index) == alone.series(0), "\(json)")
+        }
+    }
+
+    @Test("counts with all its keys, though none of them is read")
+    func keys() throws {
+        var limits = RecordLimits()
+        limits.keys = 8
+        let source = Self.sources[0]
+        let fits = #"{"message":"m","code":1,"source":\#(source)}"#
+        let exceeds = #"{"message":"m","code":1,"count":1,"source":\#(source)}"#
+        let decoding = try Decoding("[\(fits),\(fits),\(exceeds),\(fits)]", limits: limits)
+        #expect(decoding.rejections.map { $0 == nil } == [true, true, false, true])
+        #expect(decoding.rejections[2]?.reason == "the record has more than 8 keys")
+    }
+
+    @Test("is found among more of them than are kept")
+    func many() throws {
+        let records = (0..<30_000).map { index in
+            let place = index % 3 == 0 ? index : index % 1000
+            return #"{"message":"m","source":{"file_id":"Sources/Shop/Cart.swift","line":\#(place),"column":3}}"#
+        }
+        let decoding = try Decoding("[\(records.joined(separator: ","))]")
+        for index in records.indices {
+            let place = index % 3 == 0 ? index : index % 1000
+            #expect(decoding.series(index)?.source.line == Int64(place))
+        }
+    }
+}

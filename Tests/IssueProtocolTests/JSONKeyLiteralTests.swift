@@ -1,0 +1,63 @@
+import IssueProtocol
+import Testing
+
+@Suite("A key that is expected")
+struct JSONKeyLiteralTests {
+    private func passes(_ key: StaticString, in json: String, after members: Int = 0) throws -> Bool {
+        let bytes = Array(json.utf8)
+        var scanner = JSONScanner(bytes.span)
+        try scanner.openObject()
+        for _ in 0..<members {
+            _ = try #require(try scanner.nextMember())
+            _ = try scanner.skipValue()
+        }
+        let literal = try #require(JSONKeyLiteral(key))
+        let before = scanner.position
+        guard scanner.passKey(literal) else {
+            #expect(scanner.position == before)
+            return false
+        }
+        #expect(try scanner.integer() == 7)
+        return true
+    }
+
+    @Test("is passed where it stands, first or behind another member")
+    func found() throws {
+        #expect(try passes("code", in: #"{"code":7,"other":"and more"}"#))
+        #expect(try passes("code", in: #"{"line":1,"code":7,"other":"and more"}"#, after: 1))
+        #expect(try passes("thirteenbytes", in: #"{"thirteenbytes":7}            "#))
+    }
+
+    @Test(
+        "is not passed where something else stands, or the same in another form",
+        arguments: [
+            #"{"codes":7,"other":"and more"}"#, #"{"cod":7,"other":"and more"}"#, #"{ "code":7,"other":"and more"}"#,
+            #"{"code" :7,"other":"and more"}"#, #"{"c\u006fde":7,"other":"and more"}"#, #"{"code":7}"#, "{}", "{",
+            #"{,"code":7,"other":"and more"}"#, #"{'code':7,"other":"and more"}"#,
+        ])
+    func notFound(json: String) throws {
+        #expect(try !passes("code", in: json))
+    }
+
+    @Test("is not passed behind a value without a comma")
+    func noComma() throws {
+        #expect(try !passes("code", in: #"{"line":1"code":7,"other":"and more"}"#, after: 1))
+    }
+
+    @Test("counts as a key, and is not passed where there are too many")
+    func counts() throws {
+        let bytes = Array(#"{"code":7,"code":7,"other":"and more"}"#.utf8)
+        var scanner = JSONScanner(bytes.span, maximumKeys: 1)
+        try scanner.openObject()
+        let literal = try #require(JSONKeyLiteral("code"))
+        #expect(scanner.passKey(literal))
+        _ = try scanner.integer()
+        #expect(!scanner.passKey(literal))
+        #expect(throws: JSONError.tooManyKeys(limit: 1)) { _ = try scanner.nextMember() }
+    }
+
+    @Test("has thirteen bytes at most")
+    func length() {
+        #expect(JSONKeyLiteral("first_occurred_at") == nil)
+    }
+}
