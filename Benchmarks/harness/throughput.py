@@ -104,6 +104,7 @@ def _summary(shape, rounds, raw_rounds):
     }
 
 
+RATIO_TO_LOOP = 1
 RATIO_TO_RAW = 3
 BYTES_PER_RECORD = 150
 
@@ -126,6 +127,7 @@ def measure(binary, folder, options, progress):
         "shapes": summaries,
         "marks": [
             mark for one in summaries for mark in (
+                marks.at_least(f"rate, {one['shape']}", one["ratio"], RATIO_TO_LOOP, "times the C loop"),
                 marks.at_least(f"rate, {one['shape']}", one["ratio_to_raw"], RATIO_TO_RAW, "times the raw loop"),
                 marks.at_most(f"file, {one['shape']}", one["bytes_per_record"], BYTES_PER_RECORD, "bytes a record"),
             )
