@@ -58,7 +58,8 @@ let package = Package(
         .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
         .testTarget(name: "SQLiteKitTests", dependencies: ["SQLiteKit"]),
         .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "UnixIO"]),
-        .testTarget(name: "IssuesTests", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
+        .testTarget(
+            name: "IssuesTests", dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO"]),
         .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
             name: "IssueStoreTests",

@@ -2,6 +2,9 @@ internal import Synchronization
 
 /// A list of reporters that can be replaced while others read it.
 final class ReporterBox: Sendable {
+    /// What holds outside all scopes.
+    static let process = ReporterBox([.default])
+
     private let storage: Mutex<[any IssueReporter]>
 
     init(_ reporters: [any IssueReporter]) {

@@ -50,6 +50,9 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
+    /// The message where nobody gave one.
+    static let wordless = "Issue reported"
+
     package init(
         error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
     ) {
@@ -61,14 +64,14 @@ public struct IssueReport: Sendable {
             domain = String(reflecting: type(of: error))
             isReportable = !(error is CancellationError)
         } else {
-            message = note ?? "Issue reported"
+            message = note ?? Self.wordless
             domain = nil
             isReportable = true
         }
         self.error = error
         self.note = note
         self.level = level
-        self.metadata = metadata.isEmpty ? MetadataScope.current : MetadataScope.current.merging(metadata)
+        self.metadata = ReportingScope.current.metadata.merging(metadata)
         self.site = site
         code = nil
         timestamp = .now

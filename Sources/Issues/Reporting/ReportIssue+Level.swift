@@ -14,7 +14,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        message, level: level, metadata: metadata,
+        nil, message, level: level, metadata: metadata,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
@@ -32,7 +32,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        message, level: .error, metadata: metadata,
+        nil, message, level: .error, metadata: metadata,
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
