@@ -10,6 +10,7 @@ let package = Package(
         .package(name: "issued", path: "../..")
     ],
     targets: [
+        .executableTarget(name: "mishaps", dependencies: [.product(name: "Issues", package: "issued")]),
         .testTarget(name: "FailingSwiftTesting", dependencies: [.product(name: "Issues", package: "issued")]),
         .testTarget(name: "FailingXCTest", dependencies: [.product(name: "Issues", package: "issued")]),
     ],

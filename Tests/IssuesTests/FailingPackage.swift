@@ -40,14 +40,21 @@ enum FailingPackage {
     static func start(
         _ program: String, _ arguments: [String], _ configuration: Configuration, environment: [String: String] = [:]
     ) throws -> Result {
-        let scratch = try ScratchFolder()
-        var environment = environment
         // No daemon of this host hears of it.
-        environment["ISSUED_SOCKET"] = environment["ISSUED_SOCKET"] ?? ""
-        let child = try ChildProcess(
-            "\(folder ?? "")/\(configuration)/\(program)", arguments, in: scratch, name: "child",
-            environment: environment)
+        let environment = ["ISSUED_SOCKET": ""].merging(environment) { $1 }
+        return try run(path(of: program, configuration), arguments, environment: environment)
+    }
+
+    /// Where a program is.
+    static func path(of program: String, _ configuration: Configuration) -> String {
+        "\(folder ?? "")/\(configuration)/\(program)"
+    }
+
+    /// Runs any program to its end.
+    static func run(_ program: String, _ arguments: [String], environment: [String: String]) throws -> Result {
+        let scratch = try ScratchFolder()
+        let child = try ChildProcess(program, arguments, in: scratch, name: "child", environment: environment)
         let end = try child.end(within: .seconds(60))
-        return Result(end: end, text: child.output + child.errors)
+        return Result(end: end, text: child.errors + child.output)
     }
 }

@@ -8,12 +8,14 @@ extension IssueReport {
         return IssueRecord(
             message: message, severity: level.wire, domain: domain, code: code.map { Int64($0) },
             occurredAt: timestamp.wire, source: site.wire, app: application.wire,
-            metadata: metadata.isEmpty ? nil : metadata.json, reportable: isReportable ? nil : false)
+            causes: causes.map(\.wire), metadata: metadata.isEmpty ? nil : metadata.json,
+            reportable: isReportable ? nil : false)
     }
 
     /// About how much room it takes, found in less time than encoding would need.
     var estimatedBytes: Int {
         320 + message.utf8.count + metadata.estimatedBytes
+            + causes.reduce(0) { $0 + 64 + $1.message.utf8.count + ($1.domain?.utf8.count ?? 0) }
     }
 }
 

@@ -10,6 +10,8 @@ public struct IssueReport: Sendable {
     public var metadata: IssueMetadata
     /// Where in the source code it was reported.
     public var site: IssueSite
+    /// The errors that led to this one, outermost first.
+    public var causes: [IssueCause]
     /// What kind of error it is; the name of the error's type unless told otherwise.
     public var domain: String?
     /// The number of the error within its domain.
@@ -21,6 +23,8 @@ public struct IssueReport: Sendable {
 
     /// The caller's own words, without the error's.
     package var note: String?
+    /// The error's own words, without the caller's.
+    private var ownWords = ""
 
     /// Describes an issue in words.
     ///
@@ -57,23 +61,38 @@ public struct IssueReport: Sendable {
         error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
     ) {
         let note = note.flatMap { $0.isEmpty ? nil : $0 }
-        if let error {
-            let description = String(describing: error)
-            message = note.map { "\($0): \(description)" } ?? description
-            // The qualified name, since every module may have its own NetworkError.
-            domain = String(reflecting: type(of: error))
-            isReportable = !(error is CancellationError)
-        } else {
-            message = note ?? Self.wordless
-            domain = nil
-            isReportable = true
-        }
-        self.error = error
         self.note = note
         self.level = level
         self.metadata = ReportingScope.current.metadata.merging(metadata)
         self.site = site
-        code = nil
+        message = note ?? Self.wordless
+        causes = []
+        isReportable = true
         timestamp = .now
+        if let error { take(error) }
+    }
+
+    /// Puts another error in the place of this one, which becomes its first cause.
+    mutating func replaceError(by error: any Error) {
+        let replaced = IssueCause(domain: domain, code: code, message: self.error == nil ? message : ownWords)
+        // A responder that has nothing to say of an error answers with the same.
+        guard ErrorReading(error).cause != replaced else { return }
+        let older = causes
+        // The words of a message are the error that it climbed as.
+        if self.error == nil { note = nil }
+        take(error)
+        causes += [replaced] + older
+    }
+
+    private mutating func take(_ error: any Error) {
+        let reading = ErrorReading(error)
+        message = note.map { "\($0): \(reading.message)" } ?? reading.message
+        ownWords = reading.message
+        domain = reading.domain
+        code = reading.code
+        metadata = reading.facts.merging(metadata)
+        causes = CauseWalk(error, reading).causes
+        isReportable = reading.isReportable
+        self.error = error
     }
 }

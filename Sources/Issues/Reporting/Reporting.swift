@@ -1,50 +1,65 @@
-/// The way from a reporting call to the reporters.
+/// The way from a reporting call past the responders to the reporters.
 enum Reporting {
+    /// How long to wait for the daemon before the process ends on purpose.
+    static let lastWords: Duration = .seconds(1)
+
     /// Reports an error, or an issue in words where there is none.
+    @discardableResult
     static func report(
         _ error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
         at site: IssueSite
-    ) {
+    ) -> ReportOutcome {
         let scope = ReportingScope.current
         let reporters = scope.reporters.reporters
-        guard !reporters.isEmpty else { return }
-        let site = scope.site ?? site
-        if let known = scope.knownIssues {
-            known.count()
-            return expect(error, message, at: site, by: reporters)
-        }
-        var pending = PendingReport(error: error, level: level, site: site)
+        let hasResponders = !scope.responders.isEmpty
+        guard !reporters.isEmpty || hasResponders else { return .unhandled }
+        var pending = PendingReport(error: error, level: level, site: scope.site ?? site)
         guard !scope.isReporting else {
-            return StandardErrorLine.write(pending.report(message, metadata))
+            StandardErrorLine.write(pending.report(message, metadata))
+            return .unhandled
         }
-        whileReporting {
-            var reached = ReachedDeliveries()
-            for reporter in reporters {
-                tell(reporter, &pending, message, metadata, &reached)
+        if hasResponders { return climb(pending.report(message, metadata), scope.responders) }
+        tell(reporters, pending: &pending, message, metadata, scope.knownIssues)
+        return .unhandled
+    }
+
+    private static func climb(_ report: IssueReport, _ responders: ResponderChain) -> ReportOutcome {
+        var climbing = ClimbingReport(report: report)
+        var chain = responders
+        while let (responder, outside) = chain.first {
+            chain = outside
+            // What a responder reports itself goes to those outside of it.
+            let scope = ReportingScope.changed { $0.responders = outside }
+            let response = ReportingScope.$box.withValue(scope) { responder.respond(climbing) }
+            switch response {
+            case .handled: return .handled
+            case .discarded: return .discarded
+            case .notHandled: break
+            case .replaced(let error): climbing.report.replaceError(by: error)
             }
         }
+        climbing.tellReporters()
+        return .unhandled
+    }
+
+    /// Hands a report that is whole to the reporters in force.
+    static func tellReporters(_ report: IssueReport) {
+        var pending = PendingReport(report)
+        let scope = ReportingScope.current
+        tell(scope.reporters.reporters, pending: &pending, { nil }, { [:] }, scope.knownIssues)
     }
 
     private static func tell(
-        _ reporter: any IssueReporter, _ pending: inout PendingReport, _ message: () -> String?,
-        _ metadata: () -> IssueMetadata, _ reached: inout ReachedDeliveries
+        _ reporters: [any IssueReporter], pending: inout PendingReport, _ message: () -> String?,
+        _ metadata: () -> IssueMetadata, _ known: KnownIssues?
     ) {
-        let site = pending.site
-        // Our own first: to ask for a type is cheaper than to ask for a protocol.
-        if let reporter = reporter as? DaemonReporter {
-            reporter.receive(pending.report(message, metadata), reached: &reached)
-        } else if let reporter = reporter as? _DefaultReporter {
-            reporter.receive(pending.report(message, metadata), reached: &reached)
-        } else if let sink = reporter as? any IssueSink {
-            sink.receive(pending.report(message, metadata))
-        } else if let error = pending.error {
-            reporter.reportIssue(
-                error, pending.text(message), fileID: site.fileID, filePath: site.filePath, line: site.line,
-                column: site.column)
-        } else {
-            reporter.reportIssue(
-                pending.text(message), severity: pending.level.severity, fileID: site.fileID,
-                filePath: site.filePath, line: site.line, column: site.column)
+        if let known {
+            known.count()
+            return expect(pending.error, { pending.text(message) }, at: pending.site, by: reporters)
+        }
+        whileReporting {
+            var reached = ReachedDeliveries()
+            for reporter in reporters { pending.tell(reporter, message, metadata, &reached) }
         }
     }
 
@@ -52,17 +67,16 @@ enum Reporting {
     static func expect(
         _ error: (any Error)?, _ message: () -> String?, at site: IssueSite, by reporters: [any IssueReporter]
     ) {
-        var pending = PendingReport(error: error, level: .error, site: site)
+        let text = reporters.isEmpty ? nil : message()
         whileReporting {
             for reporter in reporters {
                 if let error {
                     reporter.expectIssue(
-                        error, pending.text(message), fileID: site.fileID, filePath: site.filePath, line: site.line,
+                        error, text, fileID: site.fileID, filePath: site.filePath, line: site.line,
                         column: site.column)
                 } else {
                     reporter.expectIssue(
-                        pending.text(message), fileID: site.fileID, filePath: site.filePath, line: site.line,
-                        column: site.column)
+                        text, fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
                 }
             }
         }

@@ -4,6 +4,8 @@
 /// one look.
 struct ReportingScope: Sendable {
     var reporters = ReporterBox.process
+    /// Who is asked before the reporters are told.
+    var responders = ResponderChain.root
     var metadata: IssueMetadata = [:]
     /// The place that reports name instead of their own.
     var site: IssueSite?
