@@ -8,6 +8,8 @@ public struct IssueReport: Sendable {
     public var level: IssueLevel
     /// What else was said: by the call, and by the scopes around it.
     public var metadata: IssueMetadata
+    /// What happened shortly before, oldest first; only of errors and worse.
+    public var breadcrumbs: [IssueBreadcrumb]
     /// Where in the source code it was reported.
     public var site: IssueSite
     /// The errors that led to this one, outermost first.
@@ -63,7 +65,9 @@ public struct IssueReport: Sendable {
         let note = note.flatMap { $0.isEmpty ? nil : $0 }
         self.note = note
         self.level = level
-        self.metadata = ReportingScope.current.metadata.merging(metadata)
+        let scope = ReportingScope.current
+        self.metadata = scope.metadata.merging(metadata)
+        breadcrumbs = level >= .error ? scope.trail.crumbs : []
         self.site = site
         message = note ?? Self.wordless
         causes = []

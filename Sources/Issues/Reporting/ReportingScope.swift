@@ -7,6 +7,7 @@ struct ReportingScope: Sendable {
     /// Who is asked before the reporters are told.
     var responders = ResponderChain.root
     var metadata: IssueMetadata = [:]
+    var trail = BreadcrumbTrail.process
     /// The place that reports name instead of their own.
     var site: IssueSite?
     /// What counts reports as expected, where tests aren't run by a library that does.
