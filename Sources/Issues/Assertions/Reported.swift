@@ -5,8 +5,19 @@
 /// precondition and a fatal error in both. `ErrorResponders.root = [.discard]`
 /// silences `assert` and `assertionFailure` with trap and all.
 ///
-/// They stand in a type, since a global `assert` would silently replace Swift's
-/// in every file that imports this library.
+/// Who wants them under Swift's own names says so in one file of the application:
+///
+/// ```swift
+/// func assert(
+///     _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = "",
+///     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+/// ) {
+///     Reported.assert(condition(), message(), fileID: fileID, filePath: filePath, line: line, column: column)
+/// }
+/// ```
+///
+/// They stand in a type, since a global `assert` of ours would silently replace
+/// Swift's in every file that imports this library.
 public enum Reported {
     /// Reports a condition that does not hold; in debug builds traps then.
     ///

@@ -12,6 +12,8 @@ struct CauseWalk {
     private var path: [IssueCause] = []
 
     init(_ error: any Error, _ reading: ErrorReading) {
+        // Nearly all have none.
+        guard !reading.underlying.isEmpty else { return }
         note(error)
         path = [reading.cause]
         descend(reading.underlying)

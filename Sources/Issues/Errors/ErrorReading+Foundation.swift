@@ -7,7 +7,6 @@ internal import UnixIO
 /// public face (`NSUnderlyingError` is the value of a documented key).
 extension ErrorReading {
     init?(ofFoundation error: any Error, typeName: String) {
-        guard typeName.hasPrefix("Foundation") || type(of: error) is AnyClass else { return nil }
         let members = Self.members(of: error)
         if let inner = members["_nsError"] as? any Error {
             self.init(ofFoundation: inner, typeName: String(reflecting: type(of: inner)))

@@ -18,6 +18,20 @@ struct ErrorReading: Sendable {
     }
 
     init(_ error: any Error) {
+        let type = ErrorTypeFacts.of(error)
+        if type.isKnown, let reading = ErrorReading(known: error) {
+            self = reading
+            return
+        }
+        if type.mayBeFoundations, let reading = ErrorReading(ofFoundation: error, typeName: type.name) {
+            self = reading
+        } else {
+            self.init(other: error, type)
+        }
+        FoundationReader.current?.refine(&self, error)
+    }
+
+    private init?(known error: any Error) {
         if let error = error as? any ReportableError {
             self.init(reportable: error)
         } else if let error = error as? DecodingError {
@@ -27,14 +41,7 @@ struct ErrorReading: Sendable {
         } else if let message = error as? IssueMessage {
             self.init(message: message.message, domain: nil)
         } else {
-            // The qualified name, since every module may have its own NetworkError.
-            let typeName = String(reflecting: type(of: error))
-            if let reading = ErrorReading(ofFoundation: error, typeName: typeName) {
-                self = reading
-            } else {
-                self.init(other: error, typeName: typeName)
-            }
-            FoundationReader.current?.refine(&self, error)
+            return nil
         }
     }
 
@@ -47,17 +54,13 @@ struct ErrorReading: Sendable {
         isReportable = error.isReportable
     }
 
-    private init(other error: any Error, typeName: String) {
+    private init(other error: any Error, _ type: ErrorTypeFacts) {
         message = String(describing: error)
-        domain = typeName
-        underlying = Self.carriedErrors(error)
-        isReportable = !(error is CancellationError)
-        // Swift numbers an error's cases as it likes, so that number says nothing;
-        // one that comes with a domain was chosen by somebody.
-        if error._domain != typeName {
-            domain = error._domain
-            code = error._code
-        }
+        // Swift numbers an error's cases as it likes, so that number says nothing.
+        domain = type.choosesDomain ? error._domain : type.name
+        code = type.choosesDomain ? error._code : nil
+        underlying = type.holdsSomething ? Self.carriedErrors(error) : []
+        isReportable = !type.isCancellation
     }
 
     /// The errors that an error holds: `case caught(any Error)`, or a member that is one.

@@ -8,7 +8,10 @@ public struct TerminalPresenter: Presenter {
 
     /// Shows title, message and options on standard error, and reads a number.
     public func choose(_ prompt: Prompt) -> HealingOption {
-        guard StandardStream.input.isTerminal, StandardStream.error.isTerminal else { return prompt.ordinaryOption }
+        // One that reads from the background would be stopped by the kernel.
+        guard StandardStream.input.isForegroundTerminal, StandardStream.error.isTerminal else {
+            return prompt.ordinaryOption
+        }
         say("\(prompt.title)\n\(prompt.message)\n")
         guard prompt.options.count > 1 else { return prompt.options[0] }
         for (index, option) in prompt.options.enumerated() { say("  \(index + 1)) \(option.title)\n") }

@@ -9,17 +9,19 @@ enum Reporting {
         _ error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
         at site: IssueSite
     ) -> ReportOutcome {
-        let scope = ReportingScope.current
-        let reporters = scope.reporters.reporters
-        let hasResponders = !scope.responders.isEmpty
-        guard !reporters.isEmpty || hasResponders else { return .unhandled }
+        // Looked at in place: a copy of the scope would be most of the cost of a
+        // report for nobody.
+        let box = ReportingScope.box
+        let hasResponders = !box.scope.responders.isEmpty
+        guard hasResponders || !box.scope.reporters.isEmpty else { return .unhandled }
+        let scope = box.scope
         var pending = PendingReport(error: error, level: level, site: scope.site ?? site)
         guard !scope.isReporting else {
             StandardErrorLine.write(pending.report(message, metadata))
             return .unhandled
         }
         if hasResponders { return climb(pending.report(message, metadata), scope.responders) }
-        tell(reporters, pending: &pending, message, metadata, scope.knownIssues)
+        tell(scope.reporters.reporters, pending: &pending, message, metadata, scope.knownIssues)
         return .unhandled
     }
 

@@ -77,8 +77,10 @@ extension ErrorResponders {
         set {
             // The old ones are let go outside the lock: what they hold may report.
             var value = (responders: newValue, chain: ResponderChain(newValue, outside: .end))
-            storage.withLock { swap(&$0, &value) }
-            hasRoot.store(!newValue.isEmpty, ordering: .releasing)
+            storage.withLock {
+                swap(&$0, &value)
+                hasRoot.store(!newValue.isEmpty, ordering: .releasing)
+            }
         }
     }
 
