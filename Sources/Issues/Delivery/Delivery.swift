@@ -71,6 +71,7 @@ package final class Delivery: Sendable {
             receipt?.fail(DeliveryError(.disabled, "Delivery is switched off by an empty ISSUED_SOCKET."))
             return
         }
+        guard !gate.isOpen else { return enqueue(report, receipt) }
         // Who wants a receipt wants the report to go.
         switch gate.judge(report, mayBeLeftOut: receipt == nil, chance: .random(in: 0..<1)) {
         case .send(let report): enqueue(report, receipt)

@@ -23,10 +23,6 @@ struct MetadataEncoder: Encoder {
             node.content = .value(.string("…"))
             return
         }
-        if let value = value as? IssueMetadata.Value {
-            node.content = .value(value.json)
-            return
-        }
         do {
             try value.encode(to: MetadataEncoder(node: node, budget: budget, codingPath: path))
         } catch {

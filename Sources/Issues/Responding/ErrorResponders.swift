@@ -30,12 +30,14 @@ public struct ErrorResponders: Sendable {
     ///   - filePath: The path of the source file.
     ///   - line: The line.
     ///   - column: The column.
+    ///   - function: The function.
     public func report(
         _ error: any Error, _ message: @autoclosure () -> String? = nil, level: IssueLevel = .error,
         metadata: @autoclosure () -> IssueMetadata = [:],
-        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+        function: StaticString = #function
     ) {
-        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
         ReportingScope.$box.withValue(scope) {
             _ = Reporting.report(error, message, level: level, metadata: metadata, at: site)
         }
@@ -51,12 +53,14 @@ public struct ErrorResponders: Sendable {
     ///   - filePath: The path of the source file.
     ///   - line: The line.
     ///   - column: The column.
+    ///   - function: The function.
     public func report(
         _ message: @autoclosure () -> String? = nil, level: IssueLevel = .error,
         metadata: @autoclosure () -> IssueMetadata = [:],
-        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+        function: StaticString = #function
     ) {
-        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)
+        let site = IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function)
         ReportingScope.$box.withValue(scope) {
             _ = Reporting.report(nil, message, level: level, metadata: metadata, at: site)
         }

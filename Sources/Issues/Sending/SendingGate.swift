@@ -20,17 +20,29 @@ package final class SendingGate: Sendable {
     }
 
     private let rules = Mutex(Rules())
+    // Apart, since nearly all applications have no rules.
+    private let hasRules = Atomic(false)
 
     package init() {}
 
+    /// Whether every report goes as it is.
+    var isOpen: Bool { !hasRules.load(ordering: .acquiring) }
+
     package var beforeSend: BeforeSend? {
         get { rules.withLock { $0.beforeSend } }
-        set { rules.withLock { $0.beforeSend = newValue } }
+        set { change { $0.beforeSend = newValue } }
     }
 
     package var sampling: [IssueLevel: Double] {
         get { rules.withLock { $0.sampling } }
-        set { rules.withLock { $0.sampling = newValue } }
+        set { change { $0.sampling = newValue } }
+    }
+
+    private func change(_ change: (inout Rules) -> Void) {
+        rules.withLock { rules in
+            change(&rules)
+            hasRules.store(rules.beforeSend != nil || !rules.sampling.isEmpty, ordering: .releasing)
+        }
     }
 
     /// Judges a report.
