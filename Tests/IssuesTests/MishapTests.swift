@@ -84,6 +84,17 @@ struct MishapTests {
         #expect(result.text.contains("text of fatal"))
     }
 
+    @Test("The reporter for debuggers stops a program that is traced, and no other")
+    func breakpoint() throws {
+        let free = try FailingPackage.start("mishaps", ["breakpoint"], .debug)
+        #expect(free.text == "mishaps/main.swift:30: error: text of breakpoint\nalive\n")
+        guard let tracer = TestBinaries.tool("/usr/bin/strace") else { return }
+        let traced = try FailingPackage.run(
+            tracer, ["-o", "/dev/null", FailingPackage.path(of: "mishaps", .debug), "breakpoint"],
+            environment: ["ISSUED_SOCKET": ""])
+        #expect(!traced.text.contains("alive"), "\(traced.end) \(traced.text)")
+    }
+
     @Test("An argument makes no test of a program", arguments: FailingPackage.Configuration.allCases)
     func argument(configuration: FailingPackage.Configuration) throws {
         let result = try FailingPackage.start(
@@ -96,7 +107,7 @@ struct MishapTests {
         let result = try FailingPackage.start("mishaps", ["known"], .release)
         #expect(
             result.text.contains(
-                "expected: text of issue\nmishaps/main.swift:31: error: Known issue was not recorded: text of missing\n"
+                "expected: text of issue\nmishaps/main.swift:34: error: Known issue was not recorded: text of missing\n"
             ),
             "\(result.text)")
     }

@@ -25,6 +25,9 @@ case "trapUnhandled":
 case "fatalErrorReporter":
     IssueReporters.current = [.fatalError]
     reportIssue("text of fatal")
+case "breakpoint":
+    IssueReporters.current = [.breakpoint]
+    reportIssue("text of breakpoint")
 case "isTesting": print(isTesting, TestContext.current.map { "\($0)" } ?? "no context")
 case "known":
     withExpectedIssue("text of known") { reportIssue("text of issue") }
