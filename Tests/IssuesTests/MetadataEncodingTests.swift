@@ -43,6 +43,14 @@ private final class Snake: Encodable {
     }
 }
 
+/// Encodes itself as itself.
+private struct Knot: Encodable {
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self)
+    }
+}
+
 private struct Nested: Encodable {
     enum Keys: CodingKey { case list, object }
 
@@ -90,8 +98,13 @@ struct MetadataEncodingTests {
     func bounds() {
         let snake = IssueMetadata.Value(Snake()).description
         #expect(snake.hasSuffix(#""…""# + String(repeating: "}", count: 24)))
-        let many = IssueMetadata.Value(Array(repeating: ["k": 1], count: 1_000_000)).description
-        #expect(many.utf8.count < 20_000_000)
+        let thousands: [[String: Int]] = Array(repeating: ["k": 1], count: 100_000)
+        let many = IssueMetadata.Value(thousands).description
+        #expect(many.utf8.count < 100_000)
+        #expect(many.hasSuffix(#"{"k":"…"}]"#))
+        let bytes = IssueMetadata.Value(Data(repeating: 1, count: 1_000_000)).description
+        #expect(bytes == #""1000000 bytes""#)
+        #expect(IssueMetadata.Value(Knot()).description == #""…""#)
     }
 
     @Test("Plain values keep their plain form")

@@ -14,12 +14,13 @@ struct MetadataElements: UnkeyedEncodingContainer {
     }
 
     mutating func encodeNil() {
-        next().content = .value(.null)
+        next()?.content = .value(.null)
     }
 
     mutating func encode(_ value: some Encodable) {
         let path = codingPath + [MetadataIndex(count)]
-        MetadataEncoder.encode(value, into: next(), budget: budget, path: path)
+        guard let element = next() else { return }
+        MetadataEncoder.encode(value, into: element, budget: budget, path: path)
     }
 
     mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
@@ -36,13 +37,21 @@ struct MetadataElements: UnkeyedEncodingContainer {
 
     private mutating func inner() -> MetadataEncoder {
         let path = codingPath + [MetadataIndex(count)]
-        return MetadataEncoder(node: next(), budget: budget, codingPath: path)
+        return MetadataEncoder(node: next() ?? EncodedNode(), budget: budget, codingPath: path)
     }
 
-    private mutating func next() -> EncodedNode {
+    /// The next element, to be filled; nil when there is no room for one.
+    private mutating func next() -> EncodedNode? {
         count += 1
         let element = EncodedNode()
-        node.append(element)
+        switch budget.take() {
+        case .some: node.append(element)
+        case .last:
+            element.content = .value(.string(EncodingBudget.cut))
+            node.append(element)
+            return nil
+        case .none: return nil
+        }
         return element
     }
 }

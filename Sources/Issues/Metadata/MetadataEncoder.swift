@@ -19,14 +19,16 @@ struct MetadataEncoder: Encoder {
     static func encode<Value: Encodable>(
         _ value: Value, into node: EncodedNode, budget: EncodingBudget, path: [any CodingKey]
     ) {
-        guard path.count < EncodingBudget.deepest, budget.take() else {
-            node.content = .value(.string("…"))
-            return
+        let isShallow = budget.descend {
+            do {
+                try value.encode(to: MetadataEncoder(node: node, budget: budget, codingPath: path))
+            } catch {
+                node.content = .value(.string(String(describing: value)))
+            }
         }
-        do {
-            try value.encode(to: MetadataEncoder(node: node, budget: budget, codingPath: path))
-        } catch {
-            node.content = .value(.string(String(describing: value)))
+        guard isShallow else {
+            node.content = .value(.string(EncodingBudget.cut))
+            return
         }
         if case .nothing = node.content { node.content = .value(.string(String(describing: value))) }
         // Foundation's types encode themselves in ways that are for machines of their own kind.

@@ -7,11 +7,12 @@ struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let codingPath: [any CodingKey]
 
     mutating func encodeNil(forKey key: Key) {
-        member(key).content = .value(.null)
+        member(key.stringValue)?.content = .value(.null)
     }
 
     mutating func encode(_ value: some Encodable, forKey key: Key) {
-        MetadataEncoder.encode(value, into: member(key), budget: budget, path: codingPath + [key])
+        guard let member = member(key.stringValue) else { return }
+        MetadataEncoder.encode(value, into: member, budget: budget, path: codingPath + [key])
     }
 
     mutating func nestedContainer<Inner: CodingKey>(
@@ -25,9 +26,7 @@ struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     mutating func superEncoder() -> any Encoder {
-        let member = EncodedNode()
-        node.append(member, for: "super")
-        return MetadataEncoder(node: member, budget: budget, codingPath: codingPath)
+        MetadataEncoder(node: member("super") ?? EncodedNode(), budget: budget, codingPath: codingPath)
     }
 
     mutating func superEncoder(forKey key: Key) -> any Encoder {
@@ -35,12 +34,21 @@ struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private func inner(_ key: Key) -> MetadataEncoder {
-        MetadataEncoder(node: member(key), budget: budget, codingPath: codingPath + [key])
+        MetadataEncoder(
+            node: member(key.stringValue) ?? EncodedNode(), budget: budget, codingPath: codingPath + [key])
     }
 
-    private func member(_ key: Key) -> EncodedNode {
+    /// A member of this name, to be filled; nil when there is no room for one.
+    private func member(_ name: String) -> EncodedNode? {
         let member = EncodedNode()
-        node.append(member, for: key.stringValue)
+        switch budget.take() {
+        case .some: node.append(member, for: name)
+        case .last:
+            member.content = .value(.string(EncodingBudget.cut))
+            node.append(member, for: name)
+            return nil
+        case .none: return nil
+        }
         return member
     }
 }

@@ -73,23 +73,23 @@ public struct IssueReport: Sendable {
         causes = []
         isReportable = true
         timestamp = .now
-        if let error { take(error) }
+        if let error { take(error, ErrorReading(error)) }
     }
 
     /// Puts another error in the place of this one, which becomes its first cause.
     mutating func replaceError(by error: any Error) {
         let replaced = IssueCause(domain: domain, code: code, message: self.error == nil ? message : ownWords)
         // A responder that has nothing to say of an error answers with the same.
-        guard ErrorReading(error).cause != replaced else { return }
+        let reading = ErrorReading(error)
+        guard reading.cause != replaced else { return }
         let older = causes
         // The words of a message are the error that it climbed as.
         if self.error == nil { note = nil }
-        take(error)
+        take(error, reading)
         causes += [replaced] + older
     }
 
-    private mutating func take(_ error: any Error) {
-        let reading = ErrorReading(error)
+    private mutating func take(_ error: any Error, _ reading: ErrorReading) {
         message = note.map { "\($0): \(reading.message)" } ?? reading.message
         ownWords = reading.message
         domain = reading.domain
