@@ -5,6 +5,7 @@ let package = Package(
     name: "issued",
     products: [
         .library(name: "Issues", targets: ["Issues"]),
+        .library(name: "IssuesFoundation", targets: ["IssuesFoundation"]),
         .executable(name: "issued", targets: ["issued"]),
         .executable(name: "issuectl", targets: ["issuectl"]),
         .executable(name: "fake-logz", targets: ["fake-logz"]),
@@ -26,6 +27,7 @@ let package = Package(
 
         // Layer 2: adapters to the socket, the disk and the destinations.
         .target(name: "Issues", dependencies: ["IssueProtocol", "UnixIO"]),
+        .target(name: "IssuesFoundation", dependencies: ["Issues"]),
         .target(name: "IssueStore", dependencies: ["SQLiteKit", "IssueCore", "IssueProtocol"]),
         .target(name: "LogzShipping", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol"]),
 
@@ -58,7 +60,9 @@ let package = Package(
         .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
         .testTarget(name: "SQLiteKitTests", dependencies: ["SQLiteKit"]),
         .testTarget(name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "UnixIO"]),
-        .testTarget(name: "IssuesTests", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
+        .testTarget(
+            name: "IssuesTests", dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO"]),
+        .testTarget(name: "IssuesFoundationTests", dependencies: ["IssuesFoundation", "Issues"]),
         .target(name: "FaultVFS", dependencies: ["CSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
             name: "IssueStoreTests",

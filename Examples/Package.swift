@@ -11,7 +11,11 @@ let package = Package(
         .executableTarget(
             name: "storefront",
             dependencies: [.product(name: "Issues", package: "issued")],
-            swiftSettings: [.treatAllWarnings(as: .error)])
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .executableTarget(
+            name: "tally",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
     ],
     swiftLanguageModes: [.v6]
 )

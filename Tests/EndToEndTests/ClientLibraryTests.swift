@@ -75,6 +75,22 @@ struct ClientLibraryTests {
         }
     }
 
+    @Test("Metadata beyond what a daemon takes of anybody is stored, as text where it is too much")
+    func largeMetadata() async throws {
+        try await DaemonFixture.with { daemon in
+            let delivery = Delivery(paths: [daemon.socket])
+            defer { delivery.stop() }
+            let keys = Dictionary(uniqueKeysWithValues: (0..<1000).map { ("key \($0)", $0) })
+            let deep = (0..<100).reduce(IssueMetadata.Value(1)) { inner, _ in [inner] }
+            let metadata: IssueMetadata = ["keys": .init(keys), "deep": deep, "till": 2]
+            let receipt = DaemonReporter(delivery: delivery).submit(IssueReport("Much to say", metadata: metadata))
+            let id = try await receipt.stored()
+            let stored = try RawClient(path: daemon.socket).show(id).record?.record.metadata
+            #expect(stored?["keys"]?.asString?.contains("\"key 999\":999") == true)
+            #expect(stored?["till"]?.asInteger == 2)
+        }
+    }
+
     @Test("A question through the library's own connection is answered by the daemon")
     func connection() async throws {
         try await DaemonFixture.with { daemon in

@@ -29,6 +29,7 @@ struct RecordTests {
             #expect(record.source?.fileID == "IssuesTests/RecordTests.swift")
             #expect(record.source?.module == "IssuesTests")
             #expect(record.source?.line == 16)
+            #expect(record.source?.function == "whole()")
             #expect(record.app?.name == IssueReporters.application.name)
             #expect(record.app?.platform == "linux")
             #expect(record.occurredAt != nil)

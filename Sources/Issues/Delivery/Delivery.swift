@@ -10,6 +10,7 @@ package final class Delivery: Sendable {
     struct State: Sendable {
         var outbox: Outbox<Submission>
         var waker: Waker?
+        var unsent = UnsentCount()
         // The thread waits, and must be woken to see what is new.
         var isAsleep = false
         var isStarted = false
@@ -21,15 +22,18 @@ package final class Delivery: Sendable {
     package let producer = ProducerName.random()
     let state: Monitor<State>
     private let limits: OutboxLimits
+    private let gate: SendingGate
     private let processID: Int32
     private let successor = AtomicLazyReference<Delivery>()
     private let hasSeenSocket = Atomic(false)
 
     package init(
-        paths: [String], limits: OutboxLimits = OutboxLimits(), processID: Int32 = CurrentProcess.pid
+        paths: [String], limits: OutboxLimits = OutboxLimits(), gate: SendingGate = .process,
+        processID: Int32 = CurrentProcess.pid
     ) {
         self.paths = paths
         self.limits = limits
+        self.gate = gate
         self.processID = processID
         state = Monitor(State(outbox: Outbox(limits: limits)))
     }
@@ -55,7 +59,8 @@ package final class Delivery: Sendable {
         while delivery.processID != processID {
             delivery =
                 delivery.successor.load()
-                ?? delivery.successor.storeIfNil(Delivery(paths: delivery.paths, limits: delivery.limits))
+                ?? delivery.successor.storeIfNil(
+                    Delivery(paths: delivery.paths, limits: delivery.limits, gate: delivery.gate))
         }
         return delivery
     }
@@ -66,11 +71,26 @@ package final class Delivery: Sendable {
             receipt?.fail(DeliveryError(.disabled, "Delivery is switched off by an empty ISSUED_SOCKET."))
             return
         }
+        guard !gate.isOpen else { return enqueue(report, receipt) }
+        // Who wants a receipt wants the report to go.
+        switch gate.judge(report, mayBeLeftOut: receipt == nil, chance: .random(in: 0..<1)) {
+        case .send(let report): enqueue(report, receipt)
+        case .withheld:
+            state.withLock { $0.unsent.withheld += 1 }
+            receipt?.fail(DeliveryError(.withheld, "The application withheld this issue from the daemon."))
+        case .sampledOut: state.withLock { $0.unsent.sampledOut += 1 }
+        }
+    }
+
+    private func enqueue(_ report: IssueReport, _ receipt: ReceiptState?) {
         let submission = Submission(report, receipt: receipt)
         let bytes = submission.report.estimatedBytes
 
         let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<Submission>], Waker?, Bool) in
+            var submission = submission
+            state.unsent.tell(in: &submission.report)
             let dropped = state.outbox.submitted(submission, level: report.level, bytes: bytes)
+            for entry in dropped { state.unsent.takeBack(from: entry.payload.report) }
             let starts = !state.isStarted && !state.isStopped
             state.isStarted = true
             // While nothing can be sent anyway, a wake-up would be for nothing.

@@ -14,6 +14,8 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let unidentified = Code(rawValue: "unidentified")
         /// The buffer was full, and worse issues took the room.
         public static let dropped = Code(rawValue: "dropped")
+        /// The application itself withheld it, by ``IssueReporters/beforeSend``.
+        public static let withheld = Code(rawValue: "withheld")
         /// Delivery is switched off: `ISSUED_SOCKET` is empty.
         public static let disabled = Code(rawValue: "disabled")
         /// The daemon cannot be reached.

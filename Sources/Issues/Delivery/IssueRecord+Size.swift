@@ -16,6 +16,7 @@ extension IssueRecord {
         record.metadata = metadata.json
         // An escape may take six bytes for one.
         record.message = message.prefix(ofBytes: limit / 8)
+        record.causes = []
         record.domain = domain?.prefix(ofBytes: 1024)
         return record.json
     }

@@ -4,16 +4,22 @@ extension IssueReport {
     /// The report as it goes over the wire.
     func record(application: ApplicationInfo, droppedBefore: Int) -> IssueRecord {
         var metadata = metadata
+        if !breadcrumbs.isEmpty, metadata[.breadcrumbs] == nil {
+            metadata[.breadcrumbs] = .init(breadcrumbs.map(\.fact))
+        }
         if droppedBefore > 0 { metadata[.droppedBefore] = .init(droppedBefore) }
         return IssueRecord(
             message: message, severity: level.wire, domain: domain, code: code.map { Int64($0) },
             occurredAt: timestamp.wire, source: site.wire, app: application.wire,
-            metadata: metadata.isEmpty ? nil : metadata.json, reportable: isReportable ? nil : false)
+            causes: causes.map(\.wire), metadata: metadata.isEmpty ? nil : RecordFit.fitting(metadata.json),
+            reportable: isReportable ? nil : false)
     }
 
     /// About how much room it takes, found in less time than encoding would need.
     var estimatedBytes: Int {
         320 + message.utf8.count + metadata.estimatedBytes
+            + breadcrumbs.reduce(0) { $0 + 64 + $1.message.utf8.count + $1.metadata.estimatedBytes }
+            + causes.reduce(0) { $0 + 64 + $1.message.utf8.count + ($1.domain?.utf8.count ?? 0) }
     }
 }
 
@@ -28,6 +34,8 @@ extension IssueSite {
 }
 
 extension IssueMetadata.Key {
+    /// What happened shortly before.
+    static let breadcrumbs: Self = "breadcrumbs"
     /// How many issues had to be dropped before this one.
     static let droppedBefore: Self = "dropped_before"
     /// How many bytes of metadata were left out of a record that was too large.

@@ -9,6 +9,10 @@ extension IssueMetadata {
             self.json = json
         }
 
+        var wholeNumber: Int? {
+            json.asInteger.flatMap { Int(exactly: $0) }
+        }
+
         /// A text.
         public init(_ text: String) {
             json = .string(text)

@@ -2,16 +2,14 @@ internal import Synchronization
 
 /// Who is told of the issues that are reported.
 public enum IssueReporters {
-    @TaskLocal static var box = ReporterBox([.default])
-
     /// The reporters in force here; `[.default]` at first.
     ///
     /// Assigning changes the innermost
     /// ``withIssueReporters(_:operation:)-(_,()->R)`` around the assignment,
     /// or the whole process where there is none.
     public static var current: [any IssueReporter] {
-        get { box.reporters }
-        set { box.reporters = newValue }
+        get { ReportingScope.current.reporters.reporters }
+        set { ReportingScope.current.reporters.reporters = newValue }
     }
 
     private static let applicationBox = Mutex<ApplicationSnapshot?>(nil)

@@ -2,14 +2,25 @@ internal import UnixIO
 
 /// An issue as one line for whoever watches the process.
 enum StandardErrorLine {
+    /// The line, without its end.
     static func text(_ report: IssueReport) -> String {
         let text = report.error.map { CaughtError.text($0, report.note) } ?? report.message
-        return "\(report.site): \(report.level.rawValue): \(text)\n"
+        let metadata = report.metadata.isEmpty ? "" : " \(report.metadata)"
+        return "\(report.site): \(report.level.rawValue): \(text)\(metadata)"
+    }
+
+    static func write(_ report: IssueReport) {
+        write(text(report))
+    }
+
+    static func write(expected message: String?, at site: IssueSite) {
+        let text = message.flatMap { $0.isEmpty ? nil : $0 } ?? IssueReport.wordless
+        write("\(site): expected: \(text)")
     }
 
     /// Writes the line in one piece, so that lines of several threads don't mix.
-    static func write(_ report: IssueReport) {
+    private static func write(_ line: String) {
         // Nobody is left to be told when standard error itself is gone.
-        try? StandardStream.error.writeAll(text(report))
+        try? StandardStream.error.writeAll("\(line)\n")
     }
 }

@@ -11,7 +11,7 @@
 ///   - operation: What to run.
 /// - Returns: What the operation returns.
 public func withIssueReporters<R>(_ reporters: [any IssueReporter], operation: () throws -> R) rethrows -> R {
-    try IssueReporters.$box.withValue(ReporterBox(reporters), operation: operation)
+    try ReportingScope.$box.withValue(ReportingScope.telling(reporters), operation: operation)
 }
 
 /// Replaces the reporters during an asynchronous operation.
@@ -20,10 +20,19 @@ public func withIssueReporters<R>(_ reporters: [any IssueReporter], operation: (
 ///
 /// - Parameters:
 ///   - reporters: Who is told instead; an empty list silences.
+///   - isolation: Where the operation runs.
 ///   - operation: What to run.
 /// - Returns: What the operation returns.
 public func withIssueReporters<R>(
-    _ reporters: [any IssueReporter], operation: () async throws -> R
+    _ reporters: [any IssueReporter], isolation: isolated (any Actor)? = #isolation,
+    operation: () async throws -> R
 ) async rethrows -> R {
-    try await IssueReporters.$box.withValue(ReporterBox(reporters), operation: operation)
+    try await ReportingScope.$box.withValue(ReportingScope.telling(reporters), operation: operation)
+}
+
+extension ReportingScope {
+    /// The scope here with other reporters.
+    static func telling(_ reporters: [any IssueReporter]) -> Box {
+        changed { $0.reporters = ReporterBox(reporters) }
+    }
 }

@@ -24,6 +24,14 @@ public struct IssueSite: Sendable {
     }
 }
 
+extension IssueSite {
+    /// The line and the file as one word, such as `42_Cart.swift`.
+    public var name: String {
+        let path = fileID.description
+        return "\(line)_\(path.split(separator: "/").last.map(String.init) ?? path)"
+    }
+}
+
 extension IssueSite: CustomStringConvertible {
     /// The file and the line, such as `Shop/Cart.swift:42`.
     public var description: String {

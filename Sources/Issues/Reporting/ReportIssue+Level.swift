@@ -8,14 +8,16 @@
 ///   - filePath: The path of the source file.
 ///   - line: The line.
 ///   - column: The column.
+///   - function: The function.
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, level: IssueLevel,
     metadata: @autoclosure () -> IssueMetadata = [:],
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    function: StaticString = #function
 ) {
     Reporting.report(
-        message, level: level, metadata: metadata,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+        nil, message, level: level, metadata: metadata,
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
 /// Reports an issue with facts that go with it, or facts alone.
@@ -27,13 +29,15 @@ public func reportIssue(
 ///   - filePath: The path of the source file.
 ///   - line: The line.
 ///   - column: The column.
+///   - function: The function.
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, metadata: @autoclosure () -> IssueMetadata,
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    function: StaticString = #function
 ) {
     Reporting.report(
-        message, level: .error, metadata: metadata,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+        nil, message, level: .error, metadata: metadata,
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
 /// Reports a caught error at one of the five levels, with facts that go with it.
@@ -47,14 +51,16 @@ public func reportIssue(
 ///   - filePath: The path of the source file.
 ///   - line: The line.
 ///   - column: The column.
+///   - function: The function.
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> String? = nil, level: IssueLevel,
     metadata: @autoclosure () -> IssueMetadata = [:],
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    function: StaticString = #function
 ) {
     Reporting.report(
         error, message, level: level, metadata: metadata,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
 /// Reports a caught error with facts that go with it.
@@ -67,11 +73,13 @@ public func reportIssue(
 ///   - filePath: The path of the source file.
 ///   - line: The line.
 ///   - column: The column.
+///   - function: The function.
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> String? = nil, metadata: @autoclosure () -> IssueMetadata,
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    function: StaticString = #function
 ) {
     Reporting.report(
         error, message, level: .error, metadata: metadata,
-        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
+        at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }

@@ -15,7 +15,7 @@ public func reportIssue(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) {
     Reporting.report(
-        message, level: IssueLevel(severity), metadata: { [:] },
+        nil, message, level: IssueLevel(severity), metadata: { [:] },
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 

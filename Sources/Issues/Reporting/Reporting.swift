@@ -1,85 +1,90 @@
-/// The way from a reporting call to the reporters.
+/// The way from a reporting call past the responders to the reporters.
 enum Reporting {
-    /// Whether a reporter of this task is at work.
-    ///
-    /// A reporter that reports would otherwise be asked to report that, and so
-    /// on until the stack ends.
-    @TaskLocal static var isUnderWay = false
+    /// How long to wait for the daemon before the process ends on purpose.
+    static let lastWords: Duration = .seconds(1)
 
+    /// Reports an error, or an issue in words where there is none.
+    @discardableResult
     static func report(
-        _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata, at site: IssueSite
-    ) {
-        let reporters = IssueReporters.current
-        guard !reporters.isEmpty else { return }
-        deliver(error: nil, message, level: level, metadata: metadata, at: site, to: reporters)
-    }
-
-    static func report(
-        _ error: any Error, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
+        _ error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
         at site: IssueSite
-    ) {
-        let reporters = IssueReporters.current
-        guard !reporters.isEmpty else { return }
-        deliver(error: error, message, level: level, metadata: metadata, at: site, to: reporters)
+    ) -> ReportOutcome {
+        // Looked at in place: a copy of the scope would be most of the cost of a
+        // report for nobody.
+        let box = ReportingScope.box
+        let hasResponders = !box.scope.responders.isEmpty
+        guard hasResponders || !box.scope.reporters.isEmpty else { return .unhandled }
+        let scope = box.scope
+        var pending = PendingReport(error: error, level: level, site: scope.site ?? site)
+        guard !scope.isReporting else {
+            StandardErrorLine.write(pending.report(message, metadata))
+            return .unhandled
+        }
+        if hasResponders { return climb(pending.report(message, metadata), scope.responders) }
+        tell(scope.reporters.reporters, pending: &pending, message, metadata, scope.knownIssues)
+        return .unhandled
     }
 
-    private static func deliver(
-        error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
-        at site: IssueSite, to reporters: [any IssueReporter]
-    ) {
-        var pending = PendingReport(error: error, level: level, site: site)
-        guard !isUnderWay else {
-            return StandardErrorLine.write(pending.report(message, metadata))
+    private static func climb(_ report: IssueReport, _ responders: ResponderChain) -> ReportOutcome {
+        var climbing = ClimbingReport(report: report)
+        var chain = responders
+        while let (responder, outside) = chain.first {
+            chain = outside
+            // What a responder reports itself goes to those outside of it.
+            let scope = ReportingScope.changed { $0.responders = outside }
+            let response = ReportingScope.$box.withValue(scope) { responder.respond(climbing) }
+            switch response {
+            case .handled: return .handled
+            case .discarded: return .discarded
+            case .notHandled: break
+            case .replaced(let error): climbing.report.replaceError(by: error)
+            }
         }
-        $isUnderWay.withValue(true) {
+        climbing.tellReporters()
+        return .unhandled
+    }
+
+    /// Hands a report that is whole to the reporters in force.
+    static func tellReporters(_ report: IssueReport) {
+        var pending = PendingReport(report)
+        let scope = ReportingScope.current
+        tell(scope.reporters.reporters, pending: &pending, { nil }, { [:] }, scope.knownIssues)
+    }
+
+    private static func tell(
+        _ reporters: [any IssueReporter], pending: inout PendingReport, _ message: () -> String?,
+        _ metadata: () -> IssueMetadata, _ known: KnownIssues?
+    ) {
+        if let known {
+            known.count()
+            return expect(pending.error, { pending.text(message) }, at: pending.site, by: reporters)
+        }
+        whileReporting {
             var reached = ReachedDeliveries()
+            for reporter in reporters { pending.tell(reporter, message, metadata, &reached) }
+        }
+    }
+
+    /// Tells reporters of an issue that was expected.
+    static func expect(
+        _ error: (any Error)?, _ message: () -> String?, at site: IssueSite, by reporters: [any IssueReporter]
+    ) {
+        let text = reporters.isEmpty ? nil : message()
+        whileReporting {
             for reporter in reporters {
-                // Our own first: to ask for a type is cheaper than to ask for a protocol.
-                if let reporter = reporter as? DaemonReporter {
-                    reporter.receive(pending.report(message, metadata), reached: &reached)
-                } else if let reporter = reporter as? _DefaultReporter {
-                    reporter.receive(pending.report(message, metadata), reached: &reached)
-                } else if let sink = reporter as? any IssueSink {
-                    sink.receive(pending.report(message, metadata))
-                } else if let error {
-                    reporter.reportIssue(
-                        error, pending.text(message), fileID: site.fileID, filePath: site.filePath, line: site.line,
+                if let error {
+                    reporter.expectIssue(
+                        error, text, fileID: site.fileID, filePath: site.filePath, line: site.line,
                         column: site.column)
                 } else {
-                    reporter.reportIssue(
-                        pending.text(message), severity: level.severity, fileID: site.fileID, filePath: site.filePath,
-                        line: site.line, column: site.column)
+                    reporter.expectIssue(
+                        text, fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
                 }
             }
         }
     }
-}
 
-/// A report in the making: each closure of the caller is evaluated at most once.
-private struct PendingReport {
-    let error: (any Error)?
-    let level: IssueLevel
-    let site: IssueSite
-    private var text: String??
-    private var whole: IssueReport?
-
-    init(error: (any Error)?, level: IssueLevel, site: IssueSite) {
-        self.error = error
-        self.level = level
-        self.site = site
-    }
-
-    mutating func text(_ message: () -> String?) -> String? {
-        if let text { return text }
-        let evaluated = message()
-        text = .some(evaluated)
-        return evaluated
-    }
-
-    mutating func report(_ message: () -> String?, _ metadata: () -> IssueMetadata) -> IssueReport {
-        if let whole { return whole }
-        let report = IssueReport(error: error, note: text(message), level: level, metadata: metadata(), site: site)
-        whole = report
-        return report
+    private static func whileReporting(_ body: () -> Void) {
+        ReportingScope.$box.withValue(ReportingScope.changed { $0.isReporting = true }, operation: body)
     }
 }

@@ -14,7 +14,7 @@
 ///   - operation: What to run.
 /// - Returns: What the operation returns.
 public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () throws -> R) rethrows -> R {
-    try MetadataScope.$current.withValue(MetadataScope.current.merging(metadata), operation: operation)
+    try ReportingScope.$box.withValue(ReportingScope.adding(metadata), operation: operation)
 }
 
 /// Adds metadata to every issue that is reported during an asynchronous operation.
@@ -26,5 +26,11 @@ public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () throws
 ///   - operation: What to run.
 /// - Returns: What the operation returns.
 public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async throws -> R) async rethrows -> R {
-    try await MetadataScope.$current.withValue(MetadataScope.current.merging(metadata), operation: operation)
+    try await ReportingScope.$box.withValue(ReportingScope.adding(metadata), operation: operation)
+}
+
+extension ReportingScope {
+    fileprivate static func adding(_ metadata: IssueMetadata) -> Box {
+        changed { $0.metadata = $0.metadata.merging(metadata) }
+    }
 }

@@ -12,6 +12,11 @@ package enum StandardStream: CInt, Sendable {
         isatty(rawValue) == 1
     }
 
+    /// Whether a person is on the other end, and may be asked: the terminal is ours at the moment.
+    package var isForegroundTerminal: Bool {
+        isTerminal && tcgetpgrp(rawValue) == getpgrp()
+    }
+
     /// The width of the terminal, if it is one and knows its width.
     package var columns: Int? {
         let columns = clinux_terminal_columns(rawValue)

@@ -1,0 +1,33 @@
+import Glibc
+import Issues
+
+/// Counts the words of a file; where it can't be read, asks what to do.
+@main
+struct Tally {
+    static func main() {
+        guard CommandLine.arguments.count == 2 else {
+            reportIssue("usage: tally FILE", level: .info)
+            exit(64)
+        }
+        // The reporters are told first: standard error, and the daemon if there is one.
+        ErrorResponders.root = [.present(on: .terminal)]
+        count(CommandLine.arguments[1])
+    }
+
+    private static func count(_ path: String) {
+        do {
+            let words = try TextFile(path: path).words
+            print("\(words) words")
+        } catch {
+            leaveBreadcrumb("no words", metadata: ["path": .init(path)])
+            reportIssue(
+                Problem(
+                    "\(path) can't be read.", source: .externalSystemUnavailable, message: "The file can't be read",
+                    userInfo: ["path": .init(path)], cause: error,
+                    recovery: .heal(
+                        .retry { count(path) },
+                        HealingOption("Count nothing") { print("0 words") },
+                        .cancel)))
+        }
+    }
+}

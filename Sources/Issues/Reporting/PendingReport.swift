@@ -1,0 +1,58 @@
+/// A report in the making: each closure of the caller is evaluated at most once.
+struct PendingReport {
+    let error: (any Error)?
+    let level: IssueLevel
+    let site: IssueSite
+    private var text: String??
+    private var whole: IssueReport?
+
+    init(error: (any Error)?, level: IssueLevel, site: IssueSite) {
+        self.error = error
+        self.level = level
+        self.site = site
+    }
+
+    /// One that is made.
+    init(_ report: IssueReport) {
+        self.init(error: report.error, level: report.level, site: report.site)
+        text = .some(report.note)
+        whole = report
+    }
+
+    mutating func text(_ message: () -> String?) -> String? {
+        if let text { return text }
+        let evaluated = message()
+        text = .some(evaluated)
+        return evaluated
+    }
+
+    mutating func report(_ message: () -> String?, _ metadata: () -> IssueMetadata) -> IssueReport {
+        if let whole { return whole }
+        let report = IssueReport(error: error, note: text(message), level: level, metadata: metadata(), site: site)
+        whole = report
+        return report
+    }
+
+    /// Tells a reporter in the way that it understands.
+    mutating func tell(
+        _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
+        _ reached: inout ReachedDeliveries
+    ) {
+        // Our own first: to ask for a type is cheaper than to ask for a protocol.
+        if let reporter = reporter as? DaemonReporter {
+            reporter.receive(report(message, metadata), reached: &reached)
+        } else if let reporter = reporter as? _DefaultReporter {
+            reporter.receive(report(message, metadata), reached: &reached)
+        } else if let sink = reporter as? any IssueSink {
+            sink.receive(report(message, metadata))
+        } else if let error {
+            reporter.reportIssue(
+                error, text(message), fileID: site.fileID, filePath: site.filePath, line: site.line,
+                column: site.column)
+        } else {
+            reporter.reportIssue(
+                text(message), severity: level.severity, fileID: site.fileID, filePath: site.filePath,
+                line: site.line, column: site.column)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+extension ErrorResponder {
+    /// Ends everything that gets here: no report, and no trap of an assertion.
+    ///
+    /// For a program's tests of what it does when it is misused:
+    /// `ErrorResponders.root = [.discard]`.
+    public static var discard: Self {
+        Self(respond: { _ in .discarded })
+    }
+
+    /// Traps in a debug build where an error gets here, after the reporters were told.
+    public static var trapUnhandled: Self {
+        Self { report in
+            report.tellReporters()
+            flushIssues(timeout: Reporting.lastWords)
+            let site = report.report.site
+            Swift.assertionFailure("Unhandled error: \(report.report.message)", file: site.filePath, line: site.line)
+            return .handled
+        }
+    }
+
+    /// Writes a line about every error that gets here, which then climbs on.
+    ///
+    /// - Parameter write: Takes the line, without a newline at its end.
+    public static func log(_ write: @escaping @Sendable (String) -> Void) -> Self {
+        Self { report in
+            write(StandardErrorLine.text(report.report))
+            return .notHandled
+        }
+    }
+}

@@ -1,0 +1,4 @@
+public import Foundation
+public import Issues
+
+extension Problem: LocalizedError {}

@@ -1,0 +1,18 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Tests that are expected to fail, and programs that are expected to trap. What
+// they do is judged by IssuesTests, which starts them as processes of their own.
+let package = Package(
+    name: "failing",
+    dependencies: [
+        // Nothing but the library itself: a test that reports needs no set-up.
+        .package(name: "issued", path: "../..")
+    ],
+    targets: [
+        .executableTarget(name: "mishaps", dependencies: [.product(name: "Issues", package: "issued")]),
+        .testTarget(name: "FailingSwiftTesting", dependencies: [.product(name: "Issues", package: "issued")]),
+        .testTarget(name: "FailingXCTest", dependencies: [.product(name: "Issues", package: "issued")]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,28 @@
+import Issues
+
+/// Errors that people are asked about.
+enum Healing {
+    static func run(_ kind: String) async {
+        ErrorResponders.root = [.present(on: .terminal)]
+        await withErrorResponders(
+            .receive {
+                print("seen inside"); return .notHandled
+            }
+        ) {
+            switch kind {
+            case "heal":
+                reportIssue(
+                    Problem(
+                        "Could not reach the server.", source: .externalSystemUnavailable,
+                        message: "text of refusal",
+                        recovery: .heal(
+                            .retry { print("tried again") },
+                            HealingOption("Erase", style: .destructive) { print("erased") },
+                            HealingOption("Work offline") { print("went offline") })))
+            case "acknowledge": reportIssue(Problem("The name is empty.", source: .invalidUserInput))
+            case "terminate": reportIssue(Problem("The catalogue is lost.", recovery: .terminate))
+            default: reportIssue("text of nothing for people")
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Issues
+import IssuesFoundation
+import Synchronization
+import Testing
+
+private struct OutOfStock: ReportableError, LocalizedError {
+    var userMessage: String? { "This article is sold out." }
+}
+
+private struct Silent: ReportableError, LocalizedError {
+    var message: String { "for developers" }
+}
+
+private struct Localized: LocalizedError {
+    var errorDescription: String? { "Die Kasse klemmt." }
+    var failureReason: String? { "Münze" }
+    var recoverySuggestion: String? { "Rütteln" }
+}
+
+private final class Keeper: IssueSink {
+    let reports = Mutex<[IssueReport]>([])
+
+    var first: IssueReport? { reports.withLock { $0.first } }
+
+    func receive(_ report: IssueReport) {
+        reports.withLock { $0.append(report) }
+    }
+}
+
+private final class Asked: Presenter {
+    let prompts = Mutex<[Prompt]>([])
+
+    func choose(_ prompt: Prompt) -> HealingOption {
+        prompts.withLock { $0.append(prompt) }
+        return prompt.ordinaryOption
+    }
+}
+
+@Suite("In an application that has Foundation")
+struct LocalizedErrorTests {
+    @Test("localizedDescription says a reportable error's own text")
+    func ownText() {
+        #expect(OutOfStock().localizedDescription == "This article is sold out.")
+        #expect((OutOfStock() as any Error).localizedDescription == "This article is sold out.")
+        #expect(Silent().localizedDescription == "for developers")
+        let problem: any Error = Problem("Could not reach the server.", message: "ECONNREFUSED")
+        #expect(problem.localizedDescription == "Could not reach the server.")
+    }
+
+    @Test("The texts of a localised error go beside its message, which is the same in all languages")
+    func facts() throws {
+        let keeper = Keeper()
+        withIssueReporters([keeper]) { reportIssue(Localized()) }
+
+        let report = try #require(keeper.first)
+        #expect(report.message == "Localized()")
+        #expect(report.metadata["localized_description"] == "Die Kasse klemmt.")
+        #expect(report.metadata["failure_reason"] == "Münze")
+        #expect(report.metadata["recovery_suggestion"] == "Rütteln")
+    }
+
+    @Test("A localised error is shown to people")
+    func shown() {
+        let presenter = Asked()
+        withIssueReporters([]) {
+            withErrorResponders(.present(on: presenter)) { reportIssue(Localized()) }
+        }
+        #expect(presenter.prompts.withLock { $0.map(\.message) } == ["Die Kasse klemmt."])
+        #expect(presenter.prompts.withLock { $0.map(\.title) } == [PresenterTexts.current.unknownError])
+    }
+}

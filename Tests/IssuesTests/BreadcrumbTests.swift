@@ -1,0 +1,76 @@
+import IssueProtocol
+import Issues
+import Testing
+
+@Suite("Breadcrumbs")
+struct BreadcrumbTests {
+    @Test("What happened shortly before goes with errors and worse, oldest first")
+    func attached() {
+        let collector = Collector()
+        withIssueReporters([collector]) {
+            withBreadcrumbs {
+                withIssueMetadata(["request": 7]) { leaveBreadcrumb("asked", metadata: ["key": "a"]) }
+                leaveBreadcrumb("missed")
+                reportIssue("slow", level: .warning)
+                reportIssue("failed")
+                reportIssue("died", level: .critical)
+            }
+        }
+        let crumbs = collector.reports.map { $0.breadcrumbs.map(\.message).suffix(2) }
+        #expect(crumbs == [[], ["asked", "missed"], ["asked", "missed"]])
+        #expect(collector.reports.last?.breadcrumbs.dropLast().last?.metadata == ["request": 7, "key": "a"])
+    }
+
+    @Test("The last thirty are kept, and a large one is cut")
+    func bounds() throws {
+        withBreadcrumbs {
+            for number in 0..<100 { leaveBreadcrumb("crumb \(number)") }
+            leaveBreadcrumb(
+                String(repeating: "x", count: 10_000), metadata: ["text": .init(String(repeating: "y", count: 10_000))])
+            let crumbs = IssueReport("m").breadcrumbs
+            #expect(crumbs.count == 30)
+            #expect(crumbs.first?.message == "crumb 71")
+            #expect(crumbs.last.map { $0.message.utf8.count < 1000 } == true)
+            #expect(crumbs.last?.metadata.description.utf8.count ?? .max < 100)
+        }
+    }
+
+    @Test("An operation with a trail of its own begins with what is there, and leaves nothing behind")
+    func ownTrail() async {
+        await withBreadcrumbs {
+            leaveBreadcrumb("outer")
+            await withTaskGroup(of: [String].self) { group in
+                for name in ["a", "b"] {
+                    group.addTask {
+                        await withBreadcrumbs {
+                            leaveBreadcrumb(name)
+                            await Task.yield()
+                            return Array(IssueReport("m").breadcrumbs.map(\.message).suffix(2))
+                        }
+                    }
+                }
+                var trails: [[String]] = []
+                for await trail in group { trails.append(trail) }
+                #expect(Set(trails) == [["outer", "a"], ["outer", "b"]])
+            }
+            #expect(IssueReport("m").breadcrumbs.last?.message == "outer")
+        }
+    }
+
+    @Test("They arrive at the daemon as metadata")
+    func wire() async throws {
+        try await Desk.with { desk in
+            withBreadcrumbs {
+                leaveBreadcrumb("asked", metadata: ["key": "a"])
+                desk.reporter.receive(IssueReport("failed", metadata: ["till": 2]))
+            }
+            #expect(desk.delivery.flush(timeout: .seconds(20)))
+            let metadata = try #require(desk.collector?.stored.first?.record.metadata)
+            let crumb = try #require(metadata["breadcrumbs"]?.asArray?.last)
+            #expect(crumb["message"]?.asString == "asked")
+            #expect(crumb["metadata"]?["key"]?.asString == "a")
+            #expect(crumb["at"]?.asString?.hasSuffix("Z") == true)
+            #expect(metadata["till"]?.asInteger == 2)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Issues
+import Testing
+
+private struct Refused: Error {}
+
+@Suite("Expected issues")
+struct ExpectedIssueTests {
+    @Test("An issue that matches is nobody else's business")
+    func matching() async {
+        let outer = Collector()
+        await withIssueReporters([outer]) {
+            expectReportsIssue {
+                reportIssue("oops", severity: .warning)
+            } matching: {
+                $0.description == "Issue reported: oops" && $0.severity == .warning && $0.line == #line - 2
+            }
+            await expectReportsIssue {
+                await Task.yield()
+                reportIssue(Refused(), "Paying")
+            } matching: {
+                $0.error is Refused && $0.description == "Issue reported: Caught error: Refused(): Paying"
+            }
+        }
+        #expect(outer.messages.isEmpty)
+    }
+
+    @Test("One that is missing or does not match is reported, in the same words either way")
+    func failing() async {
+        let outer = Collector()
+        await withIssueReporters([outer]) {
+            expectReportsIssue {
+            } matching: { _ in
+                true
+            }
+            expectReportsIssue("the till") {
+            } matching: { _ in
+                true
+            }
+            expectReportsIssue {
+                reportIssue("oops")
+                reportIssue()
+            } matching: { _ in
+                false
+            }
+            await expectReportsIssue {
+                await Task.yield()
+                reportIssue("oops")
+            } matching: { _ in
+                false
+            }
+        }
+        #expect(
+            outer.messages == [
+                "Expected issue to be reported", "Expected issue to be reported: the till",
+                "Issue does not match: Issue reported: oops", "Issue does not match: Issue reported",
+                "Issue does not match: Issue reported: oops",
+            ])
+    }
+
+    @Test("What the operation throws goes to the caller")
+    func throwing() {
+        #expect(throws: Refused.self) {
+            try expectReportsIssue {
+                throw Refused()
+            } matching: { _ in
+                true
+            }
+        }
+    }
+}

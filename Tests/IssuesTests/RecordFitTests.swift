@@ -1,0 +1,62 @@
+import IssueProtocol
+import Issues
+import Testing
+
+@Suite("Metadata within a record's limits")
+struct RecordFitTests {
+    private func nested(_ levels: Int) -> JSONValue {
+        (0..<levels).reduce(.integer(1)) { inner, _ in .object([.init("k", inner)]) }
+    }
+
+    @Test("What fits stays as it is", arguments: [1, 26])
+    func fitting(levels: Int) {
+        #expect(RecordFit.fitting(nested(levels)) == nested(levels))
+    }
+
+    @Test("What is nested too deep becomes a text where it is too deep")
+    func depth() throws {
+        let fitted = RecordFit.fitting(nested(100))
+        #expect(fitted.depth == 26)
+        #expect(fitted.keys == 26)
+        // Nothing is left out: the text is the rest.
+        var innermost = fitted
+        while let inner = innermost.asObject?.first?.value { innermost = inner }
+        #expect(innermost.asString?.count == 1 + 74 * 6)
+    }
+
+    @Test("What has too many keys becomes text, the later parts first")
+    func keys() {
+        let object = JSONValue.object((0..<100).map { .init("k\($0)", .integer(1)) })
+        let fitted = RecordFit.fitting(.object([.init("a", object), .init("b", object), .init("c", .integer(1))]))
+        #expect(fitted.keys <= 160)
+        #expect(fitted.asObject?.map(\.key) == ["a", "b", "c"])
+        #expect(fitted.asObject?[0].value == object)
+        #expect(fitted.asObject?[1].value.asString?.hasPrefix(#"{"k0":1,"#) == true)
+    }
+
+    @Test("With too many keys at the top the last ones stand in a text of their own")
+    func top() {
+        let fitted = RecordFit.fitting(.object((0..<300).map { .init("k\($0)", .integer(1)) }))
+        #expect(fitted.asObject?.count == 160)
+        #expect(fitted.asObject?.last?.key == "more")
+        #expect(fitted.asObject?.last?.value.asString?.hasSuffix(#""k299":1}"#) == true)
+    }
+}
+
+extension JSONValue {
+    fileprivate var depth: Int {
+        switch self {
+        case .null, .bool, .integer, .number, .string: 0
+        case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
+        case .object(let members): 1 + (members.map(\.value.depth).max() ?? 0)
+        }
+    }
+
+    fileprivate var keys: Int {
+        switch self {
+        case .null, .bool, .integer, .number, .string: 0
+        case .array(let elements): elements.reduce(0) { $0 + $1.keys }
+        case .object(let members): members.reduce(members.count) { $0 + $1.value.keys }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+import Issues
+import Synchronization
+import Testing
+
+private enum Shop: Error, Equatable {
+    case first, second, third, fourth, fifth, sixth
+}
+
+private struct Second: Error {}
+
+/// What responders said, in order.
+private final class Notes: Sendable {
+    private let kept = Mutex<[String]>([])
+    var texts: [String] { kept.withLock { $0 } }
+
+    func add(_ text: String) {
+        kept.withLock { $0.append(text) }
+    }
+}
+
+@Suite("Responders")
+struct ResponderTests {
+    @Test("Receiving decides whether an error climbs on: untyped, typed, and without looking")
+    func receive() {
+        let collector = Collector()
+        let notes = Notes()
+        withIssueReporters([collector]) {
+            withErrorResponders(
+                .receive {
+                    notes.add("all")
+                    return .notHandled
+                },
+                .receive { error in
+                    notes.add("\(error)")
+                    return .notHandled
+                },
+                .receive(Second.self) {
+                    notes.add("second")
+                    return .handled
+                },
+                .receive(Shop.self) { error in error == .third ? .handled : .notHandled }
+            ) {
+                reportIssue(Second())
+                reportIssue(Shop.third)
+                reportIssue(Shop.first)
+            }
+        }
+        #expect(notes.texts == ["all", "Second()", "second", "all", "third", "all", "first"])
+        #expect(collector.messages == ["first"])
+    }
+
+    @Test("Handling ends the way: untyped, typed, and without looking")
+    func handle() {
+        let collector = Collector()
+        let notes = Notes()
+        withIssueReporters([collector]) {
+            withErrorResponders(
+                .handle(Second.self) { notes.add("second") },
+                .handle(Shop.self) { error in notes.add("shop \(error)") }
+            ) {
+                reportIssue(Second())
+                reportIssue(Shop.first)
+                reportIssue(CancellationError())
+            }
+            withErrorResponders(.handle { error in notes.add("any \(error)") }) { reportIssue(Second()) }
+            withErrorResponders(.handle { notes.add("any") }) { reportIssue(Second()) }
+        }
+        #expect(notes.texts == ["second", "shop first", "any Second()", "any"])
+        #expect(collector.messages == ["CancellationError()"])
+    }
+
+    @Test("Transforming replaces the error and keeps the old one among the causes")
+    func transform() throws {
+        let collector = Collector()
+        withIssueReporters([collector]) {
+            withErrorResponders(
+                .transform(Shop.self) { error in error == .first ? Shop.second : error },
+                .transform(Second.self) { Shop.third },
+                .transform { error in error is CancellationError ? Shop.fourth : error }
+            ) {
+                reportIssue(Shop.first, "Paying", level: .critical, metadata: ["a": 1])
+                reportIssue(Second())
+                reportIssue(CancellationError())
+            }
+            withErrorResponders(.transform { Shop.sixth }) { reportIssue("words") }
+        }
+        #expect(collector.reports.map { $0.error as? Shop } == [.second, .third, .fourth, .sixth])
+        #expect(collector.messages == ["Paying: second", "third", "fourth", "sixth"])
+        let first = try #require(collector.reports.first)
+        #expect(first.level == .critical)
+        #expect(first.metadata == ["a": 1])
+        #expect(first.causes.map(\.message) == ["first"])
+        #expect(collector.reports.last?.causes.map(\.message) == ["words"])
+    }
+
+    @Test("A cancellation that was made an error of may be forwarded")
+    func cancellation() {
+        let collector = Collector()
+        withIssueReporters([collector]) {
+            withErrorResponders(.transform { Shop.first }) { reportIssue(CancellationError()) }
+        }
+        #expect(collector.reports.map(\.isReportable) == [true])
+    }
+
+    @Test("The scenario of ErrorHierarchy: each of six errors ends where it should")
+    func hierarchy() {
+        let notes = Notes()
+        func run(_ error: any Error) {
+            withErrorResponders(
+                .receive { _ in .notHandled },
+                .receive(SixthError.self) { .handled },
+                .transform(FirstError.self) { SecondError() },
+                .receive(SecondError.self) { .notHandled },
+                .handle(SecondError.self) { notes.add("Test 1") }
+            ) {
+                reportIssue(error)
+            }
+        }
+        withIssueReporters([]) {
+            withErrorResponders(.transform { FourthError() }, .handle(FourthError.self) { notes.add("Test 2") }) {
+                for error in [FirstError(), SecondError(), ThirdError(), SixthError()] as [any Error] { run(error) }
+            }
+        }
+        #expect(notes.texts == ["Test 1", "Test 1", "Test 2"])
+    }
+
+    @Test("A message climbs as an error of its own, and is evaluated once")
+    func message() {
+        let collector = Collector()
+        let notes = Notes()
+        let count = Atomic(0)
+        func text() -> String {
+            count.add(1, ordering: .relaxed)
+            return "till is stuck"
+        }
+        withIssueReporters([collector, OldReporter()]) {
+            withErrorResponders(
+                .receive(IssueMessage.self) { message in
+                    notes.add(message.message)
+                    return .notHandled
+                }
+            ) {
+                reportIssue(text(), severity: .warning)
+            }
+        }
+        #expect(notes.texts == ["till is stuck"])
+        #expect(count.load(ordering: .relaxed) == 1)
+        #expect(collector.reports.map(\.message) == ["till is stuck"])
+        #expect(collector.reports.allSatisfy { $0.error == nil && $0.level == .warning })
+    }
+
+    @Test("What a responder reports climbs from where it stands, and not to itself again")
+    func nested() {
+        let notes = Notes()
+        withIssueReporters([]) {
+            withErrorResponders(
+                .handle { error in
+                    notes.add("outer \(error)")
+                    reportIssue("nobody is left")
+                }
+            ) {
+                withErrorResponders(
+                    .receive { error in
+                        notes.add("inner \(error)")
+                        reportIssue("a second one")
+                        return .notHandled
+                    }
+                ) {
+                    reportIssue("a first one")
+                }
+            }
+        }
+        #expect(notes.texts == ["inner a first one", "outer a second one", "outer a first one"])
+    }
+
+    @Test("What a responder throws takes the place of the error")
+    func throwing() {
+        let collector = Collector()
+        withIssueReporters([collector]) {
+            withErrorResponders(.handle { throw Shop.fifth }) { reportIssue(Shop.first) }
+        }
+        #expect(collector.messages == ["fifth"])
+        #expect(collector.reports.first?.causes.map(\.message) == ["first"])
+    }
+
+    @Test("Scopes reach across suspensions and into child tasks")
+    func asynchronous() async {
+        let notes = Notes()
+        await withErrorResponders(.handle { error in notes.add("\(error)") }) {
+            await Task.yield()
+            reportIssue(Shop.first)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { reportIssue(Shop.second) }
+            }
+        }
+        #expect(notes.texts == ["first", "second"])
+    }
+
+    @MainActor
+    @Test("A handler may be asynchronous; what it throws is reported from outside of it")
+    func handlerInTask() async {
+        let (stream, continuation) = AsyncStream<String>.makeStream()
+        withErrorResponders(.handle { error in continuation.yield("outer \(error)") }) {
+            withErrorResponders(
+                .handle(Shop.self) { error in
+                    await Task.yield()
+                    continuation.yield("inner \(error)")
+                    throw Second()
+                }
+            ) {
+                reportIssue(Shop.first)
+            }
+        }
+        var iterator = stream.makeAsyncIterator()
+        #expect(await iterator.next() == "inner first")
+        #expect(await iterator.next() == "outer Second()")
+    }
+
+    @Test("The responders of a place can be carried to where its scopes don't reach")
+    func carried() async {
+        let collector = Collector()
+        let notes = Notes()
+        let responders = withIssueReporters([collector]) {
+            withIssueMetadata(["request": 7]) {
+                withErrorResponders(
+                    .receive(Shop.self) {
+                        notes.add("seen"); return .notHandled
+                    }
+                ) {
+                    ErrorResponders.current
+                }
+            }
+        }
+        await Task.detached {
+            responders.report(Shop.first, "Working", metadata: ["a": 1])
+            responders.report("words", level: .warning)
+        }.value
+        #expect(notes.texts == ["seen"])
+        #expect(collector.messages == ["Working: first", "words"])
+        #expect(collector.reports.first?.metadata == ["request": 7, "a": 1])
+    }
+
+    @Test("A log gets a line, and the error climbs on")
+    func log() {
+        let collector = Collector()
+        let notes = Notes()
+        withIssueReporters([collector]) {
+            withErrorResponders(.log { line in notes.add(line) }) { reportIssue(Shop.first, "Paying") }
+        }
+        #expect(notes.texts == ["IssuesTests/ResponderTests.swift:\(#line - 2): error: Caught error: first: Paying"])
+        #expect(collector.messages == ["Paying: first"])
+    }
+
+    @Test("What is discarded reaches nobody")
+    func discard() {
+        let collector = Collector()
+        let notes = Notes()
+        withIssueReporters([collector]) {
+            withErrorResponders(.handle { notes.add("outer") }) {
+                withErrorResponders(.discard) {
+                    reportIssue(Shop.first)
+                    Reported.assert(false, "no trap, in a debug build neither")
+                }
+            }
+        }
+        #expect(notes.texts.isEmpty)
+        #expect(collector.messages.isEmpty)
+    }
+}
+
+private struct FirstError: Error {}
+private struct SecondError: Error {}
+private struct ThirdError: Error {}
+private struct FourthError: Error {}
+private struct SixthError: Error {}

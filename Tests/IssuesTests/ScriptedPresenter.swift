@@ -1,0 +1,21 @@
+internal import Issues
+internal import Synchronization
+
+/// A person who has decided beforehand.
+final class ScriptedPresenter: Presenter {
+    private let answers: Mutex<[String]>
+    private let shown = Mutex<[Prompt]>([])
+
+    var prompts: [Prompt] { shown.withLock { $0 } }
+
+    /// - Parameter answers: The titles of the options to choose, one after the other.
+    init(_ answers: String...) {
+        self.answers = Mutex(answers)
+    }
+
+    func choose(_ prompt: Prompt) -> HealingOption {
+        shown.withLock { $0.append(prompt) }
+        let answer = answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        return prompt.options.first { $0.title == answer } ?? prompt.ordinaryOption
+    }
+}

@@ -1,0 +1,121 @@
+import IssueProtocol
+import Issues
+import Synchronization
+import Testing
+
+@Suite("What goes to the daemon")
+struct SendingTests {
+    /// Runs a body with a gate, and a reporter behind it.
+    private func with(
+        _ gate: SendingGate, limits: OutboxLimits = Desk.quickLimits, _ body: (Desk, Delivery) async throws -> Void
+    ) async throws {
+        try await Desk.with { desk in
+            let delivery = Delivery(paths: [desk.path], limits: limits, gate: gate)
+            defer { delivery.stop() }
+            try await body(desk, delivery)
+        }
+    }
+
+    @Test("A report can be changed, and withheld; the next one says how many were")
+    func beforeSend() async throws {
+        let gate = SendingGate()
+        gate.beforeSend = { report in
+            guard report.message != "secret" else { return nil }
+            var report = report
+            report.metadata["card"] = nil
+            return report
+        }
+        try await with(gate) { desk, delivery in
+            let reporter = DaemonReporter(delivery: delivery)
+            for message in ["first", "secret", "secret", "second", "third"] {
+                reporter.receive(IssueReport(message, metadata: ["card": 17, "till": 2]))
+            }
+            #expect(delivery.flush(timeout: .seconds(20)))
+            let records = desk.collector?.stored.map(\.record) ?? []
+            #expect(records.map(\.message) == ["first", "second", "third"])
+            #expect(records.allSatisfy { $0.metadata?["card"] == nil && $0.metadata?["till"]?.asInteger == 2 })
+            #expect(records.map { $0.metadata?["withheld_before"]?.asInteger } == [nil, 2, nil])
+        }
+    }
+
+    @Test("A receipt of what is withheld says so")
+    func receipt() async throws {
+        let gate = SendingGate()
+        gate.beforeSend = { _ in nil }
+        try await with(gate) { _, delivery in
+            let receipt = DaemonReporter(delivery: delivery).submit(IssueReport("secret"))
+            let error = await #expect(throws: DeliveryError.self) { try await receipt.stored() }
+            #expect(error?.code == .withheld)
+        }
+    }
+
+    @Test("What looks at reports may report, and is not asked about that")
+    func recursion() async throws {
+        let gate = SendingGate()
+        let calls = Atomic(0)
+        try await with(gate) { _, delivery in
+            let reporter = DaemonReporter(delivery: delivery)
+            gate.beforeSend = { report in
+                calls.add(1, ordering: .relaxed)
+                reportIssue("While looking at a report (this line is expected)")
+                return report
+            }
+            withIssueReporters([reporter]) {
+                reportIssue("first")
+                reporter.receive(IssueReport("second"))
+            }
+            #expect(delivery.flush(timeout: .seconds(20)))
+        }
+        #expect(calls.load(ordering: .relaxed) == 2)
+    }
+
+    @Test("A share of a level goes, as chance has it, and the others are counted")
+    func sampling() async throws {
+        let gate = SendingGate()
+        gate.sampling = [.debug: 0, .info: 0.25]
+        #expect(gate.judge(IssueReport("m", level: .info), mayBeLeftOut: true, chance: 0.24).isSent)
+        #expect(!gate.judge(IssueReport("m", level: .info), mayBeLeftOut: true, chance: 0.25).isSent)
+        #expect(gate.judge(IssueReport("m", level: .info), mayBeLeftOut: false, chance: 0.99).isSent)
+        #expect(gate.judge(IssueReport("m", level: .error), mayBeLeftOut: true, chance: 0.99).isSent)
+
+        try await with(gate) { desk, delivery in
+            let reporter = DaemonReporter(delivery: delivery)
+            for _ in 0..<5 { reporter.receive(IssueReport("detail", level: .debug)) }
+            reporter.receive(IssueReport("failure"))
+            #expect(delivery.flush(timeout: .seconds(20)))
+            let records = desk.collector?.stored.map(\.record) ?? []
+            #expect(records.map(\.message) == ["failure"])
+            #expect(records.first?.metadata?["sampled_out_before"]?.asInteger == 5)
+        }
+    }
+
+    @Test("A count is not lost with the report that would have told it")
+    func dropped() async throws {
+        let gate = SendingGate()
+        gate.beforeSend = { $0.message == "secret" ? nil : $0 }
+        var limits = Desk.quickLimits
+        limits.entries = 2
+        try await Desk.with(faults: nil) { desk in
+            let delivery = Delivery(paths: [desk.path], limits: limits, gate: gate)
+            defer { delivery.stop() }
+            let reporter = DaemonReporter(delivery: delivery)
+            for message in ["secret", "tells", "second", "third", "fourth"] { reporter.receive(IssueReport(message)) }
+            let collector = try FakeCollector(path: desk.path, faults: [])
+            defer { collector.stop() }
+            #expect(delivery.flush(timeout: .seconds(20)))
+            let records = collector.stored.map(\.record)
+            let told = records.compactMap { $0.metadata?["withheld_before"]?.asInteger }
+            #expect(records.contains { $0.message == "fourth" })
+            #expect(told == [1])
+        }
+    }
+}
+
+extension SendingGate.Verdict {
+    fileprivate var isSent: Bool {
+        switch self {
+        case .send: true
+        case .withheld, .sampledOut: false
+        }
+    }
+}

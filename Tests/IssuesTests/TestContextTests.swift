@@ -1,0 +1,27 @@
+import Issues
+import Testing
+
+@Suite("The context of a test")
+struct TestContextTests {
+    @Test("It has the id and the traits that Swift Testing gave the test", .tags(.context))
+    func current() throws {
+        guard case .swiftTesting(let testing?) = TestContext.current else {
+            Issue.record("No test: \(String(describing: TestContext.current))")
+            return
+        }
+        #expect(testing.test.id.rawValue == AnyHashable(try #require(Test.current?.id)))
+        #expect(testing.test.traits.contains { ($0 as? Tag.List)?.tags == [.context] })
+        #expect(isTesting)
+        #expect(TestContext.current?.isSwiftTesting == true)
+    }
+
+    @Test("Off the test's task it is still Swift Testing, of a test that nobody knows")
+    func detached() async {
+        let context = await Task.detached { TestContext.current }.value
+        #expect(context == .swiftTesting(nil))
+    }
+}
+
+extension Tag {
+    @Tag fileprivate static var context: Self
+}

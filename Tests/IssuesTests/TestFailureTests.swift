@@ -1,0 +1,103 @@
+import Issues
+import Synchronization
+import Testing
+
+private struct Refused: Error {
+    var code = 7
+}
+
+@Suite("Reports in a test")
+struct TestFailureTests {
+    @Test("A message fails the test, with its own text and place")
+    func message() {
+        withKnownIssue {
+            reportIssue("The till is stuck")
+        } matching: { issue in
+            issue.description == "Issue recorded (error): The till is stuck" && issue.sourceLocation?.line == #line - 2
+                && issue.sourceLocation?.fileID == #fileID
+        }
+    }
+
+    @Test("An issue without words fails the test too", arguments: [nil, ""])
+    func wordless(text: String?) {
+        withKnownIssue {
+            reportIssue(text)
+        } matching: {
+            $0.description == "Issue recorded (error)"
+        }
+    }
+
+    @Test("An error fails the test as the object that it is")
+    func error() {
+        withKnownIssue {
+            reportIssue(Refused(code: 3), "Paying")
+        } matching: {
+            ($0.error as? Refused)?.code == 3 && $0.description == "Caught error: Refused(code: 3) (error): Paying"
+        }
+    }
+
+    @Test("What is milder than an error fails no test", arguments: [IssueLevel.debug, .info, .warning])
+    func warning(level: IssueLevel) {
+        // A failure of this test would be the failure of this test.
+        reportIssue("Only a \(level.rawValue) (this line is expected)", level: level)
+        reportIssue(Refused(), "Only a \(level.rawValue) (this line is expected)", level: level)
+    }
+
+    @Test("Metadata stands behind the words")
+    func metadata() {
+        withKnownIssue {
+            reportIssue("The till is stuck", metadata: ["till": 2])
+            reportIssue(metadata: ["till": 2])
+        } matching: {
+            ["Issue recorded (error): The till is stuck {\"till\":2}", "Issue recorded (error): {\"till\":2}"]
+                .contains($0.description)
+        }
+    }
+
+    @Test("A hundred failures, each with a long text of its own, are recorded unharmed")
+    func many() {
+        let texts = (0..<100).map { "issue \($0) \(String(repeating: "ö", count: $0 % 100))" }
+        let expected = Set(texts.map { "Issue recorded (error): \($0)" })
+        let seen = Mutex<Set<String>>([])
+        withKnownIssue {
+            for text in texts { reportIssue(text) }
+        } matching: {
+            let description = $0.description
+            seen.withLock { _ = $0.insert(description) }
+            return expected.contains(description)
+        }
+        #expect(seen.withLock(\.count) == 100)
+    }
+
+    @Test("Where other reporters are in force the test goes on")
+    func others() {
+        let collector = Collector()
+        withIssueReporters([collector]) { reportIssue("for the collector") }
+        #expect(collector.messages == ["for the collector"])
+    }
+
+    @Test("A context moves the failure to the place that it names")
+    func context() async {
+        func supports(
+            fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+            column: UInt = #column
+        ) {
+            withIssueContext(fileID: fileID, filePath: filePath, line: line, column: column) {
+                reportIssue("from within")
+            }
+        }
+        withKnownIssue {
+            supports()
+        } matching: {
+            $0.sourceLocation?.line == #line - 2
+        }
+        await withKnownIssue {
+            await withIssueContext(fileID: "A/B.swift", filePath: "/A/B.swift", line: 7, column: 1) {
+                await Task.yield()
+                reportIssue("from within")
+            }
+        } matching: {
+            $0.sourceLocation?.fileID == "A/B.swift" && $0.sourceLocation?.line == 7
+        }
+    }
+}
