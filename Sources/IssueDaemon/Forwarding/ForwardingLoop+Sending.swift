@@ -48,6 +48,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if deliveredCount > 0 { state.lastSuccess = Clock.wall }
         if outcome.maybeDuplicate { state.maybeDuplicate += Int64(lines.count) }
         state.progress = RetryProgress()
+        notePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead { dead[line.line] = lines[line.line] }
         // The last answer may be about the lines that were left when the bad ones had been found.
@@ -87,7 +88,13 @@ extension ForwardingLoop where Destination: ~Copyable {
         countedResent = resent
     }
 
+    private func notePace(at now: MonotonicInstant) {
+        state.pace = machine.pace(at: now)
+        state.pacedAt = Clock.wall
+    }
+
     func saveState() throws {
+        notePace(at: Clock.monotonic)
         let (state, id) = (state, service.destination.id)
         try service.writer.perform { try $0.save(state, destination: id) }
     }
@@ -128,7 +135,7 @@ extension DeliveryVerdict {
     fileprivate var isOfLines: Bool {
         switch self {
         case .partial, .tooLarge: true
-        case .accepted, .paused, .again, .ambiguous: false
+        case .accepted, .unconfirmed, .paused, .again, .ambiguous: false
         }
     }
 }

@@ -117,8 +117,14 @@ extension StoreReader {
     private func oldestPending(_ destination: Int64, cursor: Int64) throws -> Timestamp? {
         try connection.withStatement(
             """
-            SELECT received_at FROM records WHERE id >= coalesce(
-                (SELECT min(first_id) FROM batches WHERE destination = ?1 AND state = 0), ?2 + 1)
+            SELECT received_at FROM records WHERE id >= min(
+                    coalesce((SELECT min(first_id) FROM batches WHERE destination = ?1 AND state = 0), ?2 + 1),
+                    coalesce((SELECT min(record) FROM singles WHERE destination = ?1 AND batch = 0), ?2 + 1),
+                    ?2 + 1)
+                AND NOT EXISTS (
+                    SELECT 1 FROM singles JOIN batches ON batches.id = singles.batch
+                    WHERE singles.destination = ?1 AND singles.record = records.id AND batches.state <> 0
+                )
             ORDER BY id LIMIT 1
             """
         ) { statement in
