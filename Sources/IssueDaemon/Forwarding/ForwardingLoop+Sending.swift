@@ -107,7 +107,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .paused:
             guard told != .paused(view.reason) else { return }
             told = .paused(view.reason)
-            service.log.warning(
+            service.log.event(
+                .destinationChanged, .warning,
                 "A destination is paused, keeping its records until it is set right",
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
@@ -117,7 +118,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             // Why may change with each attempt; that it is away is what matters.
             guard told != .away else { return }
             told = .away
-            service.log.warning(
+            service.log.event(
+                .destinationChanged, .warning,
                 "A destination can't be reached, keeping its records and trying again",
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
@@ -125,7 +127,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .idle, .sending:
             guard told != .well else { return }
             told = .well
-            service.log.notice("A destination takes records again", ["destination": name])
+            service.log.event(
+                .destinationChanged, .notice, "A destination takes records again", ["destination": name])
         }
     }
 }
