@@ -29,13 +29,19 @@ let package = Package(
         .target(name: "Issues", dependencies: ["IssueProtocol", "UnixIO"]),
         .target(name: "IssuesFoundation", dependencies: ["Issues"]),
         .target(name: "IssueStore", dependencies: ["SQLiteKit", "IssueCore", "IssueProtocol"]),
-        .target(name: "LogzShipping", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol"]),
+        .target(name: "HTTPShipping", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol"]),
+        .target(name: "LogzShipping", dependencies: ["HTTPShipping", "HTTPTransfer", "IssueCore", "IssueProtocol"]),
+        .target(
+            name: "ClickHouseShipping", dependencies: ["HTTPShipping", "HTTPTransfer", "IssueCore", "IssueProtocol"]),
+        .target(name: "SearchShipping", dependencies: ["HTTPShipping", "HTTPTransfer", "IssueCore", "IssueProtocol"]),
+        .target(name: "OTLPShipping", dependencies: ["HTTPShipping", "HTTPTransfer", "IssueCore", "IssueProtocol"]),
 
         // Layer 3: services and wiring, and the commands.
         .target(
             name: "IssueDaemon",
             dependencies: [
-                "IssueStore", "LogzShipping", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
+                "IssueStore", "LogzShipping", "ClickHouseShipping", "SearchShipping", "OTLPShipping", "HTTPShipping",
+                "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
             ]),
         .target(name: "IssueCommands", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
 
@@ -69,7 +75,9 @@ let package = Package(
             dependencies: ["IssueStore", "SQLiteKit", "FaultVFS", "IssueCore", "IssueProtocol"]),
         .testTarget(
             name: "LogzShippingTests",
-            dependencies: ["LogzShipping", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"],
+            dependencies: [
+                "LogzShipping", "HTTPShipping", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
+            ],
             resources: [.copy("Golden")]),
         .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),
         .testTarget(
@@ -79,7 +87,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["IssueTestSupport", "Torture", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"],
-            exclude: ["varlink_client.py"]),
+            exclude: ["varlink_client.py", "fake_stores.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,3 +1,4 @@
+import HTTPShipping
 import HTTPTransfer
 import IssueCore
 import IssueProtocol
@@ -41,6 +42,7 @@ enum AnswerHarness {
             require(partial.suspects.allSatisfy { $0 == 1 }, "A good line is suspected: \(partial.suspects)")
         case .again(_, let delay?):
             require(delay >= .zero && delay <= .seconds(366 * 86_400), "\(delay) is no time to wait")
+        case .unconfirmed: require(false, "Logz.io says what it has taken")
         case .again, .paused, .tooLarge, .ambiguous: break
         }
     }

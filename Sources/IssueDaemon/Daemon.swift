@@ -60,6 +60,8 @@ package final class Daemon {
         CurrentProcess.setFileMask(0o077)
         // A connection costs a descriptor, and a shell gives its programs few of them.
         _ = try? CurrentProcess.raiseOpenFileLimit()
+        // A core file would hold the token.
+        try? CurrentProcess.forbidDumps()
         // Both libraries and peers that hang up raise it; every write of ours says what went wrong by itself.
         try Signal.pipe.ignore()
         signals = try SignalReceiver([.terminate, .interrupt, .hangUp])

@@ -19,6 +19,7 @@ final class DaemonRun {
     let queries: QueryService
     let jobs: JobService
     let socket: SocketService
+    private let announcer: Announcer
     let pulse = Pulse()
     private var destinations = Destinations()
     private var threads: [ThreadBox] = []
@@ -47,12 +48,14 @@ final class DaemonRun {
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
             log: log)
         let forwarders = Monitor<[ForwardingService]>([])
+        let announcer = Announcer(path: path, log: log)
         let jobs = JobService(
             path: path, writer: writer,
             arrived: {
                 socket.stored([])
                 for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
             }, log: log)
+        self.announcer = announcer
         self.board = board
         self.writer = writer
         self.queries = queries
@@ -67,6 +70,7 @@ final class DaemonRun {
                     WriterService.Listener(
                         stored: { outcomes in
                             socket.stored(outcomes)
+                            announcer.committed()
                             for forwarder in forwarders.withLock({ $0 }) { forwarder.recordsArrived() }
                         },
                         refused: { socket.refused($0) }, damaged: damaged,
@@ -77,6 +81,8 @@ final class DaemonRun {
                 }
             })
         try started.wait { $0 }?.get()
+        try writer.perform { $0.noticed = { announcer.came($0) } }
+        threads.append(try ThreadBox(name: "announcer") { announcer.run() })
         for number in 1...Self.queryThreads {
             threads.append(
                 try ThreadBox(name: "query-\(number)") {
@@ -164,6 +170,7 @@ final class DaemonRun {
     }
 
     func close() {
+        announcer.stop()
         queries.stop()
         jobs.stop()
         writer.stop()

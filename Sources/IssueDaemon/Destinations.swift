@@ -1,7 +1,11 @@
+import ClickHouseShipping
+import HTTPShipping
 import HTTPTransfer
 import IssueCore
 import IssueStore
 import LogzShipping
+import OTLPShipping
+import SearchShipping
 import UnixIO
 
 /// The wiring list of destinations: a new kind is a target of its own and a line here.
@@ -16,6 +20,10 @@ struct Destinations {
             StoreWriter.ConfiguredDestination(
                 name: $0.name, kind: LogzShipper.kind, takesBacklog: $0.settings.backlog == .all)
         }
+            + configuration.ownStores.map {
+                StoreWriter.ConfiguredDestination(
+                    name: $0.name, kind: $0.kind.word, takesBacklog: $0.settings.backlog == .all)
+            }
     }
 
     /// Starts a forwarder for each destination.
@@ -23,20 +31,28 @@ struct Destinations {
         _ configuration: Configuration, writer: WriterService, board: StatusBoard, log: Log,
         fatesMoved: @escaping @Sendable () -> Void
     ) throws {
-        let wanted = Self.configured(configuration)
-        let rows = try writer.perform { try $0.configure(wanted, at: Clock.wall) }
-        for (destination, row) in zip(configuration.logzIO, rows) {
-            let service = ForwardingService(
-                destination: row,
-                settings: ForwardingService.Settings(
-                    forward: destination.settings.forward, limits: destination.settings.limits, host: Host.name),
+        var rows = try writer.perform { try $0.configure(Self.configured(configuration), at: Clock.wall) }[...]
+        func service(_ forward: ForwardSettings, _ limits: LimitSettings) -> ForwardingService {
+            ForwardingService(
+                destination: rows.removeFirst(),
+                settings: ForwardingService.Settings(forward: forward, limits: limits, host: Host.name),
                 path: configuration.store.path, writer: writer, board: board, log: log)
-            services.append(service)
-            threads.append(
-                try ThreadBox(name: "forward-\(row.name)") {
-                    service.run({ destination.shipper(service.cancellation) }, fatesMoved: fatesMoved)
-                })
         }
+        for destination in configuration.logzIO {
+            let service = service(destination.settings.forward, destination.settings.limits)
+            try start(service) {
+                service.run({ destination.shipper(service.cancellation) }, fatesMoved: fatesMoved)
+            }
+        }
+        for destination in configuration.ownStores {
+            let service = service(destination.settings.forward, destination.settings.limits)
+            try start(service) { destination.run(service, fatesMoved: fatesMoved) }
+        }
+    }
+
+    private mutating func start(_ service: ForwardingService, _ run: @escaping @Sendable () -> Void) throws {
+        services.append(service)
+        threads.append(try ThreadBox(name: "forward-\(service.destination.name)", run))
     }
 
     /// Ends all forwarders: at once those at rest, the others with the answer that is under way, as long as there is
@@ -57,5 +73,30 @@ extension LogzIODestination {
     fileprivate func shipper(_ cancellation: HTTPCancellation) -> LogzShipper {
         let file = tokenFile
         return LogzShipper(shipping, cancellation: cancellation, now: { Clock.wall }) { try? file.read() }
+    }
+}
+
+extension OwnStoreDestination {
+    fileprivate func run(_ service: ForwardingService, fatesMoved: @escaping @Sendable () -> Void) {
+        let cancellation = service.cancellation
+        switch kind {
+        case .clickHouse:
+            service.run(
+                { ClickHouseShipper(clickHouse, credential: credential, cancellation: cancellation) { Clock.wall } },
+                fatesMoved: fatesMoved)
+        case .elasticsearch:
+            service.run(
+                { SearchShipper(search, credential: credential, cancellation: cancellation) { Clock.wall } },
+                fatesMoved: fatesMoved)
+        case .otlp:
+            service.run(
+                { OTLPShipper(otlp, credential: credential, cancellation: cancellation) { Clock.wall } },
+                fatesMoved: fatesMoved)
+        }
+    }
+
+    private var credential: Credential {
+        guard let file = tokenFile else { return Credential(nil) }
+        return Credential { try? file.read() }
     }
 }

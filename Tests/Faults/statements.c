@@ -33,7 +33,7 @@ static struct {
     {"INSERT INTO ranges ", "range: ranges", CLOSING_RANGE, {0, 0}},
     {"INSERT INTO batches ", "cursor: batches", MOVING_CURSOR, {0, 0}},
     {"UPDATE destinations SET cursor", "cursor: destinations", MOVING_CURSOR, {0, 0}},
-    {"UPDATE batches SET state = 1, at", "settle: batches", SETTLING, {0, 0}},
+    {"UPDATE batches SET state = ?7, at", "settle: batches", SETTLING, {0, 0}},
     {"DELETE FROM records ", "forget: records", FORGETTING, {0, 0}},
     {"DELETE FROM postings ", "forget: postings", FORGETTING, {0, 0}},
     {"DELETE FROM ranges ", "forget: ranges", FORGETTING, {0, 0}},

@@ -11,16 +11,17 @@ struct HelpTests {
                 Reports issues to the issue daemon of this host, and asks it what became of them.
 
                 Commands:
-                  report   Report issues, and print the ids under which they are stored
-                  list     List issues, those with the newest activity first
-                  records  List single records, the newest first
-                  show     Show everything about a record, or about the newest record of a group
-                  follow   Show new records as they come, until interrupted
-                  status   Show how the daemon, its store and its destinations are
-                  flush    Forward now what is waiting, and say what became of it
-                  backup   Copy the daemon's whole store while it runs
-                  repair   Bring over what is readable from databases that were set aside
-                  purge    Erase records for good, and say where some of it is left
+                  report        Report issues, and print the ids under which they are stored
+                  list          List issues, those with the newest activity first
+                  records       List single records, the newest first
+                  show          Show everything about a record, or about the newest record of a group
+                  follow        Show new records as they come, until interrupted
+                  status        Show how the daemon, its store and its destinations are
+                  flush         Forward now what is waiting, and say what became of it
+                  dead-letters  List what was given up, send it once more, or export it
+                  backup        Copy the daemon's whole store while it runs
+                  repair        Bring over what is readable from databases that were set aside
+                  purge         Erase records for good, and say where some of it is left
 
                 Options:
                       --socket PATH  Where the daemon listens, instead of looking in the usual

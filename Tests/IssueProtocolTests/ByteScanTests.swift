@@ -43,11 +43,13 @@ struct ByteScanTests {
     func equality() {
         Self.forEachPart { bytes, range in
             let copy = [UInt8](repeating: 1, count: 3) + bytes[range]
-            #expect(bytes.span.equals(from: range.lowerBound, copy.span, from: 3, count: range.count))
+            let isSame = bytes.span.equals(from: range.lowerBound, copy.span, from: 3, count: range.count)
+            #expect(isSame)
             for place in 3..<copy.count {
                 var other = copy
                 other[place] ^= 0x80
-                #expect(!bytes.span.equals(from: range.lowerBound, other.span, from: 3, count: range.count))
+                let isEqual = bytes.span.equals(from: range.lowerBound, other.span, from: 3, count: range.count)
+                #expect(!isEqual)
             }
         }
     }

@@ -289,7 +289,12 @@ struct FairRetentionTests {
             }
             do {
                 let shell = try store.shell()
-                try shell.execute("DROP TABLE shares; ALTER TABLE postings DROP COLUMN bytes; PRAGMA user_version = 4")
+                try shell.execute(
+                    """
+                    DROP TABLE singles; DROP TABLE summary_windows; ALTER TABLE destinations DROP COLUMN express_id;
+                    ALTER TABLE dead_letters DROP COLUMN summary;
+                    DROP TABLE shares; ALTER TABLE postings DROP COLUMN bytes; PRAGMA user_version = 4
+                    """)
             }
             let writer = try store.writer()
             _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)

@@ -17,7 +17,7 @@ struct LedgerAudit {
 
     private struct Span {
         var rows: ClosedRange<Int64>
-        var isAnswered: Bool
+        var state: Int64
         var sent: Set<Int64>
         var withheld: Set<Int64>
         var dead: Set<Int64>
@@ -55,10 +55,18 @@ struct LedgerAudit {
         }
         for destination in destinations {
             let spans = try spans(of: destination.id)
+            let singles = try singles(of: destination.id)
             for record in records where record.row >= destination.first && record.row <= destination.last {
                 add(destination.id, record.account, Self.received, record.count)
                 let span = spans.first { $0.rows.contains(record.row) }
-                let fate = record.row > destination.cursor ? Fate.pending : Self.fate(of: record.row, in: span)
+                let fate =
+                    if let carrier = singles[record.row] {
+                        carrier.map { Self.fate(of: record.row, in: $0) } ?? .pending
+                    } else if record.row > destination.cursor {
+                        Fate.pending
+                    } else {
+                        Self.fate(of: record.row, in: span)
+                    }
                 add(destination.id, record.account, Int64(fate.rawValue), record.count)
             }
             try addDeadSummaries(of: destination.id)
@@ -70,22 +78,37 @@ struct LedgerAudit {
         guard let span else { return .pending }
         if span.withheld.contains(row) { return .withheld }
         if span.dead.contains(row) { return .deadLettered }
-        if span.sent.contains(row) { return span.isAnswered ? .delivered : .pending }
+        if span.sent.contains(row) { return [.pending, .delivered, .unconfirmed][Int(span.state)] }
         return .summarised
     }
 
     private func spans(of destination: Int64) throws -> [Span] {
         try Statement(
-            composedSQL: """
-                SELECT first_id, last_id, state, sent, withheld, dead FROM batches
-                WHERE destination = \(destination) AND kind = 0
-                """, on: connection
-        ).all { row in
-            let first = row.int64(0)
-            return Span(
-                rows: first...row.int64(1), isAnswered: row.int64(2) != 0, sent: Self.ids(row.bytes(3), first),
-                withheld: Self.ids(row.bytes(4), first), dead: Self.ids(row.bytes(5), first))
+            composedSQL: "\(Self.batches) WHERE destination = \(destination) AND kind = 0", on: connection
+        ).all(Self.span)
+    }
+
+    private static let batches = "SELECT first_id, last_id, state, sent, withheld, dead FROM batches"
+
+    private static func span(_ row: borrowing Row) -> Span {
+        let first = row.int64(0)
+        return Span(
+            rows: first...row.int64(1), state: row.int64(2), sent: ids(row.bytes(3), first),
+            withheld: ids(row.bytes(4), first), dead: ids(row.bytes(5), first))
+    }
+
+    /// The batch of each record that went outside the walk; nothing for one that waits.
+    private func singles(of destination: Int64) throws -> [Int64: Span?] {
+        let rows = try Statement(
+            composedSQL: "SELECT record, batch FROM singles WHERE destination = \(destination)", on: connection
+        ).all { (record: $0.int64(0), batch: $0.int64(1)) }
+        var found: [Int64: Span?] = [:]
+        for row in rows {
+            let span = try Statement(composedSQL: "\(Self.batches) WHERE id = \(row.batch)", on: connection)
+                .first(Self.span)
+            found[row.record] = .some(span)
         }
+        return found
     }
 
     private static func ids(_ list: [UInt8], _ base: Int64) -> Set<Int64> {

@@ -135,9 +135,9 @@ struct OpeningTests {
             try TemporaryStore.with { store in
                 do {
                     let shell = try store.shell()
-                    let steps = [Schema.log, Schema.forwarding, Schema.views, Schema.copies, Schema.shares].map {
-                        Migration($0)
-                    }
+                    let steps = [
+                        Schema.log, Schema.forwarding, Schema.views, Schema.copies, Schema.shares, Schema.singles,
+                    ].map { Migration($0) }
                     #expect(steps.count == Schema.migrator.newestVersion)
                     let older = Migrator(
                         applicationID: Schema.applicationID, migrations: Array(steps.prefix(version)))

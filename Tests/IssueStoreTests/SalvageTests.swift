@@ -101,7 +101,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Of a damaged file all comes over that can be read, and the rest is counted", arguments: [0.6, 0.7])
+    @Test("Of a damaged file all comes over that can be read, and the rest is counted", arguments: [0.65, 0.75])
     func damaged(place: Double) throws {
         try TemporaryStore.with { store in
             do {

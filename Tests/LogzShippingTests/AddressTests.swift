@@ -1,3 +1,4 @@
+import HTTPShipping
 import LogzShipping
 import Testing
 

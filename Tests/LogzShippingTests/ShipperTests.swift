@@ -1,4 +1,5 @@
 import FakeLogz
+import HTTPShipping
 import IssueCore
 import IssueProtocol
 import LogzShipping
@@ -14,9 +15,9 @@ import UnixIO
     ) throws -> LogzShipper {
         let address = try #require(LogzAddress(url: "http://127.0.0.1:\(logz.port)/"))
         var settings = LogzSettings(address: address)
-        settings.requestTimeout = timeout
-        settings.proxy = ""
-        settings.version = "1.2.3"
+        settings.http.requestTimeout = timeout
+        settings.http.proxy = ""
+        settings.http.version = "1.2.3"
         change(&settings)
         return LogzShipper(settings, now: { moment }, readToken: { token.flatMap { ShippingToken(Array($0.utf8)) } })
     }
@@ -83,7 +84,7 @@ import UnixIO
         var shipper = try shipper(to: logz)
         let short = shipper.send([Array(#"{"a":1}"#.utf8)])
         #expect(short.verdict == .accepted)
-        var plain = try self.shipper(to: logz) { $0.compressionLevel = 0 }
+        var plain = try self.shipper(to: logz) { $0.http.compressionLevel = 0 }
         let uncompressed = plain.send(lines(10))
         #expect(uncompressed.verdict == .accepted)
         #expect(logz.requests.allSatisfy { $0.header("Content-Encoding") == nil })
@@ -127,7 +128,7 @@ import UnixIO
     func credential() throws {
         let logz = try logz()
         var settings = LogzSettings(address: try #require(LogzAddress(url: "http://127.0.0.1:\(logz.port)/")))
-        settings.proxy = ""
+        settings.http.proxy = ""
         let store = TokenStore()
         store.set("OLD-MARKED")
         var shipper = LogzShipper(settings, now: { moment }, readToken: { store.token })

@@ -1,3 +1,4 @@
+import HTTPShipping
 import HTTPTransfer
 import IssueCore
 import IssueProtocol

@@ -35,6 +35,10 @@ struct Collector {
         try Answer(try call(.show, ShowParameters(id: id).json))
     }
 
+    func deadLetters(_ parameters: DeadLettersParameters) throws(CommandFailure) -> Answer<DeadLettersReply> {
+        try Answer(try call(.deadLetters, parameters.json))
+    }
+
     func status() throws(CommandFailure) -> Answer<DaemonStatus> {
         try Answer(try call(.status, Array("{}".utf8)))
     }

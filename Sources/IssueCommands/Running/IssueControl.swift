@@ -7,7 +7,8 @@ package import IssueProtocol
 package struct IssueControl {
     private static let commands: [any Command.Type] = [
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
-        StatusCommand.self, FlushCommand.self, BackupCommand.self, RepairCommand.self, PurgeCommand.self,
+        StatusCommand.self, FlushCommand.self, DeadLettersCommand.self, BackupCommand.self, RepairCommand.self,
+        PurgeCommand.self,
     ]
 
     private let environment: (String) -> String?

@@ -70,7 +70,10 @@ extension Admission {
             occurrences: groups.peek(window.key.group)?.occurrences ?? window.occurrences,
             summarySequence: window.sequence, firstSeen: window.firstSeen, lastSeen: window.lastSeen,
             samples: window.samples, maxSeverity: window.maxSeverity,
-            stillSuppressing: window.isLively(at: now), distinctGroups: 1)
+            stillSuppressing: window.isLively(at: now), distinctGroups: 1,
+            stretches: window.records.map {
+                [SummaryStretch(group: window.key.group, reason: window.key.reason, records: $0)]
+            } ?? [])
     }
 
     /// One summary for several windows of one application.
@@ -86,6 +89,7 @@ extension Admission {
         sum.occurrences = groups.values.reduce(0) { $0.clampedSum($1.occurrences) }
         sum.samples = Array(parts.flatMap(\.samples).prefix(WindowRow.mostSamples))
         for part in parts.dropFirst() {
+            sum.stretches += part.stretches
             sum.windowStart = min(sum.windowStart, part.windowStart)
             sum.windowEnd = max(sum.windowEnd, part.windowEnd)
             sum.suppressedCount += part.suppressedCount

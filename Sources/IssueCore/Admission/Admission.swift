@@ -98,6 +98,11 @@ package struct Admission: Sendable {
         accounts.contains(account)
     }
 
+    /// How often a group has occurred, as far as it has been judged and is remembered.
+    package func occurrences(of group: Int64) -> Int64? {
+        groups.peek(group)?.occurrences ?? unsaved.evictedGroups[group]?.occurrences
+    }
+
     /// Goes on with a group where the store left it.
     package mutating func adopt(_ row: GroupRow) {
         guard !knows(group: row.group) else { return }

@@ -23,12 +23,15 @@ package struct SummaryDraft: Equatable, Sendable {
     /// Something was held back in the second half of the window, so it has not come to rest.
     package var stillSuppressing: Bool
     package var distinctGroups: Int64
+    /// Not told, but kept for whoever asks what became of a record.
+    package var stretches: [SummaryStretch]
 
     package init(
         group: Int64?, account: Int64, reason: SuppressionReason, windowStart: LogInstant, windowEnd: LogInstant,
         suppressedCount: Int64, suppressedOccurrences: Int64, forwardedCount: Int64, occurrences: Int64,
         summarySequence: Int64, firstSeen: LogInstant, lastSeen: LogInstant, samples: [Int64],
-        maxSeverity: Severity, stillSuppressing: Bool, distinctGroups: Int64
+        maxSeverity: Severity, stillSuppressing: Bool, distinctGroups: Int64,
+        stretches: [SummaryStretch] = []
     ) {
         self.group = group
         self.account = account
@@ -46,5 +49,6 @@ package struct SummaryDraft: Equatable, Sendable {
         self.maxSeverity = maxSeverity
         self.stillSuppressing = stillSuppressing
         self.distinctGroups = distinctGroups
+        self.stretches = stretches
     }
 }

@@ -28,6 +28,9 @@ package struct WindowRow: Equatable, Sendable {
     package var firstSeen: LogInstant
     package var lastSeen: LogInstant
     package var samples: [Int64] = []
+    /// The first and the last record counted here; between them lies no record of its group and reason that another
+    /// window counted. Nothing where none was.
+    package var records: ClosedRange<Int64>?
     package var maxSeverity: Severity = .debug
     /// The number of the summary that will tell it.
     package var sequence: Int64
@@ -58,6 +61,8 @@ package struct WindowRow: Equatable, Sendable {
         suppressedCount += 1
         suppressedOccurrences = suppressedOccurrences.clampedSum(candidate.count)
         occurrences = total
+        let first = records?.lowerBound ?? candidate.record
+        records = min(first, candidate.record)...max(records?.upperBound ?? first, candidate.record)
         maxSeverity = max(maxSeverity, candidate.severity)
         if samples.count < Self.mostSamples { samples.append(candidate.record) }
     }

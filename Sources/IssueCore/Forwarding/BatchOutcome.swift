@@ -14,13 +14,16 @@ package struct BatchOutcome: Equatable, Sendable {
     package var dead: [Dead]
     /// Some of the lines may be at the destination twice.
     package var maybeDuplicate: Bool
+    /// The destination gives answers, so what is called delivered has arrived.
+    package var isConfirmed: Bool
     /// Requests made for it since it was stored or found again.
     package var requests: Int
 
-    package init(delivered: [Range<Int>], dead: [Dead], maybeDuplicate: Bool, requests: Int) {
+    package init(delivered: [Range<Int>], dead: [Dead], maybeDuplicate: Bool, isConfirmed: Bool = true, requests: Int) {
         self.delivered = delivered
         self.dead = dead
         self.maybeDuplicate = maybeDuplicate
+        self.isConfirmed = isConfirmed
         self.requests = requests
     }
 }

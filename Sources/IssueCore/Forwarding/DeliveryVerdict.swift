@@ -1,6 +1,8 @@
 /// What a destination's answer means for the records that were sent.
 package enum DeliveryVerdict: Equatable, Sendable {
     case accepted
+    /// All was sent, and this destination never says whether it arrived.
+    case unconfirmed
     /// Some of them are refused for good; sending them all again unchanged would do no good.
     case partial(PartialAnswer)
     /// Nothing is wrong with the records: someone has to set something right.

@@ -21,7 +21,8 @@ extension Forwarding {
 
     private mutating func act(on verdict: DeliveryVerdict, unit: Double, at now: MonotonicInstant) -> AnswerAction {
         switch verdict {
-        case .accepted:
+        case .accepted, .unconfirmed:
+            if verdict == .unconfirmed { isConfirmed = false }
             tookPart(at: now)
             pacer.succeeded(at: now)
             return go(on: bisection?.accepted(), at: now)
@@ -100,7 +101,8 @@ extension Forwarding {
         let outcome = BatchOutcome(
             delivered: bisection.delivered.sorted { $0.lowerBound < $1.lowerBound },
             dead: bisection.dead.sorted { $0.line < $1.line },
-            maybeDuplicate: maybeDuplicate || bisection.hasRepeatedTaken, requests: requestsOfBatch)
+            maybeDuplicate: maybeDuplicate || bisection.hasRepeatedTaken, isConfirmed: isConfirmed,
+            requests: requestsOfBatch)
         return .settle(batch: batch.id, outcome)
     }
 

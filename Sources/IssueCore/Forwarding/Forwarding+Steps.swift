@@ -6,6 +6,9 @@ extension Forwarding {
         RetryProgress(attempts: schedule.attempts, spent: clock.spent(at: now))
     }
 
+    /// What of the pace is to be stored.
+    package func pace(at now: MonotonicInstant) -> SendPacer.Saved { pacer.saved(at: now) }
+
     /// What `status` says.
     package var view: ForwardingView {
         var view = ForwardingView(
@@ -85,6 +88,7 @@ extension Forwarding {
         requestsOfBatch = 0
         sentUpTo = 0
         maybeDuplicate = false
+        isConfirmed = true
         schedule = RetrySchedule(attempts: progress.attempts)
         clock = RetryClock(spent: progress.spent)
     }

@@ -45,6 +45,7 @@ package struct Forwarding: Sendable {
     /// The lines of the last request.
     var lastCount = 0
     var maybeDuplicate = false
+    var isConfirmed = true
 
     var schedule = RetrySchedule()
     var clock = RetryClock()
@@ -58,10 +59,11 @@ package struct Forwarding: Sendable {
     var requests: Int64 = 0
     var resent: Int64 = 0
 
-    package init(settings: ForwardSettings, at now: MonotonicInstant) {
+    /// - Parameter pacer: Where the last run left it, so that a restart gives nobody a fresh burst.
+    package init(settings: ForwardSettings, pacer: SendPacer? = nil, at now: MonotonicInstant) {
         self.settings = settings
         planner = BatchPlanner(settings: settings)
-        pacer = SendPacer(settings: settings, at: now)
+        self.pacer = pacer ?? SendPacer(settings: settings, at: now)
         size = LearnedSize(most: settings.batchBytes)
     }
 

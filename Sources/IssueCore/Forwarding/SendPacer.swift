@@ -12,6 +12,18 @@ package struct SendPacer: Equatable, Sendable {
         case wait(until: MonotonicInstant)
     }
 
+    /// What is stored of it, so that a restart gives nobody a fresh burst.
+    package struct Saved: Equatable, Sendable {
+        package var factor: Double
+        /// In records; below nothing where more was sent than there was.
+        package var level: Double
+
+        package init(factor: Double, level: Double) {
+            self.factor = factor
+            self.level = level
+        }
+    }
+
     private static let leastFactor = 0.1
     private static let recoveryPerMinute = 0.05
 
@@ -34,6 +46,22 @@ package struct SendPacer: Equatable, Sendable {
         level = capacity
         at = now
         adaptedAt = now
+    }
+
+    /// Goes on from what was stored, so long ago.
+    package init(settings: ForwardSettings, from saved: Saved, after elapsed: Duration, at now: MonotonicInstant) {
+        self.init(settings: settings, at: now)
+        guard saved.factor.isFinite, saved.level.isFinite else { return }
+        factor = min(max(saved.factor, Self.leastFactor), 1)
+        level = min(max(saved.level, -capacity), capacity)
+        at = now.advanced(by: .zero - max(.zero, elapsed))
+        adaptedAt = now
+        settle(at: now)
+    }
+
+    /// What there is to store.
+    package func saved(at now: MonotonicInstant) -> Saved {
+        Saved(factor: factor, level: filled(at: now))
     }
 
     /// Whether so many records may go, or when.

@@ -10,6 +10,7 @@ package struct Configuration: Hashable, Sendable {
     package var log = LogSettings()
     /// None: everything is collected, and nothing is forwarded.
     package var logzIO: [LogzIODestination] = []
+    package var ownStores: [OwnStoreDestination] = []
 
     package init() {}
 

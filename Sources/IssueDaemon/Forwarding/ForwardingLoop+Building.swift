@@ -16,21 +16,26 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// What waits behind the cursor.
     func pending() throws -> PendingFacts {
         try catchUp()
-        let backlog = try reader.backlog(of: service.destination.id, after: cursor)
+        let backlog = try reader.backlog(of: service.destination.id, after: cursor, express: express)
         let now = Clock.monotonic
         let wall = Clock.wall
         func instant(_ time: Timestamp?) -> MonotonicInstant? {
             time.map { now.advanced(by: .milliseconds(min(0, $0.milliseconds - wall.milliseconds))) }
         }
-        let records = Int(backlog.records + backlog.unsentSummaries)
+        let records = Int(backlog.records + backlog.requeued + backlog.unsentSummaries)
+        var oldest = instant(backlog.oldest) ?? (backlog.unsentSummaries > 0 ? now : nil)
+        // Somebody has asked for these.
+        if backlog.requeued > 0 { oldest = now.advanced(by: .zero - service.settings.forward.batchDelay) }
         return PendingFacts(
-            records: records, bytes: 512 * records,
-            oldest: instant(backlog.oldest) ?? (backlog.unsentSummaries > 0 ? now : nil),
-            expressRecords: backlog.oldestExpress == nil ? 0 : 1, oldestExpress: instant(backlog.oldestExpress))
+            records: records, bytes: 512 * records, oldest: oldest, expressRecords: Int(backlog.expressRecords),
+            oldestExpress: instant(backlog.oldestExpress))
     }
 
     /// Walks the log, judges, and stores a batch before it is sent.
     func build(_ limit: BatchLimit) throws -> Step {
+        admission.dailyBytes = budget.state(at: Clock.wall)
+        try catchUp()
+        if let step = try buildAhead(limit) { return step }
         var walk = Walk(NewBatch(destination: service.destination.id, at: Clock.wall), limit)
         for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.mostSummaries))
         {
@@ -38,15 +43,22 @@ extension ForwardingLoop where Destination: ~Copyable {
             walk.batch.summaries.append(id)
             walk.add(line, id: id)
         }
-        admission.dailyBytes = budget.state(at: Clock.wall)
-        try catchUp()
         let first = cursor + 1
         var position = cursor
         while !walk.isFull, walk.walked < Self.mostWalked {
             let records = try reader.walk(after: position, limit: Self.stretch)
-            if records.isEmpty { break }
+            guard let lowest = records.first?.candidate.record, let highest = records.last?.candidate.record else {
+                break
+            }
+            let ahead = try reader.goneAhead(of: service.destination.id, in: lowest...highest, express: express)
             for record in records where !walk.isFull {
-                try judge(record, &walk)
+                if ahead.gone.contains(record.candidate.record) {
+                    walk.batch.gone += 1
+                } else {
+                    var record = record
+                    record.candidate.wasExpress = ahead.refused.contains(record.candidate.record)
+                    try judge(record, &walk)
+                }
                 position = record.candidate.record
                 walk.walked += 1
             }
@@ -57,7 +69,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return try store(walk, limit)
     }
 
-    private func store(_ walk: Walk, _ limit: BatchLimit) throws -> Step {
+    func store(_ walk: Walk, _ limit: BatchLimit) throws -> Step {
         let now = Clock.monotonic
         let new = walk.finished
         if new.span == nil, new.lineCount == 0, new.changes.isEmpty {
@@ -68,12 +80,12 @@ extension ForwardingLoop where Destination: ~Copyable {
             stored = try service.writer.perform { try $0.store(new) }
         } catch StoreFailure.outdated {
             // Retention was faster. The limiter has judged what does not go, so it goes on from what is stored.
-            admission = Admission(
-                settings: service.settings.limits, state: try reader.admissionState(of: service.destination.id))
+            admission = try Self.admission(service, reader)
             types = try reader.fieldTypes(of: service.destination.id)
             return .build(limit)
         }
         cursor = new.span?.upperBound ?? cursor
+        express = max(express, new.expressThrough ?? express)
         if new.span != nil { fatesMoved() }
         guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
         batch = stored
@@ -86,10 +98,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             walk.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }
         let candidate = record.candidate
-        if !admission.knows(account: candidate.account), let account = try reader.account(candidate.account) {
-            let limits = service.settings.limits.limits(uid: account.uid, application: account.app)
-            admission.adopt(account: candidate.account, limits: limits)
-        }
+        try recall(candidate)
         switch admission.judge(candidate, at: record.at) {
         case .admit(let before, let occurrences):
             let sent = SentRecord(
@@ -98,12 +107,12 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard let line = try line(of: sent) else { return walk.withhold(candidate) }
             walk.batch.sent.append(sent)
             walk.add(line, id: candidate.record)
-        case .suppress: walk.summarise(candidate)
+        case .suppress(let reason): walk.summarise(candidate, reason)
         case .withhold: walk.withhold(candidate)
         }
     }
 
-    private func line(of sent: SentRecord) throws -> [UInt8]? {
+    func line(of sent: SentRecord) throws -> [UInt8]? {
         guard let row = try reader.outbound(row: sent.row) else { return nil }
         return shipper.line(
             of: OutboundRecord(

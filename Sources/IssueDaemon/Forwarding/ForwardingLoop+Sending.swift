@@ -48,6 +48,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if deliveredCount > 0 { state.lastSuccess = Clock.wall }
         if outcome.maybeDuplicate { state.maybeDuplicate += Int64(lines.count) }
         state.progress = RetryProgress()
+        notePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead { dead[line.line] = lines[line.line] }
         // The last answer may be about the lines that were left when the bad ones had been found.
@@ -87,7 +88,13 @@ extension ForwardingLoop where Destination: ~Copyable {
         countedResent = resent
     }
 
+    private func notePace(at now: MonotonicInstant) {
+        state.pace = machine.pace(at: now)
+        state.pacedAt = Clock.wall
+    }
+
     func saveState() throws {
+        notePace(at: Clock.monotonic)
         let (state, id) = (state, service.destination.id)
         try service.writer.perform { try $0.save(state, destination: id) }
     }
@@ -100,7 +107,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .paused:
             guard told != .paused(view.reason) else { return }
             told = .paused(view.reason)
-            service.log.warning(
+            service.log.event(
+                .destinationChanged, .warning,
                 "A destination is paused, keeping its records until it is set right",
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
@@ -110,7 +118,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             // Why may change with each attempt; that it is away is what matters.
             guard told != .away else { return }
             told = .away
-            service.log.warning(
+            service.log.event(
+                .destinationChanged, .warning,
                 "A destination can't be reached, keeping its records and trying again",
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
@@ -118,7 +127,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .idle, .sending:
             guard told != .well else { return }
             told = .well
-            service.log.notice("A destination takes records again", ["destination": name])
+            service.log.event(
+                .destinationChanged, .notice, "A destination takes records again", ["destination": name])
         }
     }
 }
@@ -128,7 +138,7 @@ extension DeliveryVerdict {
     fileprivate var isOfLines: Bool {
         switch self {
         case .partial, .tooLarge: true
-        case .accepted, .paused, .again, .ambiguous: false
+        case .accepted, .unconfirmed, .paused, .again, .ambiguous: false
         }
     }
 }

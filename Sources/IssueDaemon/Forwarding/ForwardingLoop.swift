@@ -15,6 +15,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var types: FieldTypes
     var budget: DailyBudget
     var cursor: Int64
+    /// Up to which record those that are express have been looked at.
+    var express: Int64
     var state: DestinationRow.State
     /// The batch that is under way, and its lines.
     var batch: StoredBatch?
@@ -55,13 +57,13 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         self.fatesMoved = fatesMoved
         reader = try StoreReader(path: service.path)
         let destination = try reader.destination(service.destination.id) ?? service.destination
-        machine = Forwarding(settings: service.settings.forward, at: Clock.monotonic)
         types = try reader.fieldTypes(of: destination.id)
         cursor = destination.cursor
+        express = destination.express
         state = destination.state
+        machine = Self.machine(service.settings.forward, from: destination.state)
         budget = DailyBudget(limit: service.settings.forward.dailyBytes, day: state.day, bytes: state.dayBytes)
-        admission = Admission(
-            settings: service.settings.limits, state: try reader.admissionState(of: destination.id))
+        admission = try Self.admission(service, reader)
     }
 
     func run() throws {
@@ -192,7 +194,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     private func completeFlushes() throws {
         guard !flushes.isEmpty else { return }
-        if batch == nil {
+        if batch == nil, try reader.backlog(of: service.destination.id, after: cursor).requeued == 0 {
             for flush in flushes where flush.row <= cursor { flush.completed() }
             flushes.removeAll { $0.row <= cursor }
         }

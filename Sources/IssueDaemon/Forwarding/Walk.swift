@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import IssueStore
 
 /// What one walk over the log has gathered so far.
@@ -27,7 +28,8 @@ struct Walk {
         Self.count(candidate, in: &withheld)
     }
 
-    mutating func summarise(_ candidate: Candidate) {
+    mutating func summarise(_ candidate: Candidate, _ reason: SuppressionReason) {
+        batch.held[reason, default: []].append(candidate.record)
         Self.count(candidate, in: &summarised)
     }
 

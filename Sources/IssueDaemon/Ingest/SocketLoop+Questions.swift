@@ -42,6 +42,7 @@ extension SocketLoop {
         case .show:
             let query: ShowParameters = try read(parameters)
             job(.show(query.id), connection)
+        case .deadLetters: job(.deadLetters(try read(parameters)), connection)
         case .status: job(.status, connection)
         case .flush: try flush(try read(parameters), connection)
         case .await:
@@ -56,7 +57,10 @@ extension SocketLoop {
         case .repair:
             try allowOperators(connection)
             try order(.repair(try read(parameters)), more: more, connection)
-        case .histogram, .setState, .deadLetters, .requeue, .mergeGroups, .splitGroup:
+        case .requeue:
+            try allowOperators(connection)
+            try order(.requeue(try read(parameters)), more: more, connection)
+        case .histogram, .setState, .mergeGroups, .splitGroup:
             throw .methodNotImplemented(name)
         }
     }

@@ -6,6 +6,7 @@ struct Job: Sendable {
         case backup
         case purge(PurgeParameters)
         case repair(RepairParameters)
+        case requeue(RequeueParameters)
         /// Nobody has asked for it, and nobody is told.
         case collect
     }

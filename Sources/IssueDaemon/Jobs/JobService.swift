@@ -88,6 +88,9 @@ final class JobService: Sendable {
         case .repair(let parameters):
             defer { arrived() }
             return QueryService.reply(try RepairJob(parameters).run(&run))
+        case .requeue(let parameters):
+            defer { arrived() }
+            return QueryService.reply(try RequeueJob(parameters).run(&run))
         case .collect:
             try Collection().run(run)
             return nil

@@ -9,11 +9,16 @@ package struct Log: Sendable {
     private let threshold: LogThreshold
     private let form: LogForm
     private let write: @Sendable (String) -> Void
+    private let journal: SocketAddress?
 
-    /// - Parameter write: Takes one whole line, its end included.
+    /// - Parameters:
+    ///   - journal: The journal's socket, for events where the log goes to the journal.
+    ///   - write: Takes one whole line, its end included.
     package init(
-        level: LogLevel, form: LogForm, write: @escaping @Sendable (String) -> Void = Log.writeToStandardError
+        level: LogLevel, form: LogForm, journal: String = JournalEntry.socketPath,
+        write: @escaping @Sendable (String) -> Void = Log.writeToStandardError
     ) {
+        self.journal = form == .journal ? try? SocketAddress.unix(journal) : nil
         threshold = LogThreshold(level)
         self.form = form
         self.write = write
@@ -42,6 +47,18 @@ package struct Log: Sendable {
     ) {
         guard threshold.admits(level) else { return }
         write(LogLine.text(level, message, fields(), form: form))
+    }
+
+    /// Something that operators wait for: in the journal an entry with its own number and fields, elsewhere a line as any.
+    package func event(
+        _ event: LogEvent, _ level: LogLevel, _ message: StaticString, _ fields: KeyValuePairs<String, String>
+    ) {
+        guard threshold.admits(level) else { return }
+        let line = LogLine.text(level, message, fields, form: .bare)
+        if let journal, (try? Socket.sendDatagram(JournalEntry(event, level, line, fields).bytes, to: journal)) != nil {
+            return
+        }
+        write(LogLine.text(level, message, fields, form: form))
     }
 
     /// Where nobody can be told that the log is full or gone, going on is all there is.

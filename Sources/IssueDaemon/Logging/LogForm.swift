@@ -4,4 +4,6 @@ package enum LogForm: Hashable, Sendable {
     case journal
     /// For people.
     case plain
+    /// Without anything before or behind it, for an entry that says the rest in fields.
+    case bare
 }

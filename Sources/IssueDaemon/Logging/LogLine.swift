@@ -10,9 +10,10 @@ enum LogLine {
             switch form {
             case .journal: "<\(level.priority)>\(message)"
             case .plain: "issued: \(level.rawValue): \(message)"
+            case .bare: "\(message)"
             }
         for (name, value) in fields { line += " \(name)=\(quoted(value))" }
-        return line + "\n"
+        return form == .bare ? line : line + "\n"
     }
 
     private static func quoted(_ value: String) -> String {

@@ -11,6 +11,7 @@ struct QueryJob: Sendable {
         case news(IssueFilter, row: Int64)
         case show(String)
         case fates(AwaitParameters)
+        case deadLetters(DeadLettersParameters)
         case status
         /// What a flush has come to.
         case destinations(String?)

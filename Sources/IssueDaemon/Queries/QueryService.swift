@@ -76,6 +76,9 @@ final class QueryService: Sendable {
             let shown = try reader.show(id, viewer: job.viewer)
             return .reply(Self.reply(ShowReply(record: shown.record, group: shown.group, fates: shown.fates)))
         case .fates(let parameters): return .fates(try fates(parameters, job, reader))
+        case .deadLetters(let parameters):
+            let limit = try Self.limit(parameters.limit, atMost: Self.mostRecords)
+            return .reply(Self.reply(try reader.deadLetters(parameters, limit: limit, viewer: job.viewer)))
         case .status:
             return .reply(Self.reply(board.status(try reader.figures(viewer: job.viewer), viewer: job.viewer)))
         case .destinations(let name):

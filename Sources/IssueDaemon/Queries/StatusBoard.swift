@@ -74,7 +74,7 @@ final class StatusBoard: Sendable {
             store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
                 Int64(clamping: $0)
             }
-            store.faults = databasesSetAside
+            store.faults += databasesSetAside
         }
         return DaemonStatus(
             version: ProductVersion.text, host: Host.name, startedAt: startedAt, received: figures.received,

@@ -112,7 +112,10 @@ package enum CollectorInterface {
 
         type Series (key: string, counts: []int)
 
-        type DeadLetter (record: string, destination: string, reason: string, answer: ?string, attempts: int, at: string)
+        # record: its id, or of a summary "summary-" and a number. reason: refused, too_large or retries_expired.
+        type DeadLetter (
+          record: string, destination: string, reason: string, answer: ?string, attempts: int, at: string, line: ?string
+        )
 
         # Makes 1 to 1,000 records durable, then answers: one receipt for each, in order. A bad record does not harm its
         # neighbours. With a producer the records are numbered from sequence on, and what this producer has sent before is
@@ -141,10 +144,11 @@ package enum CollectorInterface {
         # Forwards now; answers when all that was pending at this instant has a fate, or after the timeout.
         method Flush(destination: ?string, timeout: ?int) -> (destinations: []Destination)
 
-        method DeadLetters(destination: ?string, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
+        # What was given up, newest first; with lines, each with what was to be sent.
+        method DeadLetters(destination: ?string, records: ?[]string, lines: ?bool, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
 
-        # Dead letters become pending again.
-        method Requeue(destination: ?string, records: ?[]string) -> (count: int)
+        # Dead letters become pending again. left: those that stay, as their record is gone, or their destination.
+        method Requeue(destination: ?string, records: ?[]string) -> (count: int, left: int)
 
         # Waits until the record has a fate other than pending, or the timeout is over.
         method Await(id: string, destination: ?string, timeout: ?int) -> (fates: []DestinationFate)

@@ -168,6 +168,9 @@ extension StoreWriter {
             try delete(
                 "DELETE FROM summaries WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM summaries)",
                 old.filter { $0.state == 1 }.map(\.id))
+            try delete(
+                "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
+                old.map(\.id))
             // They are in the order of their times.
             return some.count == Self.summariesAtATime && old.count == some.count ? some.last?.id : nil
         }

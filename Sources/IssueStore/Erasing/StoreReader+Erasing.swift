@@ -50,7 +50,7 @@ extension StoreReader {
     package func orphanedDeadLetters() throws -> Int64 {
         try snapshot {
             try connection.withStatement(
-                "SELECT count(*) FROM dead_letters WHERE record NOT IN (SELECT id FROM records)"
+                "SELECT count(*) FROM dead_letters WHERE summary IS NULL AND record NOT IN (SELECT id FROM records)"
             ) { try $0.first { $0.int64(0) } ?? 0 }
         }
     }

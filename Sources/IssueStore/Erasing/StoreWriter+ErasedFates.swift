@@ -8,7 +8,7 @@ extension StoreWriter {
     private struct Span {
         var id: Int64
         var rows: ClosedRange<Int64>
-        var isAnswered: Bool
+        var state: Int64
         var sent: [Int64]
         var sentRows: Set<Int64>
         var withheld: Set<Int64>
@@ -18,7 +18,7 @@ extension StoreWriter {
         func fate(of row: Int64) -> Fate {
             if withheld.contains(row) { return .withheld }
             if dead.contains(row) { return .deadLettered }
-            return sentRows.contains(row) ? (isAnswered ? .delivered : .pending) : .summarised
+            return sentRows.contains(row) ? Fate(ofSentByState: state) : .summarised
         }
     }
 
@@ -54,12 +54,25 @@ extension StoreWriter {
             var sending: Set<Int64> = []
             for record in doomed where record.row >= destination.first && record.row <= destination.last {
                 var fate = Fate.pending
-                if record.row <= destination.cursor {
+                var holder: Span?
+                if let carrier = try single(record.row, destination.id) {
+                    if carrier > 0, let batch = try self.span(batch: carrier) {
+                        fate = batch.fate(of: record.row)
+                        if fate == .pending { sending.insert(record.row) }
+                    }
+                } else if record.row <= destination.cursor {
                     if span?.rows.contains(record.row) != true { span = try self.span(record.row, destination.id) }
                     if let span {
                         fate = span.fate(of: record.row)
+                        holder = span
                         if fate == .pending { sending.insert(record.row) }
                     }
+                }
+                if fate == .summarised, let reason = holder?.notes.held.reason(of: record.row),
+                    let summary = try connection.summary(tellingOf: record.row, for: reason, destination.id)
+                {
+                    try take(.init(records: 1, occurrences: record.count), off: summary.id)
+                    if summary.state == .dead { fate = .deadLettered }
                 }
                 sums[Key(account: record.account, fate: fate), default: .init()].records += 1
                 sums[Key(account: record.account, fate: fate), default: .init()].occurrences += record.count
@@ -85,7 +98,8 @@ extension StoreWriter {
         }
     }
 
-    /// A summary that could not be delivered has made its records dead letters, and nobody knows which those were.
+    /// A summary that could not be delivered has made its records dead letters; of old ones nobody knows which those
+    /// were.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
     ) throws {
@@ -114,11 +128,20 @@ extension StoreWriter {
         }.flatMap { $0.rows.contains(row) ? $0 : nil }
     }
 
+    private func span(batch id: Int64) throws -> Span? {
+        try connection.withStatement(
+            "SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches WHERE id = ?1"
+        ) { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { Self.span($0) }
+        }
+    }
+
     private static func span(_ row: borrowing Row) -> Span {
         let first = row.int64(1)
         let sent = PostingList.decode(row.bytes(4), base: first) ?? []
         return Span(
-            id: row.int64(0), rows: first...max(first, row.int64(2)), isAnswered: row.int64(3) != 0, sent: sent,
+            id: row.int64(0), rows: first...max(first, row.int64(2)), state: row.int64(3), sent: sent,
             sentRows: Set(sent), withheld: Set(PostingList.decode(row.bytes(5), base: first) ?? []),
             dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchNotes(json: row.text(7)))
     }
@@ -128,7 +151,7 @@ extension StoreWriter {
         let batches = try connection.withStatement(
             """
             SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
-            WHERE destination = ?1 AND state = 0 AND kind = 0
+            WHERE destination = ?1 AND state = 0 AND kind <> 1
             """
         ) { statement in
             statement.bind(destination, at: 1)

@@ -191,6 +191,11 @@ extension StoreWriter {
 
     private func erase(group: Int64) throws {
         try unindex(group: group)
+        try run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
+        try run(
+            """
+            DELETE FROM dead_letters WHERE summary IN (SELECT id FROM summaries WHERE "group" = ?1 AND state = 2)
+            """, group)
         // One that is in a request is needed until its answer is there.
         try run(
             """

@@ -123,6 +123,10 @@ extension StoreWriter {
         for sql: StaticString in [
             "DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))",
             "DELETE FROM express WHERE record IN (SELECT value FROM json_each(?1))",
+            """
+            DELETE FROM singles WHERE destination IN (SELECT id FROM destinations)
+                AND record IN (SELECT value FROM json_each(?1))
+            """,
             "DELETE FROM dead_letters WHERE record IN (SELECT value FROM json_each(?1))",
         ] {
             try connection.withStatement(sql) { statement in

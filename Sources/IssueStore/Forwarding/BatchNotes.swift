@@ -5,14 +5,16 @@ struct BatchNotes: Equatable {
     var summaries: [Int64]
     /// For each record that was sent, in order: how many were held back before it, and how often its group had occurred.
     var sent: [(suppressedBefore: Int64, occurrences: Int64)]
+    var held: HeldReasons
 
     static func == (left: BatchNotes, right: BatchNotes) -> Bool {
-        left.summaries == right.summaries && left.sent.elementsEqual(right.sent, by: ==)
+        left.summaries == right.summaries && left.held == right.held && left.sent.elementsEqual(right.sent, by: ==)
     }
 
     init(_ batch: NewBatch) {
         summaries = batch.summaries
         sent = batch.sent.map { ($0.suppressedBefore, $0.occurrences) }
+        held = HeldReasons(batch.held)
     }
 
     init(json: String) {
@@ -20,6 +22,7 @@ struct BatchNotes: Equatable {
         summaries = value?["summaries"]?.asArray?.compactMap(\.asInteger) ?? []
         let numbers = value?["sent"]?.asArray?.compactMap(\.asInteger) ?? []
         sent = stride(from: 0, to: numbers.count - 1, by: 2).map { (numbers[$0], numbers[$0 + 1]) }
+        held = HeldReasons(value?["held"])
     }
 
     var json: String {
@@ -34,6 +37,7 @@ struct BatchNotes: Equatable {
                     list.integer(note.occurrences)
                 }
             }
+            held.write(to: &object)
         }
         return writer.text
     }

@@ -14,6 +14,9 @@ package struct DestinationRow: Equatable, Sendable {
         /// The UTC day that the bytes were counted on, in days since 1970.
         package var day: Int64 = 0
         package var dayBytes: Int64 = 0
+        /// How the sending was paced, and when that was.
+        package var pace: SendPacer.Saved?
+        package var pacedAt: Timestamp?
 
         package init() {}
     }
@@ -21,6 +24,8 @@ package struct DestinationRow: Equatable, Sendable {
     package var id: Int64
     package var name: String
     package var cursor: Int64
+    /// Up to which record those that are express have been looked at.
+    package var express: Int64
     package var state: State
 }
 
@@ -37,6 +42,11 @@ extension DestinationRow.State {
         maybeDuplicate = value["maybe_duplicate"]?.asInteger ?? 0
         day = value["day"]?.asInteger ?? 0
         dayBytes = value["day_bytes"]?.asInteger ?? 0
+        guard let factor = value["pace_factor"]?.asDouble, let level = value["pace_level"]?.asDouble,
+            let at = value["paced_at"]?.asInteger
+        else { return }
+        pace = SendPacer.Saved(factor: factor, level: level)
+        pacedAt = Timestamp(milliseconds: at)
     }
 
     var json: String {
@@ -51,6 +61,13 @@ extension DestinationRow.State {
             object.member("maybe_duplicate", maybeDuplicate)
             object.member("day", day)
             object.member("day_bytes", dayBytes)
+            if let pace, let pacedAt {
+                object.key("pace_factor")
+                object.raw("\(pace.factor)")
+                object.key("pace_level")
+                object.raw("\(pace.level)")
+                object.member("paced_at", pacedAt.milliseconds)
+            }
         }
         return writer.text
     }

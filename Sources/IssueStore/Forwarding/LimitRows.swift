@@ -79,6 +79,8 @@ enum LimitRows {
             object.member("last", row.lastSeen.milliseconds)
             object.key("samples")
             object.array { for sample in row.samples { $0.integer(sample) } }
+            object.member("first_id", ifPresent: row.records?.lowerBound)
+            object.member("last_id", ifPresent: row.records?.upperBound)
             object.member("severity", Int64(row.maxSeverity.rawValue))
             object.member("sequence", row.sequence)
             object.member("orphan", row.isOrphan)
@@ -101,6 +103,9 @@ enum LimitRows {
         row.firstSeen = instant(value["first"]) ?? start
         row.lastSeen = instant(value["last"]) ?? start
         row.samples = value["samples"]?.asArray?.compactMap(\.asInteger) ?? []
+        if let first = value["first_id"]?.asInteger, let last = value["last_id"]?.asInteger, first <= last {
+            row.records = first...last
+        }
         row.maxSeverity = value["severity"]?.asInteger.flatMap { Severity(rawValue: UInt8(clamping: $0)) } ?? .debug
         row.isOrphan = value["orphan"]?.asBool ?? false
         return row

@@ -6,13 +6,13 @@ extension StoreReader {
     /// A destination as the store knows it now.
     package func destination(_ id: Int64) throws -> DestinationRow? {
         try snapshot {
-            try connection.withStatement("SELECT id, name, cursor, state FROM destinations WHERE id = ?1") {
+            try connection.withStatement("SELECT id, name, cursor, express_id, state FROM destinations WHERE id = ?1") {
                 statement in
                 statement.bind(id, at: 1)
                 return try statement.first {
                     DestinationRow(
-                        id: $0.int64(0), name: $0.text(1), cursor: $0.int64(2),
-                        state: DestinationRow.State(json: $0.text(3)))
+                        id: $0.int64(0), name: $0.text(1), cursor: $0.int64(2), express: $0.int64(3),
+                        state: DestinationRow.State(json: $0.text(4)))
                 }
             }
         }
@@ -22,11 +22,15 @@ extension StoreReader {
     package struct Backlog: Equatable, Sendable {
         package var records: Int64 = 0
         package var oldest: Timestamp?
+        package var expressRecords: Int64 = 0
         package var oldestExpress: Timestamp?
+        /// Dead letters that wait to go once more.
+        package var requeued: Int64 = 0
         package var unsentSummaries: Int64 = 0
     }
 
-    package func backlog(of destination: Int64, after cursor: Int64) throws -> Backlog {
+    /// - Parameter express: Up to which record those that are express have been looked at.
+    package func backlog(of destination: Int64, after cursor: Int64, express: Int64 = 0) throws -> Backlog {
         try snapshot {
             var backlog = Backlog()
             backlog.oldest = try time(
@@ -37,14 +41,20 @@ extension StoreReader {
                 of: """
                     SELECT received_at FROM records
                     WHERE id = (SELECT min(record) FROM express WHERE record > ?1)
-                    """, after: cursor)
-            backlog.unsentSummaries = try connection.withStatement(
-                "SELECT count(*) FROM summaries WHERE destination = ?1 AND state = 0"
-            ) { statement in
-                statement.bind(destination, at: 1)
-                return try statement.first { $0.int64(0) } ?? 0
-            }
+                    """, after: max(cursor, express))
+            backlog.expressRecords = try count("SELECT count(*) FROM express WHERE record > ?1", max(cursor, express))
+            backlog.requeued = try count(
+                "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0", destination)
+            backlog.unsentSummaries = try count(
+                "SELECT count(*) FROM summaries WHERE destination = ?1 AND state = 0", destination)
             return backlog
+        }
+    }
+
+    private func count(_ sql: StaticString, _ number: Int64) throws -> Int64 {
+        try connection.withStatement(sql) { statement in
+            statement.bind(number, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
         }
     }
 
@@ -68,6 +78,11 @@ extension StoreReader {
                 start = end
             }
         }
+    }
+
+    /// One record as the walk would meet it, or nothing where it is gone.
+    func walked(row: Int64) throws -> WalkedRecord? {
+        try records(above: row - 1, through: row, offset: try offset(after: row - 1).offset, limit: 1).first
     }
 
     private func records(

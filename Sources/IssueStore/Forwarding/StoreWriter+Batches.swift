@@ -1,5 +1,5 @@
-package import IssueCore
-package import IssueProtocol
+import IssueCore
+import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
@@ -13,7 +13,11 @@ extension StoreWriter {
                     throw StoreFailure.outdated
                 }
             }
-            let id = try insert(batch)
+            if batch.kind == .express || batch.kind == .requeued {
+                guard try missing(batch.sent.map(\.row)).isEmpty else { throw StoreFailure.outdated }
+            }
+            let id = batch.isEmpty ? 0 : try insert(batch)
+            try carry(batch, in: id)
             var ledger = LedgerChanges()
             for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
             for tally in batch.summarised { ledger.move(tally, in: batch.destination, to: .summarised) }
@@ -31,8 +35,11 @@ extension StoreWriter {
         try transaction {
             // First, since it goes by what the ledger says.
             for (line, summary) in settlement.batch.summaries.enumerated() {
-                let isDead = settlement.outcome.dead.contains { $0.line == line }
-                try settle(summary: summary, isDead: isDead, destination)
+                let dead = settlement.outcome.dead.first { $0.line == line }
+                try settle(summary: summary, isDead: dead != nil, destination)
+                if let dead {
+                    try bury(summary: summary, dead.reason, settlement, line: line, destination: destination)
+                }
             }
             let batch = settlement.batch
             let dead = Dictionary(settlement.outcome.dead.map { ($0.line, $0.reason) }) { first, _ in first }
@@ -42,7 +49,8 @@ extension StoreWriter {
             for (index, record) in batch.sent.enumerated() where !erasedWhileSent.contains(record.row) {
                 let sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
                 let line = batch.summaries.count + index
-                let fate: Fate = dead[line] == nil ? .delivered : .deadLettered
+                let arrived: Fate = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
+                let fate = dead[line] == nil ? arrived : .deadLettered
                 // Retention may have taken it while the request was under way: now it is known to have arrived.
                 let before: Fate = gone.contains(record.row) ? .expired : .pending
                 ledger.moved(sum, account: record.account, destination: destination, from: before, to: fate)
@@ -61,50 +69,9 @@ extension StoreWriter {
         try transaction { try write(state, of: destination) }
     }
 
-    /// Stores summaries that are to be sent, and what closing their windows changes in the limiter.
-    package func store(
-        _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: Timestamp
-    ) throws(StoreFailure) {
-        try transaction {
-            for summary in summaries { try insert(summary, destination, at: now) }
-            try write(changes, of: destination)
-        }
-    }
-
-    /// A summary and the line that is sent for it, byte for byte.
-    package struct NewSummary: Sendable {
-        package var draft: SummaryDraft
-        package var line: [UInt8]
-
-        package init(draft: SummaryDraft, line: [UInt8]) {
-            self.draft = draft
-            self.line = line
-        }
-    }
-
-    private func insert(_ summary: NewSummary, _ destination: Int64, at now: Timestamp) throws {
-        try connection.withStatement(
-            """
-            INSERT INTO summaries (destination, "group", account, reason, sequence, state, at, records, occurrences,
-                                   line)
-            VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)
-            """
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(summary.draft.group, at: 2)
-            statement.bind(summary.draft.account, at: 3)
-            statement.bind(summary.draft.reason.rawValue, at: 4)
-            statement.bind(summary.draft.summarySequence, at: 5)
-            statement.bind(now.milliseconds, at: 6)
-            statement.bind(summary.draft.suppressedCount, at: 7)
-            statement.bind(summary.draft.suppressedOccurrences, at: 8)
-            statement.bind(text: summary.line, at: 9)
-            try statement.run()
-        }
-    }
-
     private func insert(_ batch: NewBatch) throws -> Int64 {
-        let first = batch.span?.lowerBound ?? open.nextID
+        let rows = batch.sent.map(\.row)
+        let first = batch.span?.lowerBound ?? rows.min() ?? open.nextID
         try connection.withStatement(
             """
             INSERT INTO batches (destination, kind, first_id, last_id, state, at, sent, withheld, dead, notes)
@@ -112,9 +79,9 @@ extension StoreWriter {
             """
         ) { statement in
             statement.bind(batch.destination, at: 1)
-            statement.bind(batch.span == nil ? 1 : 0, at: 2)
+            statement.bind(batch.storedKind.rawValue, at: 2)
             statement.bind(first, at: 3)
-            statement.bind(batch.span?.upperBound ?? first, at: 4)
+            statement.bind(batch.span?.upperBound ?? rows.max() ?? first, at: 4)
             statement.bind(batch.lineCount == 0 ? 1 : 0, at: 5)
             statement.bind(batch.at.milliseconds, at: 6)
             statement.bind(blob: PostingList.encode(batch.sent.map(\.row), base: first), at: 7)
@@ -141,7 +108,9 @@ extension StoreWriter {
             statement.bind(span.upperBound, at: 2)
             return try statement.first { $0.int64(0) } ?? 0
         }
-        let decided = (batch.withheldTally + batch.summarised).reduce(Int64(batch.sent.count)) { $0 + $1.records }
+        let decided = (batch.withheldTally + batch.summarised).reduce(Int64(batch.sent.count) + batch.gone) {
+            $0 + $1.records
+        }
         return count == decided
     }
 
@@ -169,57 +138,10 @@ extension StoreWriter {
         ) { try $0.run() }
     }
 
-    private func bury(
-        _ row: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
-    ) throws {
-        try connection.withStatement(
-            """
-            INSERT INTO dead_letters (destination, record, batch, reason, answer, attempts, at, line)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-            """
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            statement.bind(settlement.batch.id, at: 3)
-            statement.bind(reason.rawValue, at: 4)
-            statement.bind(settlement.answer, at: 5)
-            statement.bind(settlement.attempts, at: 6)
-            statement.bind(settlement.at.milliseconds, at: 7)
-            statement.bind(text: settlement.deadLines[line] ?? [], at: 8)
-            try statement.run()
-        }
-    }
-
-    /// A summary that could not be delivered takes the records that it counted with it.
-    private func settle(summary: Int64, isDead: Bool, _ destination: Int64) throws {
-        let counted = try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1")
-        {
-            statement in
-            statement.bind(summary, at: 1)
-            return try statement.first {
-                NewBatch.Tally(account: $0.int64(0), records: $0.int64(1), occurrences: $0.int64(2))
-            }
-        }
-        if isDead, let counted {
-            // Some of them may have been erased since.
-            let left = try sum(of: .summarised, counted.account, destination)
-            let sum = LedgerChanges.Sum(
-                records: min(counted.records, left.records), occurrences: min(counted.occurrences, left.occurrences))
-            var ledger = LedgerChanges()
-            ledger.moved(sum, account: counted.account, destination: destination, from: .summarised, to: .deadLettered)
-            try ledger.write(on: connection)
-        }
-        try connection.withStatement("UPDATE summaries SET state = ?2 WHERE id = ?1") { statement in
-            statement.bind(summary, at: 1)
-            statement.bind(isDead ? 2 : 1, at: 2)
-            try statement.run()
-        }
-    }
-
     private func answer(_ settlement: BatchSettlement, dead: [Int64]) throws {
         try connection.withStatement(
             """
-            UPDATE batches SET state = 1, at = ?2, attempts = ?3, answer = ?4, maybe_duplicate = ?5, dead = ?6
+            UPDATE batches SET state = ?7, at = ?2, attempts = ?3, answer = ?4, maybe_duplicate = ?5, dead = ?6
             WHERE id = ?1
             """
         ) { statement in
@@ -230,6 +152,7 @@ extension StoreWriter {
             statement.bind(settlement.answer, at: 4)
             statement.bind(settlement.outcome.maybeDuplicate ? 1 : 0, at: 5)
             statement.bind(blob: PostingList.encode(dead, base: first), at: 6)
+            statement.bind(settlement.outcome.isConfirmed ? 1 : 2, at: 7)
             try statement.run()
         }
     }

@@ -107,11 +107,13 @@ extension StoreWriter {
     }
 
     private func row(of name: String) throws -> DestinationRow? {
-        try connection.withStatement("SELECT id, cursor, state FROM destinations WHERE name = ?1") { statement in
+        try connection.withStatement("SELECT id, cursor, express_id, state FROM destinations WHERE name = ?1") {
+            statement in
             statement.bind(name, at: 1)
             return try statement.first {
                 DestinationRow(
-                    id: $0.int64(0), name: name, cursor: $0.int64(1), state: DestinationRow.State(json: $0.text(2)))
+                    id: $0.int64(0), name: name, cursor: $0.int64(1), express: $0.int64(2),
+                    state: DestinationRow.State(json: $0.text(3)))
             }
         }
     }

@@ -21,67 +21,6 @@ extension StoreReader {
         return fates
     }
 
-    private func fate(
-        ofRow row: Int64, _ destination: Int64, _ name: String, cursor: Int64
-    ) throws -> DestinationFate {
-        var fate = DestinationFate(
-            destination: name, fate: .pending, attempts: 0, at: nil, answer: nil, maybeDuplicate: false)
-        guard row <= cursor, let batch = try batch(holding: row, destination) else { return fate }
-        let list: (BatchList) -> Bool = { batch.lists[$0]?.contains(row) == true }
-        fate.at = batch.at
-        if list(.withheld) {
-            // It was never in a request, so the batch's answer is none to it.
-            fate.fate = .withheld
-            return fate
-        } else if list(.dead) {
-            fate.fate = .deadLettered
-        } else if list(.sent) {
-            fate.fate = batch.isAnswered ? .delivered : .pending
-        } else {
-            fate.fate = .summarised
-            return fate
-        }
-        fate.attempts = batch.attempts
-        fate.answer = batch.answer
-        fate.maybeDuplicate = batch.maybeDuplicate
-        return fate
-    }
-
-    private enum BatchList: Hashable { case sent, withheld, dead }
-
-    private struct BatchRow {
-        var isAnswered: Bool
-        var at: Timestamp
-        var attempts: Int64
-        var answer: String?
-        var maybeDuplicate: Bool
-        var lists: [BatchList: [Int64]]
-    }
-
-    private func batch(holding row: Int64, _ destination: Int64) throws -> BatchRow? {
-        try connection.withStatement(
-            """
-            SELECT first_id, state, at, attempts, answer, maybe_duplicate, sent, withheld, dead
-            FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
-            """
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(row, at: 2)
-            return try statement.first { found -> BatchRow? in
-                let first = found.int64(0)
-                guard first <= row else { return nil }
-                return BatchRow(
-                    isAnswered: found.int64(1) != 0, at: Timestamp(milliseconds: found.int64(2)),
-                    attempts: found.int64(3), answer: found.optionalText(4), maybeDuplicate: found.int64(5) != 0,
-                    lists: [
-                        .sent: PostingList.decode(found.bytes(6), base: first) ?? [],
-                        .withheld: PostingList.decode(found.bytes(7), base: first) ?? [],
-                        .dead: PostingList.decode(found.bytes(8), base: first) ?? [],
-                    ])
-            } ?? nil
-        }
-    }
-
     /// All that is known of one record, by its id or as the newest of a group.
     package struct Shown: Sendable {
         package var record: StoredRecord?

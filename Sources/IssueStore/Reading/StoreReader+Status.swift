@@ -48,7 +48,25 @@ extension StoreReader {
         ) { try $0.first { $0.int64(0) } ?? 0 }
         return StoreStatus(
             id: String(code), records: records, groups: try groupCount(viewer), bytes: pages * pageSize,
-            oldest: oldest, freeBytes: nil, faults: [])
+            oldest: oldest, freeBytes: nil, faults: try ledgerFaults())
+    }
+
+    /// A sentence for each ledger in which not every record has exactly one fate: our own mistake, and to be seen as one.
+    private func ledgerFaults() throws -> [String] {
+        try connection.withStatement(
+            """
+            SELECT destinations.name, accounts.app, accounts.uid, received, fated
+            FROM ledger_check
+            JOIN destinations ON destinations.id = ledger_check.destination
+            JOIN accounts ON accounts.id = ledger_check.account
+            ORDER BY destinations.id, accounts.id LIMIT 10
+            """
+        ) { statement in
+            try statement.all { row in
+                "the ledger of \(row.text(0)) does not balance: of \(row.int64(3)) records of \(row.text(1)) (user "
+                    + "\(row.int64(2))), \(row.int64(4)) have a fate; please report this as a bug of issued"
+            }
+        }
     }
 
     private func groupCount(_ viewer: Viewer) throws -> Int64 {
@@ -117,8 +135,14 @@ extension StoreReader {
     private func oldestPending(_ destination: Int64, cursor: Int64) throws -> Timestamp? {
         try connection.withStatement(
             """
-            SELECT received_at FROM records WHERE id >= coalesce(
-                (SELECT min(first_id) FROM batches WHERE destination = ?1 AND state = 0), ?2 + 1)
+            SELECT received_at FROM records WHERE id >= min(
+                    coalesce((SELECT min(first_id) FROM batches WHERE destination = ?1 AND state = 0), ?2 + 1),
+                    coalesce((SELECT min(record) FROM singles WHERE destination = ?1 AND batch = 0), ?2 + 1),
+                    ?2 + 1)
+                AND NOT EXISTS (
+                    SELECT 1 FROM singles JOIN batches ON batches.id = singles.batch
+                    WHERE singles.destination = ?1 AND singles.record = records.id AND batches.state <> 0
+                )
             ORDER BY id LIMIT 1
             """
         ) { statement in

@@ -12,8 +12,10 @@ extension StoreWriter {
         var ledger = LedgerChanges()
         var expired: Int64 = 0
         for destination in known {
+            let first = max(rows.lowerBound, destination.above + 1)
             for (account, sum) in try unanswered(rows, of: destination.id)
-                + waiting(max(rows.lowerBound, destination.above + 1), min(rows.upperBound, destination.through))
+                + waiting(first, min(rows.upperBound, destination.through), destination.id)
+                + requeued(rows, destination.id)
             {
                 ledger.moved(sum, account: account, destination: destination.id, from: .pending, to: .expired)
                 expired += sum.records
@@ -33,8 +35,12 @@ extension StoreWriter {
         for destination in try given() {
             let batches = try unanswered(overlapping: first...last, of: destination.id)
             let sent = Set(batches.flatMap(\.sent))
+            let singles = try singles(in: first...last, destination.id)
             for record in doomed {
-                let isWaiting = record.row > destination.above && record.row <= destination.through
+                let carrier = singles[record.row]
+                let isWaiting =
+                    carrier == 0
+                    || (carrier == nil && record.row > destination.above && record.row <= destination.through)
                 guard isWaiting || sent.contains(record.row) else { continue }
                 let sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
                 ledger.moved(
@@ -72,18 +78,40 @@ extension StoreWriter {
 
     private typealias AccountSum = (account: Int64, sum: LedgerChanges.Sum)
 
-    /// Records that lie behind the cursor.
-    private func waiting(_ first: Int64, _ last: Int64) throws -> [AccountSum] {
+    /// Records that lie behind the cursor and did not go ahead of it.
+    private func waiting(_ first: Int64, _ last: Int64, _ destination: Int64) throws -> [AccountSum] {
         guard first <= last else { return [] }
         return try connection.withStatement(
             """
             SELECT series.account, count(*), sum(records.count)
             FROM records JOIN series ON series.id = records.series
-            WHERE records.id BETWEEN ?1 AND ?2 GROUP BY series.account
+            WHERE records.id BETWEEN ?1 AND ?2
+                AND NOT EXISTS (SELECT 1 FROM singles WHERE destination = ?3 AND record = records.id)
+            GROUP BY series.account
             """
         ) { statement in
             statement.bind(first, at: 1)
             statement.bind(last, at: 2)
+            statement.bind(destination, at: 3)
+            return try statement.all {
+                ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
+            }
+        }
+    }
+
+    /// Records that wait to go once more.
+    private func requeued(_ rows: ClosedRange<Int64>, _ destination: Int64) throws -> [AccountSum] {
+        try connection.withStatement(
+            """
+            SELECT series.account, count(*), sum(records.count)
+            FROM singles JOIN records ON records.id = singles.record JOIN series ON series.id = records.series
+            WHERE singles.destination = ?1 AND singles.batch = 0 AND singles.record BETWEEN ?2 AND ?3
+            GROUP BY series.account
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(rows.lowerBound, at: 2)
+            statement.bind(rows.upperBound, at: 3)
             return try statement.all {
                 ($0.int64(0), LedgerChanges.Sum(records: $0.int64(1), occurrences: $0.int64(2)))
             }
@@ -120,7 +148,7 @@ extension StoreWriter {
         try connection.withStatement(
             """
             SELECT id, first_id, sent, json_array_length(notes, '$.summaries') FROM batches
-            WHERE destination = ?1 AND state = 0 AND kind = 0 AND first_id <= ?3 AND last_id >= ?2
+            WHERE destination = ?1 AND state = 0 AND kind <> 1 AND first_id <= ?3 AND last_id >= ?2
             """
         ) { statement in
             statement.bind(destination, at: 1)

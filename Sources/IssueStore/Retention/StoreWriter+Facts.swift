@@ -77,7 +77,8 @@ extension StoreWriter {
             """
             SELECT min(
                 coalesce((SELECT min(cursor) FROM destinations WHERE active = 1 OR cursor < given_id), ?1),
-                coalesce((SELECT min(first_id) - 1 FROM batches WHERE state = 0 AND kind = 0), ?1))
+                coalesce((SELECT min(first_id) - 1 FROM batches WHERE state = 0 AND kind <> 1), ?1),
+                coalesce((SELECT min(record) - 1 FROM singles WHERE batch = 0), ?1))
             """
         ) { statement in
             statement.bind(Int64.max, at: 1)
@@ -102,7 +103,7 @@ extension StoreWriter {
 
     private func isUnderWay(_ first: Int64, _ last: Int64) throws -> Bool {
         try connection.withStatement(
-            "SELECT 1 FROM batches WHERE state = 0 AND kind = 0 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1"
+            "SELECT 1 FROM batches WHERE state = 0 AND kind <> 1 AND first_id <= ?2 AND last_id >= ?1 LIMIT 1"
         ) { statement in
             statement.bind(first, at: 1)
             statement.bind(last, at: 2)

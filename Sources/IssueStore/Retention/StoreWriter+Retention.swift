@@ -102,6 +102,7 @@ extension StoreWriter {
             statement.bind(last, at: 1)
             try statement.run()
         }
+        try forgetSingles(through: last)
         try shrink(range: range.id, by: Int(progress.records))
         return progress
     }
@@ -151,7 +152,7 @@ extension StoreWriter {
                 WHERE id < coalesce(
                         (SELECT id FROM batches WHERE kind = 0 AND last_id > ?1 ORDER BY id LIMIT 1),
                         (SELECT max(id) FROM batches))
-                    AND state = 1
+                    AND state <> 0 AND (kind < 2 OR last_id <= ?1)
                 ORDER BY id LIMIT ?2
             )
             """

@@ -190,6 +190,7 @@ extension StoreWriter {
             statement.bind(rows.last?.row, at: 2)
             try statement.run()
         }
+        if let first = rows.first?.row, let last = rows.last?.row { try forgetSingles(in: first...last) }
         try shrink(range: thinning.range.id, by: gone.count)
         return progress
     }

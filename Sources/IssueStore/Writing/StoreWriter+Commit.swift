@@ -206,6 +206,7 @@ extension StoreWriter {
     }
 
     private func insertExpress(_ express: [(record: Int64, reason: Int64)]) throws {
+        if !express.isEmpty, !isBringingOver { noticed?(express.map(\.record)) }
         guard expressDestinations else { return }
         for (record, reason) in express {
             try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") { statement in

@@ -30,6 +30,8 @@ package final class StoreWriter {
     var storeIDs: [StoreID]
     var destinations: [Int64] = []
     var expressDestinations = false
+    /// Told of records that are critical, or the first of their group, while their commit is under way.
+    package var noticed: (([Int64]) -> Void)?
 
     var series = SeriesTable()
     var senders: [Sender: SenderEntry] = [:]

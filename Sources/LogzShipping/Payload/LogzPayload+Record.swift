@@ -1,3 +1,4 @@
+import HTTPShipping
 package import IssueCore
 import IssueProtocol
 
@@ -6,7 +7,7 @@ extension LogzPayload {
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.stored
         let record = stored.record
-        let (time, timeRepair) = Self.time(of: stored)
+        let (time, timeRepair) = stored.believedTime
         let metadata = Self.metadata(of: record)
 
         var line = LineDraft()
@@ -42,20 +43,6 @@ extension LogzPayload {
         line.putRepairs(stored.repairs + [timeRepair].compactMap(\.self) + metadata.repairs)
         return line.trimmedBytes()
     }
-
-    /// When it happened, as far as the sender's clock can be believed.
-    private static func time(of stored: StoredRecord) -> (time: Timestamp, repair: String?) {
-        guard let claimed = stored.record.occurredAt else { return (stored.receivedAt, nil) }
-        let (distance, overflow) = claimed.milliseconds.subtractingReportingOverflow(stored.receivedAt.milliseconds)
-        if !overflow, distance.magnitude <= farthest { return (claimed, nil) }
-        return (
-            stored.receivedAt,
-            "occurred_at is more than 7 days off (\(claimed.text)) and was replaced by the time of receipt"
-        )
-    }
-
-    /// Seven days of milliseconds.
-    private static let farthest: UInt64 = 7 * 86_400_000
 
     private static func metadata(of record: IssueRecord) -> (members: [JSONValue.Member], repairs: [String]) {
         guard let metadata = record.metadata, !metadata.isNull else { return ([], []) }

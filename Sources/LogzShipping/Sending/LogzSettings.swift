@@ -1,21 +1,13 @@
+package import HTTPShipping
+
 /// How lines go to Logz.io; all of it may be printed.
 package struct LogzSettings: Equatable, Sendable {
-    package var address: LogzAddress
+    package var http: HTTPSettings
     package var type = "issued"
     /// In place of `<platform>.metadata`.
     package var metadataKey: String?
-    /// The authorities to trust in place of the system's.
-    package var caFile: String?
-    /// Nil leaves it to the environment, an empty text means none.
-    package var proxy: String?
-    package var connectTimeout: Duration = .seconds(10)
-    package var requestTimeout: Duration = .seconds(30)
-    /// 1 to 9; zero sends everything as it is.
-    package var compressionLevel = 6
-    /// Our own, for the user agent.
-    package var version = "0"
 
     package init(address: LogzAddress) {
-        self.address = address
+        http = HTTPSettings(address: address)
     }
 }

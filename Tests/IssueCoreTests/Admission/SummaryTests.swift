@@ -39,7 +39,8 @@ struct SummaryTests {
                     group: 1, account: 1, reason: .groupRate, windowStart: at(2), windowEnd: at(62),
                     suppressedCount: 5, suppressedOccurrences: 50, forwardedCount: 0, occurrences: 51,
                     summarySequence: 1, firstSeen: at(2), lastSeen: at(6), samples: [2, 3, 4],
-                    maxSeverity: .critical, stillSuppressing: false, distinctGroups: 1))
+                    maxSeverity: .critical, stillSuppressing: false, distinctGroups: 1,
+                    stretches: [SummaryStretch(group: 1, reason: .groupRate, records: 2...6)]))
     }
 
     @Test("While it goes on the windows double to 15 min; after a quiet window the next begins at 60 s again")

@@ -41,6 +41,26 @@ struct PacingTests {
         #expect(builder.bytes == 99)
     }
 
+    @Test("A pace that was stored goes on where it was: no fresh burst, what was sent too much is still owed")
+    func restoredPace() {
+        let settings = ForwardSettings()
+        var pacer = SendPacer(settings: settings, at: at(0))
+        pacer.sent(500, at: at(0))
+        pacer.slowedDown(at: at(0))
+        let saved = pacer.saved(at: at(0))
+        #expect(saved == SendPacer.Saved(factor: 0.5, level: 0))
+
+        // 600 a minute at half the rate are five a second.
+        let back = SendPacer(settings: settings, from: saved, after: .seconds(10), at: at(3))
+        #expect(back.saved(at: at(3)) == SendPacer.Saved(factor: 0.5, level: 50))
+        #expect(back.pace(of: 50, at: at(3)) == .now(50))
+        #expect(back.pace(of: 100, at: at(3)) != .now(100))
+        let odd = SendPacer.Saved(factor: .nan, level: .infinity)
+        #expect(
+            SendPacer(settings: settings, from: odd, after: .zero, at: at(0))
+                == SendPacer(settings: settings, at: at(0)))
+    }
+
     @Test("Waits are drawn below a limit that doubles from 1 s to 300 s, never below 250 ms")
     func retry() {
         var schedule = RetrySchedule()

@@ -116,9 +116,7 @@ struct ConfigurationReadingTests {
 
     @Test(
         "What the design has and this version has not is refused with a sentence",
-        arguments: [
-            "ClickHouse", "Elasticsearch", "OTLP", "Redaction", "Crashes",
-        ])
+        arguments: ["Redaction", "Crashes"])
     func planned(section: String) throws {
         let folder = try ConfigurationFolder()
         let problems = folder.problems(of: "[\(section)]\nURL=http://a\n")

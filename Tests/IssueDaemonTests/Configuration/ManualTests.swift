@@ -22,7 +22,7 @@ struct ManualTests {
 
     @Test(
         "Every key stands in its section with its default, and in the manual page",
-        arguments: ConfigurationSection.allCases.filter { $0 != .logzIO })
+        arguments: ConfigurationSection.allCases.filter { !$0.isDestination })
     func complete(section: ConfigurationSection) throws {
         let text = ShippedFile.uncommented(try ShippedFile.text())
         let file = ConfigurationFile(path: "a", content: Array(text.utf8))
@@ -42,7 +42,8 @@ struct ManualTests {
             (ConfigurationSection.limits.keys(named: false) + ConfigurationSection.forward.keys(named: false)).map(
                 \.name))
 
-        for key in ConfigurationSection.logzIO.keys(named: false) where !shared.contains(key.name) {
+        let destinations = ConfigurationSection.allCases.filter(\.isDestination)
+        for key in destinations.flatMap({ $0.keys(named: false) }) where !shared.contains(key.name) {
             #expect(text.contains("\n# \(key.name)=\(key.defaultText)\n"))
             #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n"))
         }

@@ -1,3 +1,4 @@
+import HTTPShipping
 import LogzShipping
 
 /// How a listener of Logz.io is spoken to.

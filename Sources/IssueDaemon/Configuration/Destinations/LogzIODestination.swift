@@ -1,3 +1,4 @@
+import HTTPShipping
 import IssueCore
 import IssueProtocol
 package import LogzShipping
@@ -29,12 +30,7 @@ package struct LogzIODestination: Hashable, Sendable {
         var shipping = LogzSettings(address: address)
         shipping.type = settings.type
         shipping.metadataKey = settings.metadataKey
-        shipping.caFile = settings.caFile
-        shipping.proxy = settings.proxy
-        shipping.connectTimeout = settings.forward.connectTimeout
-        shipping.requestTimeout = settings.forward.requestTimeout
-        if !settings.forward.compression { shipping.compressionLevel = 0 }
-        shipping.version = ProductVersion.text
+        shipping.http = HTTPSettings(address, caFile: settings.caFile, proxy: settings.proxy, settings.forward)
         return shipping
     }
 }

@@ -1,4 +1,4 @@
-package import LogzShipping
+package import HTTPShipping
 import UnixIO
 
 /// The file that holds a token, read again whenever the token may have changed.

@@ -4,7 +4,7 @@ extension Configuration {
     /// All that holds, in the form of a file that would say the same.
     package var text: String {
         var sections: [String] = []
-        for section in ConfigurationSection.allCases where section != .logzIO {
+        for section in ConfigurationSection.allCases where !section.isDestination {
             sections.append(Self.text("[\(section.rawValue)]", of: self, by: section.wholeKeys))
         }
         for override in limits.overrides {
@@ -19,6 +19,16 @@ extension Configuration {
             let name = destination.name == LogzIODestination.usualName ? "" : " \(destination.name)"
             sections.append(
                 Self.text("[LogzIO\(name)]", of: destination.settings, by: ConfigurationTable.logzIO + own))
+        }
+        for destination in ownStores {
+            let shared = OwnStoreSettings(forward)
+            let own = (ConfigurationTable.ownStoreLimits + ConfigurationTable.ownStoreForwarding)
+                .filter { $0.text(shared) != $0.text(destination.settings) }
+            let name = destination.name == destination.kind.word ? "" : " \(destination.name)"
+            sections.append(
+                Self.text(
+                    "[\(destination.kind.rawValue)\(name)]", of: destination.settings,
+                    by: ConfigurationTable.ownStore(destination.kind) + own))
         }
         return sections.joined(separator: "\n")
     }

@@ -28,6 +28,9 @@ struct ConfigurationBuilder {
         }
         // Last, since a destination starts from what holds for all.
         for section in sections where section.kind == .logzIO { buildDestination(section) }
+        for section in sections {
+            if let kind = section.kind.ownStore { buildOwnStore(kind, section) }
+        }
     }
 
     private static func assign<Root>(_ section: Section, to root: inout Root, by keys: [ConfigurationKey<Root>]) {
@@ -46,12 +49,31 @@ struct ConfigurationBuilder {
         let destination = resolver.resolve(settings)
         problems += resolver.problems
         guard let destination else { return }
-        if configuration.logzIO.contains(where: { $0.name.lowercased() == destination.name.lowercased() }) {
-            problems.append(
-                ConfigurationProblem(
-                    at: section.place, "There are two destinations “\(destination.name)”; expected another name."))
-        }
+        checkName(destination.name, section)
         configuration.logzIO.append(destination)
+    }
+
+    private mutating func buildOwnStore(_ kind: OwnStoreKind, _ section: Section) {
+        var settings = OwnStoreSettings(configuration.forward)
+        settings.limits.overrides = configuration.limits.overrides
+        Self.assign(section, to: &settings, by: ConfigurationTable.ownStoreDestination(kind))
+        checkLimits(settings.limits, of: section)
+        checkForwarding(settings.forward, of: section)
+
+        var resolver = DestinationResolver(section: section, surroundings: surroundings, purpose: purpose)
+        let destination = resolver.resolve(settings, kind)
+        problems += resolver.problems
+        guard let destination else { return }
+        checkName(destination.name, section)
+        configuration.ownStores.append(destination)
+    }
+
+    private mutating func checkName(_ name: String, _ section: Section) {
+        let names = configuration.logzIO.map(\.name) + configuration.ownStores.map(\.name)
+        guard names.contains(where: { $0.lowercased() == name.lowercased() }) else { return }
+        problems.append(
+            ConfigurationProblem(
+                at: section.place, "There are two destinations “\(name)”; expected another name."))
     }
 
     private mutating func checkWhole(_ section: Section) {
@@ -59,7 +81,7 @@ struct ConfigurationBuilder {
         case .socket: checkSocket(section)
         case .limits: checkLimits(configuration.limits, of: section)
         case .forward: checkForwarding(configuration.forward, of: section)
-        case .store, .access, .log, .logzIO: break
+        case .store, .access, .log, .logzIO, .clickHouse, .elasticsearch, .otlp: break
         }
     }
 

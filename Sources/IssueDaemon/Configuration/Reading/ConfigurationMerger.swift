@@ -34,7 +34,7 @@ struct ConfigurationMerger {
             guard let kind = kind(of: section, at: place) else { continue }
             let user = kind == .limits ? section.assignments.last { $0.key == "User" && !$0.value.isEmpty }?.value : nil
             let index = index(of: kind, name: section.name, user: user, at: place)
-            if kind == .logzIO, !said.insert(Said(section: index)).inserted {
+            if kind.isDestination, !said.insert(Said(section: index)).inserted {
                 complain(place, "The destination \(section.title) is there twice; expected another name for this one.")
             }
             for assignment in section.assignments {
@@ -100,7 +100,7 @@ struct ConfigurationMerger {
             complain(place, "The section [\(kind.rawValue)] has no name; expected [\(kind.rawValue)].")
             return nil
         }
-        if kind == .logzIO, ValueForm<String>.name("").parse(name) == nil {
+        if kind.isDestination, ValueForm<String>.name("").parse(name) == nil {
             complain(
                 place,
                 "A destination cannot have the name “\(name.shownInComplaint)”; "

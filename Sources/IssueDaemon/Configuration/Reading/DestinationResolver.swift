@@ -1,3 +1,4 @@
+import HTTPShipping
 import LogzShipping
 import UnixIO
 
@@ -26,6 +27,24 @@ struct DestinationResolver {
         settings.connection = LogzIOConnection(address.scheme)
         return LogzIODestination(
             name: section.name ?? LogzIODestination.usualName, address: address, tokenFile: token, settings: settings)
+    }
+
+    /// Nil where something is wrong.
+    mutating func resolve(_ settings: OwnStoreSettings, _ kind: OwnStoreKind) -> OwnStoreDestination? {
+        if let caFile = settings.caFile { checkReadable(caFile) }
+        var tokenFile: TokenFile?
+        if let credential = settings.credential {
+            guard let found = token(credential) else { return nil }
+            tokenFile = found
+        }
+        guard let address = settings.url else {
+            if !section.wrongKeys.contains("URL") {
+                complain(of: nil, "\(section.title) does not say where to; expected URL=.")
+            }
+            return nil
+        }
+        return OwnStoreDestination(
+            kind: kind, name: section.name ?? kind.word, address: address, tokenFile: tokenFile, settings: settings)
     }
 
     private mutating func address(_ settings: LogzIOSettings) -> LogzAddress? {

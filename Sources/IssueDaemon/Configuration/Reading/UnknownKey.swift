@@ -6,7 +6,7 @@ enum UnknownKey {
                 + "the daemon's user can read, or into /etc/credstore/logzio-token, and name that by Credential=."
         }
         let beginning = "\(section.title) has no key \(key.shownInComplaint)="
-        if section.kind == .logzIO, ConfigurationTable.guards.contains(where: { $0.name == key }) {
+        if section.kind.isDestination, ConfigurationTable.guards.contains(where: { $0.name == key }) {
             return "\(beginning), since it holds for all that comes in; expected it in [Limits]."
         }
         if let other = ConfigurationSection.allCases.first(where: { other in

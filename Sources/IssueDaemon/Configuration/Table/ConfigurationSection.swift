@@ -7,17 +7,26 @@ package enum ConfigurationSection: String, CaseIterable, Hashable, Sendable {
     case forward = "Forward"
     case log = "Log"
     case logzIO = "LogzIO"
+    case clickHouse = "ClickHouse"
+    case elasticsearch = "Elasticsearch"
+    case otlp = "OTLP"
 
     /// Sections that the design has and this version does not.
-    static let planned: Set<String> = ["ClickHouse", "Elasticsearch", "OTLP", "Redaction", "Crashes"]
+    static let planned: Set<String> = ["Redaction", "Crashes"]
 
     /// Whether `[Section NAME]` is possible.
     package var mayHaveName: Bool {
         switch self {
         case .socket, .store, .access, .forward, .log: false
-        case .limits, .logzIO: true
+        case .limits, .logzIO, .clickHouse, .elasticsearch, .otlp: true
         }
     }
+
+    /// The kind of store of the team's own that it is about, if it is.
+    package var ownStore: OwnStoreKind? { OwnStoreKind(rawValue: rawValue) }
+
+    /// Whether it says where records go.
+    package var isDestination: Bool { self == .logzIO || ownStore != nil }
 
     package func keys(named: Bool) -> [KeyFacts] {
         switch self {
@@ -29,6 +38,9 @@ package enum ConfigurationSection: String, CaseIterable, Hashable, Sendable {
         case .forward: ConfigurationTable.forward.map(\.facts)
         case .log: ConfigurationTable.log.map(\.facts)
         case .logzIO: ConfigurationTable.destination.map(\.facts)
+        case .clickHouse: ConfigurationTable.ownStoreDestination(.clickHouse).map(\.facts)
+        case .elasticsearch: ConfigurationTable.ownStoreDestination(.elasticsearch).map(\.facts)
+        case .otlp: ConfigurationTable.ownStoreDestination(.otlp).map(\.facts)
         }
     }
 
@@ -41,7 +53,7 @@ package enum ConfigurationSection: String, CaseIterable, Hashable, Sendable {
         case .limits: ConfigurationTable.limits.map { $0.lifted(\.limits) }
         case .forward: ConfigurationTable.forward.map { $0.lifted(\.forward) }
         case .log: ConfigurationTable.log.map { $0.lifted(\.log) }
-        case .logzIO: []
+        case .logzIO, .clickHouse, .elasticsearch, .otlp: []
         }
     }
 }

@@ -1,8 +1,8 @@
-import IssueProtocol
+package import IssueProtocol
 
 extension Frame {
     /// The frame as one line for people, with what is needed to find its name where it has none.
-    var text: String {
+    package var text: String {
         var parts: [String] = []
         if let symbol { parts.append(symbol) }
         if let file { parts.append("at \(file)\(line.map { ":\($0)" } ?? "")") }

@@ -1,7 +1,7 @@
 /// Makes texts fit to stand in a URL's query.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// All but the characters that mean the same everywhere; a plus sign would be read as a space.
-    static func encode(_ text: String, uppercase: Bool = true) -> String {
+    package static func encode(_ text: String, uppercase: Bool = true) -> String {
         let digits = Array((uppercase ? "0123456789ABCDEF" : "0123456789abcdef").utf8)
         var output: [UInt8] = []
         for byte in text.utf8 {

@@ -1,15 +1,11 @@
 package import HTTPTransfer
 package import IssueCore
 
-extension LogzAnswer {
-    /// What it means that no answer came.
-    package func meaning(of error: HTTPTransferError) -> DeliveryAnswer {
-        DeliveryAnswer(Self.verdict(of: error), AnswerSummary(scrubbed(error.sentence)))
-    }
-
-    private static func verdict(of error: HTTPTransferError) -> DeliveryVerdict {
-        if error.bodyFullySent { return .ambiguous(.noAnswer) }
-        return switch error.code {
+extension HTTPTransferError {
+    /// What it means for the records that no answer came.
+    package var verdict: DeliveryVerdict {
+        if bodyFullySent { return .ambiguous(.noAnswer) }
+        return switch code {
         case .invalidRequest: .paused(.notFound)
         case .resolve, .proxy: .again(.unreachable, retryAfter: nil)
         case .refused: .again(.refused, retryAfter: nil)

@@ -1,12 +1,12 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// Reads a `Retry-After` header: seconds, or a date in one of the three forms that HTTP knows.
-enum RetryAfter {
+package enum RetryAfter {
     /// As long as anybody may ask for; whoever reads this has a limit of their own.
     private static let most: Int64 = 365 * 86_400
 
     /// The wait that is asked for, or nothing where the value makes no sense.
-    static func duration(_ value: String, at now: Timestamp) -> Duration? {
+    package static func duration(_ value: String, at now: Timestamp) -> Duration? {
         let text = value.split(separator: " ").joined(separator: " ")
         if !text.isEmpty, text.utf8.allSatisfy(isDigit) {
             return .seconds(min(Int64(text) ?? most, most))

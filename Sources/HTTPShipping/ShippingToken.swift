@@ -2,7 +2,7 @@
 package struct ShippingToken: Hashable, Sendable {
     package static let mostBytes = 4096
 
-    let text: String
+    package let text: String
 
     /// Nothing for what can't be a token: empty, too long, or with white space or control characters in it.
     ///

@@ -1,0 +1,61 @@
+package import HTTPShipping
+package import HTTPTransfer
+package import IssueCore
+package import IssueProtocol
+
+/// Says what an answer of ClickHouse's HTTP interface means.
+///
+/// An exception has a number, in a header or, before version 19, only in the
+/// text (`Code: 27, …`); the status does not tell much, as old versions answer
+/// each with 500. Source: `ErrorCodes.cpp` of ClickHouse. An insert is one
+/// block, so of a refused one nothing is taken.
+package struct ClickHouseAnswer: Sendable {
+    private let reader: AnswerReader
+
+    package init(origin: String, token: ShippingToken?) {
+        reader = AnswerReader(origin: origin, token: token)
+    }
+
+    package func meaning(of error: HTTPTransferError) -> DeliveryAnswer { reader.meaning(of: error) }
+
+    package func meaning(of response: HTTPResponse, count: Int, at now: Timestamp) -> DeliveryAnswer {
+        let text =
+            response.status == 200
+            ? "\(response.status): \(AnswerReader.count(count)) taken" : reader.text(of: response)
+        return DeliveryAnswer(
+            verdict(of: response, at: now), AnswerSummary(text), mayHaveArrivedTwice: response.mayHaveArrivedTwice)
+    }
+
+    private func verdict(of response: HTTPResponse, at now: Timestamp) -> DeliveryVerdict {
+        if let code = Self.exception(of: response), let verdict = Self.verdict(of: code) { return verdict }
+        if let verdict = reader.verdict(of: response, at: now) { return verdict }
+        return response.status == 400 ? .partial(PartialAnswer(successful: 0)) : .accepted
+    }
+
+    private static func verdict(of exception: Int) -> DeliveryVerdict? {
+        switch exception {
+        // A row that can't be parsed, a value that does not fit its column, an unknown field.
+        case 6, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 321, 349: .partial(PartialAnswer(successful: 0))
+        // Authentication: unknown user, wrong password, required password.
+        case 192, 193, 194, 516: .paused(.unauthorised)
+        case 291, 497: .paused(.forbidden)
+        // Unknown table, unknown database, a column that the table lacks.
+        case 10, 16, 60, 81: .paused(.notFound)
+        // Read only.
+        case 164, 242: .paused(.methodNotAllowed)
+        // Too many queries at once, too many parts: it asks for less.
+        case 202, 252: .again(.tooManyRequests, retryAfter: nil)
+        // Out of memory, out of disk, out of time.
+        case 159, 160, 241, 243: .again(.overloaded, retryAfter: nil)
+        default: nil
+        }
+    }
+
+    private static func exception(of response: HTTPResponse) -> Int? {
+        if let text = response.headers["X-ClickHouse-Exception-Code"] { return Int(text) }
+        let beginning = Array("Code: ".utf8)
+        guard response.status >= 400, response.body.starts(with: beginning) else { return nil }
+        let digits = response.body.dropFirst(beginning.count).prefix { (0x30...0x39).contains($0) }
+        return Int(String(decoding: digits, as: UTF8.self))
+    }
+}

@@ -1,0 +1,59 @@
+package import HTTPTransfer
+package import IssueCore
+package import IssueProtocol
+
+/// What a destination's answer means, as far as HTTP itself says it, and how it is told to people.
+package struct AnswerReader: Sendable {
+    /// More than is shown, in whatever script.
+    private static let shownBytes = AnswerSummary.mostCharacters * 8
+
+    private let origin: String
+    private let scrubber: TokenScrubber
+
+    /// - Parameter origin: Host and port, for people.
+    /// - Parameter token: What must not be told, whatever the destination says.
+    package init(origin: String, token: ShippingToken?) {
+        self.origin = origin
+        scrubber = TokenScrubber(token)
+    }
+
+    /// What a status means; nothing for success and for 400, where the body says more.
+    package func verdict(of response: HTTPResponse, at now: Timestamp) -> DeliveryVerdict? {
+        let retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.duration($0, at: now) }
+        return switch response.status {
+        case 200..<300, 400: nil
+        case 300..<400: .paused(.redirected)
+        case 401: .paused(.unauthorised)
+        case 402, 403, 407, 451: .paused(.forbidden)
+        case 404, 410: .paused(.notFound)
+        case 408: .again(.requestTimeout, retryAfter: retryAfter)
+        case 413: .tooLarge
+        case 425: .again(.tooEarly, retryAfter: retryAfter)
+        case 429: .again(.tooManyRequests, retryAfter: retryAfter)
+        // Whatever it is, it is not a place that takes lines, and nothing is wrong with them.
+        case 400..<500: .paused(.methodNotAllowed)
+        case 503: .again(.overloaded, retryAfter: retryAfter)
+        default: .again(.serverError, retryAfter: retryAfter)
+        }
+    }
+
+    /// What it means that no answer came.
+    package func meaning(of error: HTTPTransferError) -> DeliveryAnswer {
+        DeliveryAnswer(error.verdict, AnswerSummary(scrubbed(error.sentence)))
+    }
+
+    /// A text without what it holds of the token, which should be nothing where it is our own.
+    package func scrubbed(_ text: String) -> String { scrubber.scrub(Array(text.utf8), toBytes: Self.shownBytes) }
+
+    /// The status, who gave it, and the first of what was said with it.
+    package func text(of response: HTTPResponse, ifSilent otherwise: String = "") -> String {
+        let body = scrubber.scrub(response.body, toBytes: Self.shownBytes).prefix(AnswerSummary.mostCharacters)
+        let words = body.split { $0.isWhitespace || $0.unicodeScalars.first?.properties.generalCategory == .control }
+        // A page of a proxy says nothing within its first characters.
+        let isPage = words.first?.hasPrefix("<") ?? false
+        let said = words.isEmpty || isPage ? otherwise : words.joined(separator: " ")
+        return "\(response.status) from \(origin)\(said.isEmpty ? "" : ": \(said)")"
+    }
+
+    package static func count(_ lines: Int) -> String { lines == 1 ? "1 line" : "\(lines) lines" }
+}

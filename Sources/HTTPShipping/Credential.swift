@@ -1,0 +1,21 @@
+/// What a destination is shown to be let in, read anew when it may have changed; many need none.
+package struct Credential: Sendable {
+    private let read: (@Sendable () -> ShippingToken?)?
+    package private(set) var token: ShippingToken?
+
+    /// - Parameter read: Reads it, or answers nothing where it is gone; nothing itself where none is needed.
+    package init(_ read: (@Sendable () -> ShippingToken?)?) {
+        self.read = read
+        token = read?()
+    }
+
+    /// It is needed, and is not there.
+    package var isMissing: Bool { read != nil && token == nil }
+
+    /// Reads it again, and says whether it is another one now.
+    package mutating func reread() -> Bool {
+        let old = token
+        token = read?()
+        return token != nil && token != old
+    }
+}

@@ -1,0 +1,55 @@
+package import HTTPTransfer
+
+/// Sends one body after the other to one address, compressed where that gains something.
+package struct HTTPSender: ~Copyable, Sendable {
+    /// What is shorter gains nothing from being compressed.
+    private static let leastCompressed = 1024
+
+    private let settings: HTTPSettings
+    private let cancellation: HTTPCancellation?
+    private var client = HTTPClient()
+    private var compressor: GzipCompressor?
+
+    package init(_ settings: HTTPSettings, cancellation: HTTPCancellation?) {
+        self.settings = settings
+        self.cancellation = cancellation
+        // Without its memory lines go as they are, which is no fault.
+        compressor = settings.compressionLevel > 0 ? try? GzipCompressor(level: settings.compressionLevel) : nil
+    }
+
+    /// Posts a body and waits for the answer.
+    ///
+    /// - Parameter query: What follows the `?`, encoded already.
+    package mutating func post(
+        _ body: [UInt8], type: String, path: String = "", query: String = "", headers: HTTPHeaders = [:]
+    ) throws(HTTPTransferError) -> HTTPResponse {
+        var url = settings.address.url
+        if !path.isEmpty { url += (url.hasSuffix("/") ? "" : "/") + path }
+        if !query.isEmpty { url += "?\(query)" }
+        var request = request(to: url)
+        request.headers = headers
+        request.headers.append(name: "Content-Type", value: type)
+        if body.count > Self.leastCompressed, let compressed = try? compressor?.compress(body) {
+            request.headers.append(name: "Content-Encoding", value: "gzip")
+            request.body = compressed
+        } else {
+            request.body = body
+        }
+        return try client.perform(request, cancellation: cancellation)
+    }
+
+    /// Whether a bare connection comes about.
+    package mutating func reaches() -> Bool {
+        client.connects(to: request(to: settings.address.url), cancellation: cancellation)
+    }
+
+    private func request(to url: String) -> HTTPRequest {
+        var request = HTTPRequest(method: .post, url: url)
+        request.userAgent = "issued/\(settings.version)"
+        request.connectTimeout = settings.connectTimeout
+        request.totalTimeout = settings.requestTimeout
+        request.proxy = settings.proxy
+        request.caFile = settings.caFile
+        return request
+    }
+}

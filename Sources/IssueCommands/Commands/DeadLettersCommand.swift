@@ -1,0 +1,148 @@
+import IssueProtocol
+
+/// `issuectl dead-letters`: what was given up for a destination, and another chance for it.
+struct DeadLettersCommand: Command {
+    private enum Action: String, CaseIterable {
+        case list, show, requeue, export
+    }
+
+    static let destination = OptionSpecification("destination", value: "NAME", "Only those of this destination")
+    static let all = OptionSpecification("all", short: "a", "All there are: to list, or to send once more")
+
+    static let specification = CommandSpecification(
+        "dead-letters", "List what was given up, send it once more, or export it",
+        operands: .any("list|show|requeue|export [ID"),
+        sections: [.init("Which", [destination, all, PagingOptions.limit])],
+        notes: [
+            "list (the default) shows them, the newest first; show ID tells all that is known of those of a record; "
+                + "requeue ID... or requeue --all makes them pending again; export [ID...] writes what was to be sent, a "
+                + "line each. A dead letter of a record that is gone can only be exported."
+        ],
+        examples: [
+            "issuectl dead-letters", "issuectl dead-letters requeue --all --destination logzio",
+            "issuectl dead-letters export > given-up.ndjson",
+        ])
+
+    private let action: Action
+    private let ids: [String]
+    private let destination: String?
+    private let isAll: Bool
+    private let limit: Int64?
+
+    init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
+        let word = arguments.operands.first ?? Action.list.rawValue
+        guard let action = Action(rawValue: word) else {
+            let names = Action.allCases.map(\.rawValue)
+            throw UsageError("'\(word)' is none of \(names.joined(separator: ", "))")
+        }
+        self.action = action
+        ids = Array(arguments.operands.dropFirst())
+        destination = arguments[Self.destination]
+        isAll = arguments.has(Self.all)
+        limit = try arguments.integer(PagingOptions.limit, in: 1...Int64.max)
+        switch action {
+        case .list where !ids.isEmpty: throw UsageError("list takes no ID: did you mean show?")
+        case .show where ids.isEmpty: throw UsageError("show which? ID is missing")
+        case .requeue where ids.isEmpty && !isAll: throw UsageError("which? Give IDs, or --all")
+        case .requeue where !ids.isEmpty && isAll: throw UsageError("--all and IDs exclude each other")
+        case .list, .show, .requeue, .export: break
+        }
+    }
+
+    func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        switch action {
+        case .list: try list(in: context)
+        case .show: return try show(in: context)
+        case .requeue: return try requeue(in: context)
+        case .export: try export(in: context)
+        }
+        return .success
+    }
+
+    private func list(in context: CommandContext) throws(CommandFailure) {
+        let collector = try context.collector()
+        let count = isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
+        let table = Table(Self.columns, width: context.width, painter: context.painter)
+        try Paging(context: context, count: count, member: "dead_letters").run(
+            table, empty: "There are no dead letters.", more: "There are more: use --limit or --all."
+        ) { limit, after throws(CommandFailure) in
+            let answer = try collector.deadLetters(
+                DeadLettersParameters(destination: destination, limit: limit, after: after))
+            return Paging.Page(
+                elements: answer.elements(of: "dead_letters"),
+                rows: answer.value.deadLetters.map { row($0, now: context.now) }, next: answer.value.next)
+        }
+    }
+
+    private static let columns = [
+        Column("ID"), Column("DESTINATION", maximum: 24, expendability: 2), Column("SINCE", expendability: 1),
+        Column("TRIED", alignment: .right, expendability: 3), Column("REASON"), Column("ANSWER", minimum: 12),
+    ]
+
+    private func row(_ letter: DeadLetter, now: Timestamp) -> [Cell] {
+        [
+            Cell(letter.record), Cell(letter.destination), Cell(RelativeTime.text(letter.at, now: now)),
+            Cell(Quantity.text(letter.attempts)), Cell(letter.reason), Cell(letter.answer ?? "-"),
+        ]
+    }
+
+    private func show(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let answer = try context.collector().deadLetters(
+            DeadLettersParameters(destination: destination, records: ids, lines: true))
+        guard !answer.value.deadLetters.isEmpty else {
+            throw CommandFailure(.refused, "there is no dead letter of \(ids.joined(separator: ", "))")
+        }
+        switch context.format {
+        case .json: try context.print(json: answer.json)
+        case .lines: for element in answer.elements(of: "dead_letters") { try context.print(json: element) }
+        case .human:
+            var page = Page(painter: context.painter)
+            for letter in answer.value.deadLetters {
+                page.heading("\(letter.record) for \(letter.destination)")
+                page.facts([
+                    ("Given up", PageTime.full(letter.at, now: context.now)), ("Reason", letter.reason),
+                    ("Answer", letter.answer), ("Tried", Quantity.text(letter.attempts, "time")),
+                    ("Line", letter.line),
+                ])
+            }
+            try context.print(page.lines)
+        }
+        return .success
+    }
+
+    private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
+        let answer: Answer<RequeueReply> = try context.collector().order(.requeue, parameters.json) { reply in
+            context.tellProgress("\(Quantity.text(reply.count, "dead letter"))")
+        }
+        context.tellProgress("")
+        switch context.format {
+        case .human:
+            let count = answer.value.count
+            try context.print("\(Quantity.text(count, "dead letter")) \(count == 1 ? "is" : "are") pending again.")
+            if answer.value.left > 0 {
+                try context.print(
+                    "\(Quantity.text(answer.value.left)) can only be exported: the record or its destination is gone.")
+            }
+        case .json, .lines: try context.print(json: answer.json)
+        }
+        return .success
+    }
+
+    private func export(in context: CommandContext) throws(CommandFailure) {
+        let collector = try context.collector()
+        var left = limit
+        var after: String?
+        repeat {
+            let answer = try collector.deadLetters(
+                DeadLettersParameters(
+                    destination: destination, records: ids.isEmpty ? nil : ids, lines: true,
+                    limit: Int(min(left ?? PagingOptions.pageSize, PagingOptions.pageSize)), after: after))
+            let lines = answer.value.deadLetters.compactMap(\.line)
+            // As they were to be sent, byte for byte.
+            for line in lines { try context.print(json: Array(line.utf8)) }
+            left = left.map { $0 - Int64(lines.count) }
+            after = lines.isEmpty ? nil : answer.value.next
+        } while after != nil && left != 0
+    }
+}

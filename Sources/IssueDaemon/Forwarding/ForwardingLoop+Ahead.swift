@@ -1,0 +1,102 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+/// What goes before the log is walked on.
+extension ForwardingLoop where Destination: ~Copyable {
+    /// Stores a batch of what is critical or new, or of what somebody wants to go once more; nothing where the walk is
+    /// next.
+    func buildAhead(_ limit: BatchLimit) throws -> Step? {
+        if let step = try buildExpress(limit) { return step }
+        let again = try reader.requeued(for: service.destination.id, limit: limit.records)
+        var walk = Walk(
+            NewBatch(destination: service.destination.id, kind: .requeued, at: Clock.wall), limit)
+        for record in again where !walk.isFull {
+            let candidate = record.candidate
+            let occurrences = try admission.occurrences(of: candidate.group) ?? occurrences(of: candidate)
+            try add(candidate, suppressedBefore: 0, occurrences: occurrences, to: &walk)
+        }
+        return walk.lines.isEmpty ? nil : try store(walk, limit)
+    }
+
+    private func buildExpress(_ limit: BatchLimit) throws -> Step? {
+        // What all goes into one batch needs no order.
+        guard try reader.newest() - cursor > Int64(limit.records) else { return nil }
+        let records = try reader.express(above: max(cursor, express), limit: limit.records)
+        guard !records.isEmpty else { return nil }
+        var walk = Walk(NewBatch(destination: service.destination.id, kind: .express, at: Clock.wall), limit)
+        for record in records where !walk.isFull {
+            let candidate = record.candidate
+            walk.batch.expressThrough = candidate.record
+            // What is not for this destination is for the walk to say.
+            guard candidate.isReportable, !candidate.isMuted else { continue }
+            try recall(candidate)
+            guard case .admit(let before, let occurrences) = admission.judgeExpress(candidate, at: record.at) else {
+                continue
+            }
+            try add(candidate, suppressedBefore: before, occurrences: occurrences, to: &walk)
+        }
+        walk.batch.changes = admission.takeChanges()
+        walk.batch.fieldTypes = types.takeAdded()
+        guard walk.lines.isEmpty else { return try store(walk, limit) }
+        // None may go ahead: that is noted, so that they are not asked again, and the walk is next.
+        let refused = walk.finished
+        _ = try service.writer.perform { try $0.store(refused) }
+        express = max(express, refused.expressThrough ?? express)
+        return nil
+    }
+
+    private func add(
+        _ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64, to walk: inout Walk
+    ) throws {
+        let sent = SentRecord(
+            row: candidate.record, account: candidate.account, count: candidate.count,
+            suppressedBefore: suppressedBefore, occurrences: occurrences)
+        guard let line = try line(of: sent) else { return }
+        walk.batch.sent.append(sent)
+        walk.add(line, id: candidate.record)
+    }
+
+    private func occurrences(of candidate: Candidate) throws -> Int64 {
+        try reader.limits(ofGroup: candidate.group, service.destination.id)?.occurrences ?? candidate.count
+    }
+
+    // MARK: What the limiter goes by
+
+    /// Gives the limiter what the store knows and it does not hold.
+    func recall(_ candidate: Candidate) throws {
+        let id = service.destination.id
+        if !admission.knows(account: candidate.account), let account = try reader.account(candidate.account) {
+            admission.adopt(
+                account: candidate.account,
+                limits: service.settings.limits.limits(uid: account.uid, application: account.app),
+                buckets: try reader.buckets(of: candidate.account, id))
+        }
+        guard !candidate.isFirstOfGroup, !admission.knows(group: candidate.group) else { return }
+        if let row = try reader.limits(ofGroup: candidate.group, id) { admission.adopt(row) }
+    }
+
+    /// The limiter as it was stored, with each application's own limits.
+    static func admission(_ service: ForwardingService, _ reader: StoreReader) throws -> Admission {
+        let limits = service.settings.limits
+        let state = try reader.admissionState(of: service.destination.id)
+        let accounts = Set(state.buckets.compactMap(\.key.account)).union(state.groups.map(\.account))
+        var known: [Int64: ApplicationLimits] = [:]
+        for account in accounts where !limits.overrides.isEmpty {
+            guard let found = try reader.account(account) else { continue }
+            known[account] = limits.limits(uid: found.uid, application: found.app)
+        }
+        return Admission(settings: limits, state: state) { known[$0] ?? limits.ofAnyApplication }
+    }
+
+    /// The machine, with the pace at which the last run left off.
+    static func machine(_ settings: ForwardSettings, from state: DestinationRow.State) -> Forwarding {
+        let now = Clock.monotonic
+        guard let pace = state.pace, let at = state.pacedAt else { return Forwarding(settings: settings, at: now) }
+        // A clock that was set must not fill the bucket, nor empty it for years.
+        let passed = min(
+            max(Duration.milliseconds(Clock.wall.milliseconds - at.milliseconds), .zero), Duration.seconds(86_400))
+        return Forwarding(
+            settings: settings, pacer: SendPacer(settings: settings, from: pace, after: passed, at: now), at: now)
+    }
+}

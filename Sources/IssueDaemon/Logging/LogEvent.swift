@@ -1,0 +1,9 @@
+/// What operators wait for, each with the number by which the journal finds all of its kind
+/// (`journalctl MESSAGE_ID=…`). Documentation/Operations.md lists them.
+package enum LogEvent: String, CaseIterable, Sendable {
+    case newIssue = "44e9b1ed9cb14818ac2f4c543c815253"
+    case criticalIssue = "028cbaba609d444e9eacaff93d7fc324"
+    case destinationChanged = "74e83562eb804ea88d96a96eca8b26af"
+
+    package var messageID: String { rawValue }
+}

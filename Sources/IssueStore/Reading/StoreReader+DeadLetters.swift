@@ -1,0 +1,94 @@
+import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreReader {
+    /// Some dead letters, the newest first, and where the next page begins.
+    package func deadLetters(
+        _ parameters: DeadLettersParameters, limit: Int, viewer: Viewer
+    ) throws -> DeadLettersReply {
+        let cursor = try parameters.after.map { try PageCursor($0) }
+        return try snapshot {
+            var reply = DeadLettersReply(deadLetters: [])
+            var bytes = 0
+            let found = try letters(
+                parameters.destination, parameters.records, below: cursor?.row ?? .max, viewer, limit)
+            for letter in found {
+                var entry = letter.entry
+                if letter.summary == nil { entry.record = try recordID(row: letter.record).text }
+                if parameters.lines != true { entry.line = nil }
+                bytes += entry.line?.utf8.count ?? 0
+                reply.deadLetters.append(entry)
+                if reply.deadLetters.count == limit || bytes >= Self.pageBytes {
+                    reply.next = PageCursor(value: 0, row: letter.id).text
+                    break
+                }
+            }
+            return reply
+        }
+    }
+
+    /// The numbers of some dead letters, the oldest first.
+    package func deadLetterNumbers(_ parameters: RequeueParameters) throws -> [Int64] {
+        try snapshot {
+            try letters(parameters.destination, parameters.records, below: .max, .everything, .max).map(\.id).reversed()
+        }
+    }
+
+    private struct Letter {
+        var id: Int64
+        var record: Int64
+        var summary: Int64?
+        var entry: DeadLetter
+    }
+
+    private func letters(
+        _ destination: String?, _ records: [String]?, below number: Int64, _ viewer: Viewer, _ limit: Int
+    ) throws -> [Letter] {
+        let rows = try (records ?? []).compactMap { try row(ofID: $0) }
+        return try connection.withStatement(
+            """
+            SELECT dead_letters.id, dead_letters.record, dead_letters.summary, destinations.name, dead_letters.reason,
+                   dead_letters.answer, dead_letters.attempts, dead_letters.at, dead_letters.line
+            FROM dead_letters
+            JOIN destinations ON destinations.id = dead_letters.destination
+            LEFT JOIN records ON records.id = dead_letters.record
+            LEFT JOIN series ON series.id = records.series
+            LEFT JOIN summaries ON summaries.id = dead_letters.summary
+            LEFT JOIN accounts ON accounts.id = coalesce(series.account, summaries.account)
+            WHERE dead_letters.id < ?1 AND (?2 IS NULL OR destinations.name = ?2)
+                AND (?3 IS NULL OR dead_letters.summary IN (SELECT value FROM json_each(?3))
+                    OR (dead_letters.summary IS NULL AND dead_letters.record IN (SELECT value FROM json_each(?4))))
+                AND (?5 IS NULL OR accounts.uid = ?5)
+            ORDER BY dead_letters.id DESC LIMIT ?6
+            """
+        ) { statement in
+            statement.bind(number, at: 1)
+            statement.bind(destination, at: 2)
+            statement.bind(records.map { StoreWriter.list($0.compactMap(Self.summary)) }, at: 3)
+            statement.bind(StoreWriter.list(rows), at: 4)
+            statement.bind(viewer.uid, at: 5)
+            statement.bind(limit, at: 6)
+            return try statement.all { row in
+                let summary = row.optionalInt64(2)
+                return Letter(
+                    id: row.int64(0), record: row.int64(1), summary: summary,
+                    entry: DeadLetter(
+                        record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
+                        reason: row.text(4), answer: row.optionalText(5), attempts: row.int64(6),
+                        at: Timestamp(milliseconds: row.int64(7)), line: row.text(8)))
+            }
+        }
+    }
+
+    private static let summaryPrefix = "summary-"
+
+    private static func summary(_ text: String) -> Int64? {
+        text.hasPrefix(summaryPrefix) ? Int64(text.dropFirst(summaryPrefix.count)) : nil
+    }
+
+    private func row(ofID text: String) throws -> Int64? {
+        guard let id = RecordID(text), try recordID(row: id.row) == id else { return nil }
+        return id.row
+    }
+}

@@ -1,0 +1,194 @@
+import FakeLogz
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+/// What forwarding has to stand, in a short form; `scripts/torture forwarding` runs the long one.
+@Suite("Forwarding that can be trusted", .daemonLog, .serialized)
+struct AcceptanceTests {
+    private static let isLong = ProcessInfo.processInfo.environment["ISSUED_LONG_TESTS"] != nil
+    private static let seed =
+        ProcessInfo.processInfo.environment["ISSUED_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...999_999)
+
+    private func with(
+        _ settings: String = "", _ body: (DaemonFixture, FakeLogz) async throws -> Void
+    ) async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
+            try await body(daemon, listener)
+        }
+    }
+
+    /// Every fault that takes less than a few seconds, drawn by chance.
+    private static func faults(_ chance: inout some RandomNumberGenerator) -> [FaultStep] {
+        let some: [Fault] = [
+            .acceptSilent, .readSilent, .slowAnswer(.milliseconds(200)), .slowAnswer(.milliseconds(900)),
+            .slowRead(bytesPerSecond: 100_000), .drip(.milliseconds(5)), .status(500), .status(502), .status(503),
+            .status(429), .status(408), .tooLargeLate, .tooLargeEarly(reset: true), .tooLargeEarly(reset: false),
+            .tooLargeAbove(bytes: 4000), .badRequestWithoutBody, .badRequestWithBadJSON, .resetMidBody(after: 500),
+            .resetBeforeAnswer, .truncatedAnswer, .garbage, .hugeAnswer(bytes: 200_000),
+            .keepAliveClose(crossing: true), .keepAliveClose(crossing: false), .down(for: .milliseconds(300)),
+        ]
+        return (0..<8).map { _ in FaultStep(some[Int.random(in: some.indices, using: &chance)]) }
+    }
+
+    @Test("Whatever befalls listener and daemon: each record is there, and what is there twice is marked")
+    func everything() async throws {
+        var chance = Chance(Self.seed)
+        let (rounds, each) = Self.isLong ? (40, 250) : (6, 60)
+        try await with("RequestTimeout=500ms\nConnectTimeout=500ms\nBatchRecords=40") { daemon, listener in
+            var ids: [String] = []
+            for round in 0..<rounds {
+                try listener.plan(Self.faults(&chance))
+                let client = try RawClient(path: daemon.socket)
+                ids += try client.report(
+                    (0..<each).map {
+                        IssueRecord(message: "Round \(round)", code: Int64($0 % 7), app: Application(name: "a"))
+                    }
+                ).map { try $0.storedID }
+                _ = listener.waitForRequests(Int.random(in: 1...6, using: &chance), within: .milliseconds(700))
+                if round % 2 == 0 {
+                    try daemon.kill()
+                    try daemon.start()
+                }
+                #expect(try daemon.file.ledgerFaults == [], "seed \(Self.seed)")
+            }
+            try listener.plan()
+            // Nobody waits for a pause or a back-off to be over.
+            try await eventually("nothing is pending", within: .seconds(Self.isLong ? 600 : 90)) {
+                let client = try RawClient(path: daemon.socket)
+                _ = try client.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
+                return try client.destination().ledger.pending == 0
+            }
+            let client = try RawClient(path: daemon.socket)
+            let ledger = try client.destination().ledger
+            let dead = try client.call(
+                .deadLetters, DeadLettersParameters(limit: 500), returning: DeadLettersReply.self
+            ).deadLetters.map(\.record)
+            #expect(ledger.balances)
+            #expect(ledger.delivered + ledger.deadLettered == Int64(ids.count), "seed \(Self.seed)")
+            let found = listener.compare(with: ids)
+            #expect(found.unexpected.isEmpty)
+            #expect(Set(found.missing).isSubset(of: dead), "seed \(Self.seed)")
+            for id in found.duplicated.keys {
+                #expect(try client.show(id).fates.map(\.maybeDuplicate) == [true], "\(id), seed \(Self.seed)")
+            }
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("After an outage the backlog drains oldest first, and no faster than SendRate= says")
+    func outage() async throws {
+        let count = Self.isLong ? 3000 : 240
+        let settings = "ConnectTimeout=500ms\nBatchRecords=40\nBatchDelay=0\nSendRate=60/s\nGroupBurst=0"
+        try await with(settings) { daemon, listener in
+            let client = try RawClient(path: daemon.socket)
+            try listener.down()
+            let ids = try (0..<(count / 40)).flatMap { _ in
+                try client.report((0..<40).map { _ in IssueRecord(message: "The usual") }).map { try $0.storedID }
+            }
+            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
+            try listener.up()
+            try await eventually("all has arrived", within: .seconds(120)) { listener.accepted.count >= count }
+            #expect(listener.accepted.compactMap(\.eventID) == ids)
+            // A full batch at once, and after that sixty a second; what arrives late makes it look no faster.
+            let taken = listener.requests.filter { $0.status == 200 }
+            let first = try #require(taken.first?.arrived)
+            var lines = 0
+            for request in taken {
+                lines += request.counters?.successful ?? 0
+                let seconds = first.duration(to: request.arrived) / .seconds(1)
+                #expect(Double(lines) <= 80 + 60 * (seconds + 1))
+            }
+        }
+    }
+
+    @Test("One poison line in five hundred costs at most twenty requests, and nothing but that line")
+    func poison() async throws {
+        try await with { daemon, listener in
+            try listener.plan(FaultStep(.poison("POISON"), times: .forever))
+            let client = try RawClient(path: daemon.socket)
+            // Held back until it is one batch.
+            try listener.down()
+            var records = (0..<500).map { IssueRecord(message: "Good", code: Int64($0 % 3)) }
+            records[Int.random(in: 0..<500)].message = "POISON"
+            let ids = try client.report(records).map { try $0.storedID }
+            try listener.plan(FaultStep(.poison("POISON"), times: .forever))
+            try await eventually("all has a fate", within: .seconds(60)) {
+                try client.destination().ledger.pending == 0
+            }
+            let ledger = try client.destination().ledger
+            #expect(ledger.delivered == 499)
+            #expect(ledger.deadLettered == 1)
+            #expect(listener.requests.count { $0.status == 400 || $0.status == 200 } <= 20)
+            #expect(listener.compare(with: ids).missing.count == 1)
+        }
+    }
+
+    @Test("A hundred thousand of one issue: a few samples, and summaries that add up")
+    func flood() async throws {
+        let calls = Self.isLong ? 100 : 10
+        try await with("GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=1s") { daemon, listener in
+            let client = try RawClient(path: daemon.socket)
+            for _ in 0..<calls {
+                _ = try client.report((0..<1000).map { IssueRecord(message: "Timed out after \($0) ms") })
+            }
+            func lines(_ kind: String) -> [AcceptedLine] {
+                listener.accepted.filter { $0["event_kind"]?.asString == kind }
+            }
+            try await eventually("all were told of", within: .seconds(60)) {
+                let told = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +)
+                return told + Int64(lines("issue").count) == Int64(calls) * 1000
+            }
+            #expect(lines("issue").count <= 7)
+            try await eventually("nothing is pending") { try client.destination().ledger.pending == 0 }
+            #expect(try client.destination().ledger.balances)
+        }
+    }
+
+    @Test("Silence costs no memory, however often it is met")
+    func silence() async throws {
+        try await with("RequestTimeout=100ms\nConnectTimeout=100ms") { daemon, listener in
+            let client = try RawClient(path: daemon.socket)
+            try listener.plan(FaultStep(.readSilent, times: .forever))
+            _ = try client.report((0..<200).map { IssueRecord(message: "Unheard", code: Int64($0 % 5)) })
+            func tried(_ count: Int64) async throws {
+                try await eventually("it was tried", within: .seconds(Self.isLong ? 600 : 60)) {
+                    _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
+                    return try client.destination().requests >= count
+                }
+            }
+            try await tried(10)
+            let before = try residentBytes(of: daemon.pid)
+            try await tried(Self.isLong ? 1000 : 60)
+            #expect(try residentBytes(of: daemon.pid) - before < 4 << 20)
+            #expect(try client.destination().ledger.pending == 200)
+        }
+    }
+
+    private func residentBytes(of pid: Int32) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) }) << 10
+    }
+
+    /// The same again for the same seed.
+    private struct Chance: RandomNumberGenerator {
+        private var state: UInt64
+
+        init(_ seed: UInt64) {
+            state = seed
+        }
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+}

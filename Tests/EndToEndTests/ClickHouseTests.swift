@@ -1,0 +1,101 @@
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite(
+    "ClickHouse", .daemonLog, .serialized,
+    .enabled(if: ClickHouseServer.program != nil, "scripts/dependencies test installs Debian's clickhouse-server"))
+struct ClickHouseTests {
+    @Test("Killed and started again under load it has each record once, and its numbers are those of the daemon")
+    func once() async throws {
+        let server = try ClickHouseServer()
+        try await server.prepare()
+        let settings = """
+            [Forward]
+            BatchDelay=0
+            CriticalDelay=0
+            ConnectTimeout=500ms
+            [ClickHouse]
+            URL=http://127.0.0.1:\(server.port)
+            Credential=TOKENFILE
+            BatchRecords=200
+            """
+        try await DaemonFixture.with(DaemonConfiguration(settings)) { daemon in
+            var client = try RawClient(path: daemon.socket)
+            var ids: [String] = []
+            for round in 0..<20 {
+                let records = (0..<100).map { number in
+                    var record = IssueRecord(
+                        message: "Round \(round) “\(number)” \\ \n", severity: number % 9 == 0 ? .critical : .warning,
+                        code: Int64(number % 5) - 2, app: Application(name: number % 2 == 0 ? "shop" : "desk"))
+                    record.metadata = ["number": .integer(Int64(number)), "nested": ["a": [1, nil, "b"]]]
+                    return record
+                }
+                ids += try client.report(records).map { try $0.storedID }
+                if round == 6 { try server.kill() }
+                if round == 9 {
+                    try daemon.kill()
+                    try daemon.start()
+                    client = try RawClient(path: daemon.socket)
+                }
+                if round == 12 { try server.start() }
+            }
+            try await eventually("nothing is pending", within: .seconds(90)) {
+                _ = try client.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
+                return try client.destination().ledger.pending == 0
+            }
+            #expect(try client.destination().ledger.delivered == 2000, "\(server.errors)")
+            #expect(try client.destination().kind == "clickhouse")
+
+            let found = try server.query("SELECT event_id FROM issued.records FINAL ORDER BY event_id")
+            #expect(found.split(separator: "\n").map(String.init) == ids.sorted())
+            let groups = try client.groups().sorted { $0.fingerprint < $1.fingerprint }
+            let issues = try server.query("SELECT fingerprint, records FROM issued.issues ORDER BY fingerprint, app")
+            #expect(
+                Set(issues.split(separator: "\n").map(String.init))
+                    == Set(groups.map { "\($0.fingerprint)\t\($0.records)" }))
+            let row = try server.query(
+                "SELECT app, severity, code, message, metadata FROM issued.records FINAL WHERE event_id = '\(ids[3])'")
+            #expect(
+                row == "desk\twarning\t1\tRound 0 “3” \\\\ \\n\t{\"number\":3,\"nested\":{\"a\":[1,null,\"b\"]}}\n")
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("A wrong password pauses, a missing table too, and both are told for what they are")
+    func refused() async throws {
+        let server = try ClickHouseServer()
+        try await server.prepare()
+        let settings = """
+            [Forward]
+            BatchDelay=0
+            CriticalDelay=0
+            [ClickHouse]
+            URL=http://127.0.0.1:\(server.port)
+            Credential=TOKENFILE
+            """
+        try await DaemonFixture.with(DaemonConfiguration(settings), starts: false) { daemon in
+            try daemon.writeToken("wrong")
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Locked out")
+            try await eventually("it is paused") { try client.destination().reason == "unauthorised" }
+            #expect(try client.destination().ledger.pending == 1)
+            try server.query("DROP TABLE issued.records")
+            try daemon.writeToken(ClickHouseServer.password)
+            try daemon.reload()
+            try await eventually("the table is missed", within: .seconds(60)) {
+                let again = try RawClient(path: daemon.socket)
+                _ = try again.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
+                return try again.destination().reason == "not_found"
+            }
+            #expect(try RawClient(path: daemon.socket).destination().lastAnswer?.contains("Code: 60") == true)
+            try await server.prepare()
+            try await eventually("it has arrived", within: .seconds(60)) {
+                let again = try RawClient(path: daemon.socket)
+                _ = try again.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
+                return try again.destination().ledger.delivered == 1
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import IssueProtocol
+import IssueTestSupport
+
+/// `fake_stores.py` as it runs: Elasticsearch's `_bulk` and a receiver of OTLP, parsed by code that is not ours.
+final class FakeStores {
+    private let folder: ScratchFolder
+    private let process: ChildProcess
+
+    init(python: String) async throws {
+        let folder = try ScratchFolder(named: "stores")
+        self.folder = folder
+        let script = "\(TestBinaries.repository)Tests/EndToEndTests/fake_stores.py"
+        process = try ChildProcess(python, [script, folder.path], in: folder, name: "stores")
+        try await eventually("it listens") { !folder.text(of: "port").isEmpty }
+    }
+
+    var port: String { folder.text(of: "port") }
+
+    /// Answers in place of the usual ones, each once.
+    func plan(_ steps: String) throws {
+        try folder.write(steps, to: "plan.json")
+    }
+
+    var state: JSONValue {
+        get throws { try JSONValue(json: folder.text(of: "state.json")) }
+    }
+
+    /// What it found wrong with a request.
+    var faults: [String] {
+        get throws { try state["faults"]?.asArray?.compactMap(\.asString) ?? ["there is no state"] }
+    }
+
+    var documents: [String: JSONValue] {
+        get throws {
+            let members = try state["documents"]?.asObject ?? []
+            return Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) })
+        }
+    }
+
+    var logs: [JSONValue] {
+        get throws { try state["logs"]?.asArray ?? [] }
+    }
+
+    var authorizations: [String] {
+        get throws { try state["requests"]?.asArray?.compactMap { $0["authorization"]?.asString } ?? [] }
+    }
+}

@@ -1,0 +1,83 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("What cannot wait", .daemonLog)
+struct OvertakingTests {
+    @Test("A critical record and a new issue go before the backlog of an outage, and nothing goes twice")
+    func overtakes() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let settings = "BatchRecords=50\nConnectTimeout=1s"
+        try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let app = Application(name: "shop")
+            func report(_ count: Int, _ message: String, _ severity: Severity = .error) throws -> [String] {
+                try client.report(
+                    (0..<count).map { _ in IssueRecord(message: message, severity: severity, app: app) }
+                ).map { try $0.storedID }
+            }
+            var ids = try report(1, "The usual")
+            try await eventually("it is known") { try client.destination().ledger.delivered == 1 }
+            try listener.down()
+            ids += try report(1000, "The usual")
+            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
+            let grave = try report(1, "The usual", .critical) + report(1, "Never seen before")
+            ids += grave
+            try listener.up()
+            try await eventually("all has arrived", within: .seconds(60)) {
+                try client.destination().ledger.pending == 0
+            }
+            // One batch was stored when nobody answered, and goes first.
+            let place = listener.accepted.compactMap(\.eventID).lastIndex { grave.contains($0) }
+            #expect(try #require(place) < 150)
+            #expect(listener.compare(with: ids).isMet, "\(listener.compare(with: ids))")
+            #expect(listener.stats.duplicates == 0)
+            for id in grave { #expect(try client.show(id).fates.map(\.fate) == [.delivered]) }
+            #expect(try client.destination().ledger.balances)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("An application's own limits hold, and a restart gives nobody a fresh burst")
+    func ownLimits() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let settings = """
+            GroupBurst=3
+            GroupRefill=1/1h
+            SummaryInterval=15min
+            [Limits loud]
+            GroupBurst=20
+            GroupRefill=1/1h
+            """
+        try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
+            func report(_ count: Int) throws {
+                let client = try RawClient(path: daemon.socket)
+                for app in ["loud", "shop"] {
+                    _ = try client.report(
+                        (0..<count).map {
+                            IssueRecord(message: "Timed out after \($0) ms", app: Application(name: app))
+                        })
+                }
+                _ = try client.call(.flush, FlushParameters(timeout: .seconds(20)), returning: FlushReply.self)
+            }
+            func whole(_ app: String) -> Int {
+                Set(
+                    listener.accepted.filter { $0["event_kind"] == "issue" && $0["app"]?.asString == app }
+                        .map(\.eventID)
+                ).count
+            }
+            try report(10)
+            #expect(whole("shop") == 4)
+            #expect(whole("loud") == 10)
+            try daemon.kill()
+            try daemon.start()
+            try report(30)
+            #expect(whole("shop") == 4)
+            // The first of a group takes nothing from its bucket.
+            #expect(whole("loud") == 21)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite(
+    "Stores of the team's own", .daemonLog,
+    .enabled(if: TestBinaries.python != nil, "scripts/dependencies test installs what reads their requests"))
+struct OwnStoreTests {
+    private func with(
+        _ section: (FakeStores) throws -> String, _ body: (DaemonFixture, FakeStores, RawClient) async throws -> Void
+    ) async throws {
+        let stores = try await FakeStores(python: try #require(TestBinaries.python))
+        let settings = "[Forward]\nBatchDelay=0\nCriticalDelay=0\n\(try section(stores))"
+        try await DaemonFixture.with(DaemonConfiguration(settings)) { daemon in
+            try await body(daemon, stores, try RawClient(path: daemon.socket))
+        }
+    }
+
+    private func report(_ count: Int, _ message: String, _ client: RawClient) throws -> [String] {
+        try client.report(
+            (0..<count).map { number in
+                var record = IssueRecord(message: "\(message) “\(number)”\n", app: Application(name: "shop"))
+                record.metadata = ["number": .integer(Int64(number)), "more": ["a": [true, nil, 1.5, "b"]]]
+                record.causes = [Cause(domain: "d", code: 7, message: "beneath")]
+                return record
+            }
+        ).map { try $0.storedID }
+    }
+
+    private func settled(_ client: RawClient, _ daemon: DaemonFixture) async throws {
+        try await eventually("nothing is pending", within: .seconds(60)) {
+            try client.destination().ledger.pending == 0
+        }
+        #expect(try client.destination().ledger.balances)
+        #expect(try daemon.file.ledgerFaults == [])
+    }
+
+    @Test("Elasticsearch gets every record once, by its id, whatever is sent twice; a refused one is a dead letter")
+    func elasticsearch() async throws {
+        try await with {
+            "[Elasticsearch]\nURL=http://127.0.0.1:\($0.port)\nCredential=TOKENFILE\nUser=elastic\nIndex=issues"
+        } _: { daemon, stores, client in
+            var ids = try report(700, "Broken", client)
+            try await settled(client, daemon)
+            #expect(try Set(stores.documents.keys) == Set(ids))
+            let first = try #require(try stores.documents[ids[3]])
+            #expect(first["message"] == "Broken “3”\n")
+            #expect(first["metadata"]?["number"] == 3)
+            #expect(first["causes"]?.asArray?.first?["code"] == 7)
+            // Taken, and the answer is one that says the opposite: the ids make it no duplicate.
+            try stores.plan(#"[{"status": 503, "takes": true}, {"status": 429, "headers": {"Retry-After": "1"}}]"#)
+            ids += try report(20, "Again", client)
+            try await settled(client, daemon)
+            #expect(try Set(stores.documents.keys) == Set(ids))
+            #expect(try (stores.state["conflicts"]?.asInteger ?? 0) >= 20)
+
+            let bad = try client.report("POISON")
+            ids += try report(5, "Beside it", client)
+            try await settled(client, daemon)
+            #expect(try Set(stores.documents.keys) == Set(ids))
+            let fate = try #require(try client.show(bad[0]).fates.first)
+            #expect(fate.fate == .deadLettered)
+            #expect(fate.answer?.contains("mapper_parsing_exception") == true)
+            #expect(try Set(stores.authorizations) == ["Basic ZWxhc3RpYzphLXRva2VuLW9mLXRoaXMtdGVzdA=="])
+            #expect(try stores.faults == [])
+        }
+    }
+
+    @Test("An OTLP receiver gets logs that its own parser reads; what it rejects is dead, or unconfirmed beside others")
+    func otlp() async throws {
+        try await with {
+            "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
+        } _: { daemon, stores, client in
+            let ids = try report(40, "Broken", client)
+            try await settled(client, daemon)
+            #expect(try stores.faults == [])
+            #expect(try stores.logs.compactMap { $0["id"]?.asString } == ids)
+            let third = try #require(try stores.logs.dropFirst(3).first)
+            #expect(third["service"] == "shop")
+            #expect(third["body"] == "Broken “3”\n")
+            #expect(third["severity"] == 17)
+            #expect(third["metadata"] == 3)
+            #expect(try client.destination().ledger.delivered == 40)
+
+            let bad = try client.report("POISON")
+            try await settled(client, daemon)
+            #expect(try client.show(bad[0]).fates.map(\.fate) == [.deadLettered])
+            // Of several it says only how many, and they must not be sent again.
+            _ = try client.report("Good", "POISON again", "Good too")
+            try await settled(client, daemon)
+            #expect(try client.destination().ledger.unconfirmed == 3)
+            #expect(try stores.logs.count == 42)
+        }
+    }
+
+    @Test("Several destinations at once hold up nobody: what one can't take now, the others have")
+    func several() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try listener.down()
+        try await with { stores in
+            """
+            [LogzIO]
+            URL=http://127.0.0.1:\(listener.port)
+            Credential=TOKENFILE
+            ConnectTimeout=300ms
+            GroupBurst=0
+            [Elasticsearch]
+            URL=http://127.0.0.1:\(stores.port)
+            [OTLP collector]
+            URL=http://127.0.0.1:\(stores.port)/v1/logs
+            """
+        } _: { daemon, stores, client in
+            let ids = try report(30, "Broken", client)
+            func ledgers() throws -> [String: Ledger] {
+                Dictionary(uniqueKeysWithValues: try client.status().destinations.map { ($0.name, $0.ledger) })
+            }
+            try await eventually("two of them have it") {
+                let ledgers = try ledgers()
+                return ledgers["elasticsearch"]?.delivered == 30 && ledgers["collector"]?.delivered == 30
+            }
+            #expect(try ledgers()["logzio"]?.pending == 30)
+            try daemon.kill()
+            try listener.up()
+            try daemon.start()
+            let again = try RawClient(path: daemon.socket)
+            try await eventually("the third has it, too") {
+                try again.status().destinations.allSatisfy { $0.ledger.pending == 0 && $0.ledger.balances }
+            }
+            #expect(listener.compare(with: ids).isMet)
+            #expect(try Set(stores.documents.keys) == Set(ids))
+            #expect(try again.show(ids[0]).fates.count == 3)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+}

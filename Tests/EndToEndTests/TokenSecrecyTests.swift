@@ -1,0 +1,74 @@
+import FakeLogz
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("The token", .daemonLog)
+struct TokenSecrecyTests {
+    private static let marked = "mArKeD+token/with=signs"
+    /// It as it stands, as it goes over the wire, and the start of it, by which a cut one would be known.
+    private static let forms = [marked, "mArKeD%2Btoken%2Fwith%3Dsigns", "mArKeD%2btoken%2fwith%3dsigns", "mArKeD"]
+
+    @Test("It is in no log, answer, status, file or process list, whatever the listener does")
+    func nowhere() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let settings = "RequestTimeout=300ms\nConnectTimeout=300ms"
+        try await DaemonFixture.with(.forwarding(to: listener, settings), starts: false) { daemon in
+            try daemon.writeToken(Self.marked)
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            // It is refused at first, and the listener says so with the token in its words.
+            let telling = "no such token \(Self.marked), in /?token=\(Self.forms[1])&type=issued"
+            let faults: [Fault] = [
+                .status(401, headers: [], body: telling), .status(500, headers: [], body: telling),
+                .status(302, headers: [HTTPField("Location", "http://127.0.0.1:1/?token=\(Self.forms[1])")], body: ""),
+                .status(413, headers: [], body: telling), .status(429, headers: [], body: telling), .garbage,
+                .readSilent, .resetMidBody(after: 10), .resetBeforeAnswer, .truncatedAnswer, .acceptSilent,
+                .status(400, headers: [], body: telling), .allMalformed, .hugeAnswer(bytes: 100_000),
+            ]
+            var ids: [String] = []
+            var seen: [String] = []
+            for (index, fault) in faults.enumerated() {
+                try listener.plan(FaultStep(fault, times: .forever))
+                ids += try client.report("Fault \(index)")
+                try await eventually("\(fault.name) was met") {
+                    _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
+                    return listener.requests.contains { $0.fault == fault.name }
+                }
+                seen.append(try answer("Status", "{}", client))
+            }
+            try listener.down()
+            try await eventually("it is known that nobody is there") {
+                _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
+                return try client.destination().reason == "refused"
+            }
+            for id in ids { seen.append(try answer("Show", #"{"id":"\#(id)"}"#, client)) }
+            seen.append(try answer("DeadLetters", #"{"lines":true}"#, client))
+            #expect(seen.contains { $0.contains("[token]") }, "what the listener says of the token is shown, scrubbed")
+            for text in seen { try expectNone(Array(text.utf8), "an answer") }
+
+            let process = "/proc/\(daemon.pid)"
+            for name in ["cmdline", "environ", "status", "comm"] {
+                try expectNone([UInt8](try Data(contentsOf: URL(filePath: "\(process)/\(name)"))), name)
+            }
+            try daemon.terminate()
+            try expectNone(Array(daemon.log.utf8), "the log")
+            for suffix in ["", "-wal"] {
+                guard let data = try? Data(contentsOf: URL(filePath: daemon.database + suffix)) else { continue }
+                try expectNone([UInt8](data), "issues.db\(suffix)")
+            }
+        }
+    }
+
+    private func answer(_ method: String, _ parameters: String, _ client: RawClient) throws -> String {
+        let reply = try client.call("org.issued.Collector.\(method)", parameters)
+        return String(decoding: reply.parameters, as: UTF8.self)
+    }
+
+    private func expectNone(_ bytes: [UInt8], _ place: String) throws {
+        let data = Data(bytes)
+        for form in Self.forms { #expect(data.range(of: Data(form.utf8)) == nil, "\(place) holds \(form)") }
+    }
+}

@@ -1,0 +1,167 @@
+"""Elasticsearch's _bulk and an OTLP/HTTP receiver, as strict as the real ones are documented to be.
+
+    fake_stores.py FOLDER
+
+Listens on a free port of the loopback interface, writes it to FOLDER/port, and
+after each request what it has to FOLDER/state.json. FOLDER/plan.json, a list of
+{"status": 503, "headers": {...}, "body": "...", "takes": false}, is used up from
+the front: such an answer comes in place of the usual one; with "takes" the
+records are taken before it.
+
+Elasticsearch: every action is a create with an id; one that is there already is
+409; a document with POISON in its message is refused as a mapping error. OTLP:
+the body must be an ExportLogsServiceRequest, which opentelemetry-proto parses,
+unknown fields being an error; records with POISON are rejected and counted.
+"""
+
+import gzip
+import json
+import os
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from google.protobuf import json_format
+from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
+
+folder = sys.argv[1]
+lock = threading.Lock()
+state = {"documents": {}, "conflicts": 0, "logs": [], "requests": [], "faults": []}
+
+
+def save():
+    path = os.path.join(folder, "state.json")
+    with open(path + ".new", "w") as file:
+        json.dump(state, file)
+    os.rename(path + ".new", path)
+
+
+def planned():
+    path = os.path.join(folder, "plan.json")
+    try:
+        with open(path) as file:
+            plan = json.load(file)
+    except FileNotFoundError:
+        return None
+    if not plan:
+        return None
+    step = plan.pop(0)
+    with open(path + ".new", "w") as file:
+        json.dump(plan, file)
+    os.rename(path + ".new", path)
+    return step
+
+
+def bulk(body):
+    """The items of an answer, or a sentence that says why the whole body is refused."""
+    if not body.endswith(b"\n"):
+        return "The bulk request must be terminated by a newline [\\n]"
+    lines = body[:-1].split(b"\n")
+    if len(lines) % 2:
+        return "an action without a document"
+    items = []
+    for action, document in zip(lines[::2], lines[1::2]):
+        try:
+            action, document = json.loads(action), json.loads(document)
+        except ValueError as error:
+            return str(error)
+        if list(action) != ["create"] or set(action["create"]) != {"_index", "_id"}:
+            return "not a create with index and id"
+        if "@timestamp" not in document:
+            return "no @timestamp"
+        name = action["create"]["_id"]
+        result = {"_index": action["create"]["_index"], "_id": name}
+        if name in state["documents"]:
+            state["conflicts"] += 1
+            result |= {"status": 409, "error": {"type": "version_conflict_engine_exception", "reason": "exists"}}
+        elif "POISON" in document["message"]:
+            result |= {"status": 400, "error": {"type": "mapper_parsing_exception", "reason": "failed to parse"}}
+        else:
+            state["documents"][name] = document
+            result |= {"status": 201, "result": "created"}
+        items.append({"create": result})
+    return items
+
+
+def export(body):
+    """How many are rejected; what is no request raises an error."""
+    request = json_format.Parse(body, logs_service_pb2.ExportLogsServiceRequest())
+    rejected = 0
+    for resource in request.resource_logs:
+        names = {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
+        for scope in resource.scope_logs:
+            for record in scope.log_records:
+                if "POISON" in record.body.string_value:
+                    rejected += 1
+                    continue
+                attributes = {attribute.key: attribute.value for attribute in record.attributes}
+                state["logs"].append(
+                    {
+                        "id": attributes["event.id"].string_value,
+                        "service": names["service.name"],
+                        "body": record.body.string_value,
+                        "severity": record.severity_number,
+                        "time": record.time_unix_nano,
+                        "metadata": attributes["issue.metadata.number"].int_value
+                        if "issue.metadata.number" in attributes
+                        else None,
+                    }
+                )
+    return rejected
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *arguments):
+        pass
+
+    def answer(self, status, value, headers=None):
+        body = value.encode() if isinstance(value, str) else json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        for name, text in (headers or {}).items():
+            self.send_header(name, text)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        with lock:
+            step = planned()
+            state["requests"].append({"path": self.path, "authorization": self.headers.get("Authorization")})
+            try:
+                if step is None or step.get("takes"):
+                    usual = self.usual(body)
+                if step is not None:
+                    usual = (step["status"], step.get("body", ""), step.get("headers"))
+            except Exception as error:  # What it was is for the test to see.
+                state["faults"].append(repr(error))
+                usual = (400, {"message": repr(error)}, None)
+            save()
+        self.answer(*usual)
+
+    def usual(self, body):
+        if self.path == "/_bulk":
+            items = bulk(body)
+            if isinstance(items, str):
+                state["faults"].append(items)
+                return 400, {"error": {"reason": items}, "status": 400}, None
+            errors = any("error" in item["create"] for item in items)
+            return 200, {"took": 1, "errors": errors, "items": items}, None
+        if self.path == "/v1/logs":
+            rejected = export(body)
+            partial = {"partialSuccess": {"rejectedLogRecords": str(rejected), "errorMessage": "poison"}}
+            return 200, partial if rejected else {}, None
+        return 404, {"error": "no such path"}, None
+
+
+save()
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+with open(os.path.join(folder, "port.new"), "w") as file:
+    file.write(str(server.server_address[1]))
+os.rename(os.path.join(folder, "port.new"), os.path.join(folder, "port"))
+server.serve_forever()

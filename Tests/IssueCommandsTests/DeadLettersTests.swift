@@ -1,0 +1,69 @@
+import IssueCommands
+import Testing
+
+@Suite("Dead letters on the command line")
+struct DeadLettersTests {
+    private static let reply = """
+        {"dead_letters":[{"record":"r1","destination":"logzio","reason":"refused","answer":"400: 1 malformed",\
+        "attempts":2,"at":"2026-11-21T11:00:00.000Z","line":"{\\"a\\":1}"},\
+        {"record":"summary-7","destination":"logzio","reason":"retries_expired","attempts":90,\
+        "at":"2026-11-20T12:00:00.000Z","line":"{\\"b\\":2}"}]}
+        """
+
+    @Test("list shows what was given up, with reason and answer, and asks for no lines")
+    func list() {
+        let outcome = issuectl(["dead-letters"], .reply(Self.reply))
+        #expect(outcome.code == .success)
+        #expect(outcome.calls == [#"DeadLetters {"limit":50}"#])
+        #expect(outcome.output.contains("r1"))
+        #expect(outcome.output.contains("400: 1 malformed"))
+        #expect(outcome.output.contains("summary-7"))
+        let empty = issuectl(["dead-letters", "list"], .reply(#"{"dead_letters":[]}"#))
+        #expect(empty.output == lines("There are no dead letters."))
+    }
+
+    @Test("show tells all of one, and fails where there is none")
+    func show() {
+        let outcome = issuectl(["dead-letters", "show", "r1"], .reply(Self.reply))
+        #expect(outcome.calls == [#"DeadLetters {"records":["r1"],"lines":true}"#])
+        #expect(outcome.output.contains(#"{"a":1}"#))
+        #expect(issuectl(["dead-letters", "show", "r2"], .reply(#"{"dead_letters":[]}"#)).code == .refused)
+        #expect(issuectl(["dead-letters", "show"]).code == .usage)
+    }
+
+    @Test("requeue wants to be told which, and says what can't go again")
+    func requeue() {
+        #expect(issuectl(["dead-letters", "requeue"]).code == .usage)
+        #expect(issuectl(["dead-letters", "requeue", "r1", "--all"]).code == .usage)
+        let outcome = issuectl(
+            ["dead-letters", "requeue", "--all", "--destination", "logzio"],
+            .parts([#"{"count":3,"left":0}"#, #"{"count":5,"left":1}"#], nil))
+        #expect(outcome.calls == [#"Requeue {"destination":"logzio"}"#])
+        #expect(
+            outcome.output
+                == lines(
+                    """
+                    5 dead letters are pending again.
+                    1 can only be exported: the record or its destination is gone.
+                    """))
+    }
+
+    @Test("export writes what was to be sent, a line each, page by page")
+    func export() {
+        let first = Self.reply.dropLast() + #","next":"0.9"}"#
+        let outcome = issuectl(
+            ["dead-letters", "export"], .reply(String(first)), .reply(#"{"dead_letters":[]}"#))
+        #expect(outcome.output == lines("{\"a\":1}\n{\"b\":2}"))
+        #expect(
+            outcome.calls == [
+                #"DeadLetters {"lines":true,"limit":500}"#, #"DeadLetters {"lines":true,"limit":500,"after":"0.9"}"#,
+            ])
+    }
+
+    @Test("A word that is no action is answered with those there are")
+    func usage() {
+        let outcome = issuectl(["dead-letters", "resend"])
+        #expect(outcome.code == .usage)
+        #expect(outcome.errors.contains("requeue"))
+    }
+}

@@ -1,0 +1,80 @@
+import IssueCore
+import IssueProtocol
+
+/// An hour of a bad day, walked by the limiter with its usual settings, minute by minute.
+struct LimitsSimulation {
+    struct Minute: Equatable {
+        var received: Int64 = 0
+        var whole: Int64 = 0
+        var wholeCritical: Int64 = 0
+        var critical: Int64 = 0
+        /// Counted, and told of in this minute's summaries.
+        var told: Int64 = 0
+        var summaries: Int64 = 0
+    }
+
+    private(set) var minutes = [Minute](repeating: Minute(), count: Self.length)
+    /// What was held back and not told of when the hour was over.
+    private(set) var untold: Int64 = 0
+
+    static let length = 60
+    /// What happens when, in minutes.
+    static let events: [(from: Int, to: Int, words: String)] = [
+        (5, 20, "one issue, 50 times a second"), (25, 27, "400 new issues in two minutes"),
+        (35, 50, "eight applications at once, 160 a second"),
+    ]
+
+    private var admission = Admission(settings: LimitSettings())
+    private var seen: Set<Int64> = []
+    private var record: Int64 = 0
+
+    init() {
+        for second in 0..<Int64(Self.length * 60) {
+            tell(admission.dueSummaries(at: Self.instant(second)), at: second)
+            happen(at: second)
+        }
+        let last = Int64(Self.length * 60) - 1
+        untold = admission.closeAll(at: Self.instant(last)).reduce(0) { $0 + $1.suppressedCount }
+    }
+
+    private mutating func happen(at second: Int64) {
+        let minute = Int(second / 60)
+        // The usual: each twenty seconds one of ten issues, and each two minutes one of six critical ones.
+        if second % 20 == 0 { judge(group: second / 20 % 10, account: 1, at: second) }
+        if second % 120 == 60 { judge(group: 20 + second / 120 % 6, account: 1, severity: .critical, at: second) }
+        if (5..<20).contains(minute) {
+            for _ in 0..<50 { judge(group: 30, account: 1, at: second) }
+        }
+        if (25..<27).contains(minute) {
+            for number in 0..<10 where (second % 3) == Int64(number % 3) {
+                judge(group: 1000 + (second - 1500) * 10 + Int64(number), account: 1, at: second)
+            }
+        }
+        if (35..<50).contains(minute) {
+            for number in 0..<160 as Range<Int64> {
+                judge(group: 100 + number % 80, account: 2 + number % 8, at: second)
+            }
+        }
+    }
+
+    private mutating func judge(group: Int64, account: Int64, severity: Severity = .error, at second: Int64) {
+        record += 1
+        let minute = Int(second / 60)
+        let judgement = admission.judge(
+            Candidate(
+                record: record, group: group, account: account, severity: severity,
+                isFirstOfGroup: seen.insert(group).inserted), at: Self.instant(second))
+        minutes[minute].received += 1
+        if severity == .critical { minutes[minute].critical += 1 }
+        guard case .admit = judgement else { return }
+        minutes[minute].whole += 1
+        if severity == .critical { minutes[minute].wholeCritical += 1 }
+    }
+
+    private mutating func tell(_ drafts: [SummaryDraft], at second: Int64) {
+        minutes[Int(second / 60)].summaries += Int64(drafts.count)
+        minutes[Int(second / 60)].told += drafts.reduce(0) { $0 + $1.suppressedCount }
+    }
+
+    private static func instant(_ second: Int64) -> LogInstant { LogInstant(milliseconds: 1_000_000 + second * 1000) }
+}

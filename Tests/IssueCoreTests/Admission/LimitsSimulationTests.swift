@@ -1,0 +1,33 @@
+import Foundation
+import IssueCore
+import Testing
+
+struct LimitsSimulationTests {
+    private static let picture = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../Documentation/Images/limits.svg").standardized
+
+    @Test("The picture in RateLimits.md is what the simulation draws")
+    func picture() throws {
+        let drawn = LimitsPicture(LimitsSimulation()).svg
+        if ProcessInfo.processInfo.environment["ISSUED_DRAW"] != nil {
+            try drawn.write(to: Self.picture, atomically: true, encoding: .utf8)
+        }
+        let kept = try String(contentsOf: Self.picture, encoding: .utf8)
+        #expect(kept == drawn, "Draw it again: scripts/draw-limits")
+    }
+
+    @Test("In the simulated hour all is sent or told, all that is critical goes, and nothing floods")
+    func hour() {
+        let simulation = LimitsSimulation()
+        let minutes = simulation.minutes
+        let received = minutes.reduce(0) { $0 + $1.received }
+        let whole = minutes.reduce(0) { $0 + $1.whole }
+        let told = minutes.reduce(0) { $0 + $1.told }
+        #expect(received > 180_000)
+        #expect(whole + told + simulation.untold == received)
+        #expect(minutes.allSatisfy { $0.wholeCritical == $0.critical })
+        #expect(minutes.allSatisfy { $0.whole + $0.summaries <= 600 })
+        // One issue 50 times a second for a quarter of an hour: five samples at once, then one in five minutes.
+        #expect(minutes[5..<20].reduce(0) { $0 + $1.whole } < 100)
+    }
+}

@@ -1,0 +1,64 @@
+import IssueDaemon
+import Synchronization
+import Testing
+import UnixIO
+
+@Suite("Events in the journal")
+struct JournalEventTests {
+    private func entry(_ issue: String) throws -> [UInt8] {
+        let path = "/tmp/issued-journal-\(Randomness.uint64())"
+        let journal = try Socket.datagramReceiver(at: .unix(path))
+        defer { try? FileSystem.remove(path) }
+        let log = Log(level: .notice, form: .journal, journal: path) { line in
+            Issue.record("it was written as a line: \(line)")
+        }
+        log.event(.newIssue, .notice, "A new issue has come up", ["group": "g1", "issue": issue])
+        var bytes: [UInt8] = []
+        #expect(try Readiness.wait(journal, for: .read, timeout: .seconds(10)))
+        _ = try journal.read(appendingTo: &bytes, atMost: 1 << 16)
+        return bytes
+    }
+
+    @Test("An event goes to the journal in its own protocol, with its number, its fields and the words for people")
+    func native() throws {
+        #expect(
+            String(decoding: try entry("Broken"), as: UTF8.self) == """
+                MESSAGE=A new issue has come up group=g1 issue=Broken
+                PRIORITY=5
+                SYSLOG_IDENTIFIER=issued
+                MESSAGE_ID=\(LogEvent.newIssue.messageID)
+                ISSUED_GROUP=g1
+                ISSUED_ISSUE=Broken
+
+                """)
+    }
+
+    @Test("A value of two lines can't be taken for two fields")
+    func lineFeed() throws {
+        let bytes = try entry("one\nPRIORITY=0")
+        let end = Array("ISSUED_ISSUE\n".utf8) + [14, 0, 0, 0, 0, 0, 0, 0] + Array("one\nPRIORITY=0\n".utf8)
+        #expect(bytes.suffix(end.count) == end[...])
+    }
+
+    @Test("Where there is no journal it is a line as any other")
+    func elsewhere() {
+        let lines = Mutex<[String]>([])
+        for (form, path) in [(LogForm.plain, "/run/systemd/journal/socket"), (.journal, "/nonexistent/socket")] {
+            let log = Log(level: .notice, form: form, journal: path) { line in lines.withLock { $0.append(line) } }
+            log.event(.destinationChanged, .warning, "A destination is paused", ["destination": "logzio"])
+        }
+        #expect(
+            lines.withLock { $0 } == [
+                "issued: warning: A destination is paused destination=logzio\n",
+                "<4>A destination is paused destination=logzio\n",
+            ])
+    }
+
+    @Test("The numbers are such as the journal knows")
+    func numbers() {
+        for event in LogEvent.allCases {
+            #expect(event.messageID.count == 32)
+            #expect(event.messageID.allSatisfy { $0.isHexDigit && !$0.isUppercase })
+        }
+    }
+}

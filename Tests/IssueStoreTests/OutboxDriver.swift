@@ -1,0 +1,168 @@
+import IssueCore
+import IssueProtocol
+
+@testable import IssueStore
+
+/// Forwards as a destination's thread does, but decides by chance, and says what became of every record.
+final class OutboxDriver {
+    let store: TemporaryStore
+    let writer: StoreWriter
+    let reader: StoreReader
+    let destination: Int64
+    private(set) var ids: [RecordID] = []
+    private var samples: SampleRecords
+    private var unanswered: StoredBatch?
+    /// What was held back and has no summary yet, by group and reason.
+    private var open: [WindowRow.Key: (account: Int64, count: Int64, occurrences: Int64, rows: ClosedRange<Int64>)] =
+        [:]
+    private var sequence: Int64 = 0
+
+    init(_ store: TemporaryStore, seed: UInt64) throws {
+        self.store = store
+        writer = try store.writer()
+        destination = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
+        reader = try store.reader()
+        samples = SampleRecords(seed: seed)
+    }
+
+    func chance(_ bound: Int64) -> Int64 { samples.below(bound) }
+
+    func report(_ count: Int) throws {
+        ids += try store.store(samples.records(count), to: writer)
+    }
+
+    var row: DestinationRow {
+        get throws {
+            guard let row = try reader.destination(destination) else { throw Missing() }
+            return row
+        }
+    }
+
+    struct Missing: Error {}
+
+    /// Looks at the next express records: some go, the others are refused.
+    func express() throws {
+        guard unanswered == nil else { return }
+        let row = try row
+        var batch = NewBatch(destination: destination, kind: .express, at: store.wall)
+        for record in try reader.express(above: max(row.cursor, row.express), limit: 4) {
+            batch.expressThrough = record.candidate.record
+            if chance(3) > 0 { batch.sent.append(Self.sent(record.candidate)) }
+        }
+        guard batch.expressThrough != nil else { return }
+        try keep(batch)
+    }
+
+    /// Takes up what is to go once more.
+    func resend() throws {
+        guard unanswered == nil else { return }
+        var batch = NewBatch(destination: destination, kind: .requeued, at: store.wall)
+        batch.sent = try reader.requeued(for: destination, limit: 3).map { Self.sent($0.candidate) }
+        if !batch.sent.isEmpty { try keep(batch) }
+    }
+
+    /// Walks on: each record goes, is withheld, or is held back for one of two reasons.
+    func walk(_ limit: Int) throws {
+        guard unanswered == nil else { return }
+        let row = try row
+        let records = try reader.walk(after: row.cursor, limit: limit)
+        guard let last = records.last?.candidate.record, let first = records.first?.candidate.record else { return }
+        let ahead = try reader.goneAhead(of: destination, in: first...last, express: row.express)
+        var batch = NewBatch(destination: destination, at: store.wall)
+        batch.span = (row.cursor + 1)...last
+        for record in records {
+            let candidate = record.candidate
+            let tally = NewBatch.Tally(account: candidate.account, records: 1, occurrences: candidate.count)
+            if ahead.gone.contains(candidate.record) {
+                batch.gone += 1
+                continue
+            }
+            switch chance(4) {
+            case 0: batch.sent.append(Self.sent(candidate))
+            case 1:
+                batch.withheld.append(candidate.record)
+                batch.withheldTally.append(tally)
+            default:
+                let reason: SuppressionReason = chance(4) == 0 ? .globalRate : .groupRate
+                batch.summarised.append(tally)
+                batch.held[reason, default: []].append(candidate.record)
+                let key = WindowRow.Key(group: candidate.group, reason: reason)
+                let known = open[key]
+                open[key] = (
+                    candidate.account, (known?.count ?? 0) + 1, (known?.occurrences ?? 0) + candidate.count,
+                    (known?.rows.lowerBound ?? candidate.record)...candidate.record
+                )
+            }
+        }
+        try keep(batch)
+    }
+
+    private func keep(_ batch: NewBatch) throws {
+        let stored = try writer.store(batch)
+        if batch.lineCount > 0 { unanswered = stored }
+    }
+
+    /// Closes all windows, and sends what is to be told.
+    func summarise() throws {
+        guard unanswered == nil else { return }
+        let at = LogInstant(milliseconds: 1)
+        let drafts = open.map { key, window -> SummaryDraft in
+            sequence += 1
+            return SummaryDraft(
+                group: key.group, account: window.account, reason: key.reason, windowStart: at, windowEnd: at,
+                suppressedCount: window.count, suppressedOccurrences: window.occurrences, forwardedCount: 0,
+                occurrences: window.occurrences, summarySequence: sequence, firstSeen: at, lastSeen: at, samples: [],
+                maxSeverity: .error, stillSuppressing: false, distinctGroups: 1,
+                stretches: [SummaryStretch(group: key.group, reason: key.reason, records: window.rows)])
+        }
+        open = [:]
+        try writer.store(
+            drafts.map { StoreWriter.NewSummary(draft: $0, line: Array("{}".utf8)) }, changes: AdmissionChanges(),
+            destination: destination, at: store.wall)
+        var batch = NewBatch(destination: destination, at: store.wall)
+        batch.summaries = try reader.unsentSummaries(of: destination, limit: 5)
+        if !batch.summaries.isEmpty { try keep(batch) }
+    }
+
+    /// The answer comes: some lines may be dead.
+    func answer(isConfirmed: Bool = true) throws {
+        guard let batch = unanswered else { return }
+        unanswered = nil
+        let count = batch.summaries.count + batch.sent.count
+        let dead = (0..<count).filter { _ in chance(4) == 0 }
+        try writer.settle(
+            BatchSettlement(
+                batch: batch,
+                outcome: BatchOutcome(
+                    delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false,
+                    isConfirmed: isConfirmed, requests: 1),
+                attempts: 1, answer: "answer", deadLines: Dictionary(uniqueKeysWithValues: dead.map { ($0, [0x7B]) }),
+                at: store.wall, state: DestinationRow.State()), destination: destination)
+    }
+
+    /// Some dead letters are to go once more.
+    func requeue() throws -> Int64 {
+        let letters = try store.shell().numbers("SELECT id FROM dead_letters ORDER BY id")
+        return try writer.requeue(letters.filter { _ in chance(2) == 0 })
+    }
+
+    var ledger: Ledger {
+        get throws { try reader.figures(viewer: .everything).ledgers[0].ledger }
+    }
+
+    /// How many records have which fate, each asked for by its id.
+    func fates() throws -> [Fate: Int64] {
+        var sums: [Fate: Int64] = [:]
+        for id in ids {
+            guard let fate = try? reader.fates(of: id.text, viewer: .everything).first?.fate else { continue }
+            sums[fate, default: 0] += 1
+        }
+        return sums
+    }
+
+    private static func sent(_ candidate: Candidate) -> SentRecord {
+        SentRecord(
+            row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: 0,
+            occurrences: 1)
+    }
+}

@@ -1,0 +1,147 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@testable import IssueStore
+
+@Suite("The outbox")
+struct OutboxTests {
+    @Test(
+        "Whatever goes ahead, again, dies or is told of: the ledger is the sum of what each record's fate is said to be",
+        arguments: 0..<8 as Range<UInt64>)
+    func books(seed: UInt64) throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 50
+            let driver = try OutboxDriver(store, seed: seed)
+            var (requeued, dead): (Int64, Int64) = (0, 0)
+            for _ in 0..<60 {
+                switch driver.chance(9) {
+                case 0, 1: try driver.report(Int(driver.chance(12)) + 1)
+                case 2: try driver.express()
+                case 3: try driver.resend()
+                case 4, 5: try driver.walk(Int(driver.chance(10)) + 1)
+                case 6: try driver.summarise()
+                case 7: requeued += try driver.requeue()
+                default: try driver.answer()
+                }
+                let (ledger, fates) = (try driver.ledger, try driver.fates())
+                #expect(ledger.balances)
+                dead = max(dead, ledger.deadLettered)
+                for fate in Fate.allCases { #expect(ledger[fate] == fates[fate] ?? 0, "\(fate), seed \(seed)") }
+                try expectSound(store)
+            }
+            #expect(dead > 0)
+            #expect(requeued > 0)
+        }
+    }
+
+    @Test("A record that goes before the backlog is delivered while those before it wait, and the walk passes it by")
+    func express() throws {
+        try TemporaryStore.with { store in
+            let driver = try OutboxDriver(store, seed: 1)
+            let usual = try store.store((0..<3).map { _ in IssueRecord(message: "usual") }, to: driver.writer)
+            let grave = try store.store([IssueRecord(message: "usual", severity: .critical)], to: driver.writer)
+            let found = try driver.reader.express(above: 1, limit: 10)
+            #expect(found.map(\.candidate.record) == [4])
+            let backlog = try driver.reader.backlog(of: driver.destination, after: 0, express: 1)
+            #expect(backlog.expressRecords == 1)
+
+            var batch = NewBatch(destination: driver.destination, kind: .express, at: store.wall)
+            let candidate = try #require(found.first).candidate
+            batch.sent = [
+                SentRecord(
+                    row: 4, account: candidate.account, count: 1, suppressedBefore: 0, occurrences: 1)
+            ]
+            batch.expressThrough = 4
+            let stored = try driver.writer.store(batch)
+            #expect(try driver.reader.unansweredBatch(of: driver.destination) == stored)
+            #expect(try driver.row.express == 4)
+            #expect(try driver.row.cursor == 0)
+            #expect(try fate(grave[0], driver) == .pending)
+            try driver.writer.settle(settlement(stored, store), destination: driver.destination)
+            #expect(try fate(grave[0], driver) == .delivered)
+            #expect(try fate(usual[0], driver) == .pending)
+            let ahead = try driver.reader.goneAhead(of: driver.destination, in: 1...4, express: 4)
+            #expect(ahead == StoreReader.GoneAhead(gone: [4], refused: [1]))
+            #expect(
+                try driver.reader.backlog(of: driver.destination, after: 0, express: 4).expressRecords == 0)
+            try expectSound(store)
+        }
+    }
+
+    @Test("A record whose summary was given up is a dead letter, and is summarised again once that goes once more")
+    func deadSummary() throws {
+        try TemporaryStore.with { store in
+            let driver = try OutboxDriver(store, seed: 1)
+            let ids = try store.store((0..<4).map { IssueRecord(message: "m", code: $0 / 2) }, to: driver.writer)
+            let walked = try driver.reader.walk(after: 0, limit: 4).map(\.candidate)
+            var batch = NewBatch(destination: driver.destination, at: store.wall)
+            batch.span = 1...4
+            batch.summarised = walked.map { .init(account: $0.account, records: 1, occurrences: 1) }
+            // Two reasons in one group at the same time.
+            batch.held = [.groupRate: [1, 3], .globalRate: [2, 4]]
+            _ = try driver.writer.store(batch)
+            let at = LogInstant(milliseconds: 1)
+            let drafts = [SuppressionReason.groupRate, .globalRate].map { reason in
+                SummaryDraft(
+                    group: nil, account: walked[0].account, reason: reason, windowStart: at, windowEnd: at,
+                    suppressedCount: 2, suppressedOccurrences: 2, forwardedCount: 0, occurrences: 4,
+                    summarySequence: 1, firstSeen: at, lastSeen: at, samples: [], maxSeverity: .error,
+                    stillSuppressing: false, distinctGroups: 2,
+                    stretches: batch.held[reason]?.map {
+                        SummaryStretch(group: walked[Int($0) - 1].group, reason: reason, records: $0...$0)
+                    } ?? [])
+            }
+            try driver.writer.store(
+                drafts.map { .init(draft: $0, line: Array("{}".utf8)) }, changes: AdmissionChanges(),
+                destination: driver.destination, at: store.wall)
+            var carrying = NewBatch(destination: driver.destination, at: store.wall)
+            carrying.summaries = try driver.reader.unsentSummaries(of: driver.destination, limit: 9)
+            let stored = try driver.writer.store(carrying)
+            try driver.writer.settle(settlement(stored, store, dead: [1]), destination: driver.destination)
+
+            #expect(
+                try ids.map { try fate($0, driver) } == [.summarised, .deadLettered, .summarised, .deadLettered])
+            let shown = try driver.reader.fates(of: ids[1].text, viewer: .everything)[0]
+            #expect(shown.answer == "answer")
+            #expect(shown.attempts == 3)
+            #expect(try driver.ledger.deadLettered == 2)
+            try expectSound(store)
+
+            let letters = try store.shell().numbers("SELECT id FROM dead_letters")
+            #expect(try driver.writer.requeue(letters) == 1)
+            #expect(try driver.reader.unsentSummaries(of: driver.destination, limit: 9) == [stored.summaries[1]])
+            #expect(try ids.map { try fate($0, driver) } == Array(repeating: .summarised, count: 4))
+            #expect(try driver.ledger.summarised == 4)
+            try expectSound(store)
+        }
+    }
+
+    private func fate(_ id: RecordID, _ driver: OutboxDriver) throws -> Fate {
+        try driver.reader.fates(of: id.text, viewer: .everything)[0].fate
+    }
+
+    private func settlement(_ batch: StoredBatch, _ store: TemporaryStore, dead: [Int] = []) -> BatchSettlement {
+        BatchSettlement(
+            batch: batch,
+            outcome: BatchOutcome(
+                delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false, requests: 3),
+            attempts: 3, answer: "answer", deadLines: [:], at: store.wall, state: DestinationRow.State())
+    }
+
+    @Test("What is sent where no answer is given is unconfirmed")
+    func unconfirmed() throws {
+        try TemporaryStore.with { store in
+            let driver = try OutboxDriver(store, seed: 3)
+            try driver.report(8)
+            while try driver.ledger.pending > 0 {
+                try driver.walk(8)
+                try driver.answer(isConfirmed: false)
+            }
+            #expect(try driver.ledger.unconfirmed > 0)
+            #expect(try driver.ledger.delivered == 0)
+            #expect(try driver.fates()[.unconfirmed] == driver.ledger.unconfirmed)
+            try expectSound(store)
+        }
+    }
+}
