@@ -96,7 +96,8 @@ final class DaemonRun {
             try ThreadBox(name: "socket") {
                 socket.run(
                     SocketService.Handlers(
-                        submit: { writer.submit($0) }, ask: { queries.ask($0) }, order: { jobs.order($0) },
+                        submit: { writer.submit($0) }, ask: { queries.ask($0) }, withdraw: { queries.withdraw($0) },
+                        order: { jobs.order($0) },
                         flush: { name, completed in
                             let asked = forwarders.withLock { $0 }.filter { name == nil || $0.destination.name == name }
                             for forwarder in asked { forwarder.flush(completed) }
@@ -174,6 +175,7 @@ final class DaemonRun {
         queries.stop()
         jobs.stop()
         writer.stop()
-        for thread in threads.dropLast() { thread.join() }
+        socket.end()
+        for thread in threads { thread.join() }
     }
 }

@@ -28,6 +28,7 @@ final class StandIn {
                 return RecordBatch()
             },
             ask: { socket.answered(Answer(connection: $0.connection, content: .refusal(answer))) },
+            withdraw: { _ in },
             order: { _ in false },
             flush: { _, _ in 0 })
         thread = try ThreadBox(name: "socket") { socket.run(handlers) }

@@ -15,6 +15,8 @@ struct SocketInbox: Sendable {
     var hasNewRecords = false
     var hasNewFates = false
     var isStopping = false
+    /// Nobody answers any more, so nobody is to wait.
+    var isEnding = false
 
     mutating func take() -> SocketInbox {
         let taken = self

@@ -27,6 +27,7 @@ final class SocketLoop {
     private var lastID: UInt64 = 1
     private var isAccepting = true
     private(set) var isStopping = false
+    private var isEnding = false
     /// Connections that were refused since the log has said so.
     private var refusedCount = 0
     private var tellsRefusals = MonotonicInstant(sinceBoot: .zero)
@@ -64,7 +65,7 @@ final class SocketLoop {
             goOnWithLoosened()
             flushTouched()
             lookAtDeadlines()
-            if isStopping, connections.values.allSatisfy(\.isDone) { break }
+            if isEnding || (isStopping && connections.values.allSatisfy(\.isDone)) { break }
         }
         for connection in Array(connections.values) { close(connection) }
     }
@@ -177,6 +178,7 @@ final class SocketLoop {
         connection.session.closed()
         connection.hasEnded = true
         deadlines.remove(connection.id)
+        if connection.openJobs > 0 { handlers.withdraw(connection.id) }
         depart(connection)
         service.board.counted(connections: connections.count)
     }
@@ -195,6 +197,7 @@ final class SocketLoop {
         if inbox.hasNewRecords { fetchNews() }
         if inbox.hasNewFates { fetchFates() }
         if inbox.isStopping, !isStopping { beginStop() }
+        if inbox.isEnding { isEnding = true }
     }
 
     private func beginStop() {

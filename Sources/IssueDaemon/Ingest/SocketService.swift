@@ -11,6 +11,8 @@ final class SocketService: Sendable {
         /// Answers an empty batch for what is reported next.
         var submit: @Sendable (Submission) -> RecordBatch
         var ask: @Sendable (QueryJob) -> Void
+        /// A connection is gone, and wants no answer.
+        var withdraw: @Sendable (_ connection: UInt64) -> Void
         /// Has a job done when its turn comes; answers whether it is taken.
         var order: @Sendable (Job) -> Bool
         /// Has the named destination, or all, forward now; answers how many there are. The completion is called once
@@ -75,6 +77,11 @@ final class SocketService: Sendable {
     /// No more connections and no more calls; the thread ends when all that began has been answered.
     func stop() {
         tell { $0.isStopping = true }
+    }
+
+    /// The thread ends, and hangs up on whoever still waits: he sends again.
+    func end() {
+        tell { $0.isEnding = true }
     }
 
     func run(_ handlers: Handlers) {

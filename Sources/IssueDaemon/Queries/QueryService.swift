@@ -5,13 +5,7 @@ import UnixIO
 
 /// Answers questions on threads of their own, each with a connection that only reads.
 final class QueryService: Sendable {
-    private struct Inbox: Sendable {
-        /// Each user has his turn, so that the many questions of one do not hold up another's.
-        var jobs = FairQueue<QueryJob>(userQuantum: 1, connectionQuantum: 1)
-        var isStopping = false
-    }
-
-    private let inbox = Monitor(Inbox())
+    private let inbox = Monitor(QueryInbox())
     private let path: String
     private let board: StatusBoard
     private let log: Log
@@ -23,10 +17,13 @@ final class QueryService: Sendable {
     }
 
     func ask(_ job: QueryJob) {
-        inbox.withLock {
-            $0.jobs.append(job, cost: 1, user: job.process.sender.uid, connection: job.connection)
-        }
+        inbox.withLock { $0.asked(job) }
         inbox.signal()
+    }
+
+    /// A connection is gone: what it has asked is not answered.
+    func withdraw(_ connection: UInt64) {
+        inbox.withLock { $0.closed(connection) }
     }
 
     func stop() {
@@ -59,7 +56,7 @@ final class QueryService: Sendable {
     private func nextJob() -> QueryJob? {
         let next: QueryJob?? = inbox.wait { inbox in
             if inbox.isStopping { return .some(nil) }
-            return inbox.jobs.take(upTo: 1).first.map { .some($0) }
+            return inbox.take().map { .some($0) }
         }
         return next ?? nil
     }

@@ -15,7 +15,7 @@ struct WriterInbox: Sendable {
     var isStopping = false
     /// The damage that somebody else has met in the file.
     var condemnation: StoreFailure?
-    /// Nothing is taken any more.
+    /// No errand is taken any more; reports are, until the end, and refused.
     var isClosed = false
 
     /// As many as connections report at once mostly, of which none is larger than what is usual.
@@ -42,7 +42,6 @@ struct WriterInbox: Sendable {
     ///
     /// - Parameter isDone: whether nothing is left of what was taken before.
     mutating func take(isDone: Bool) -> WriterInbox? {
-        if isCondemned { isStopping = true }
         if isEmpty, isDone, isStopping, !isCondemned {
             isClosed = true
             return nil

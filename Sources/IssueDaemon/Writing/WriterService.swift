@@ -220,13 +220,15 @@ final class WriterService: Sendable {
     }
 
     private func setAside(_ damage: StoreFailure, _ listener: Listener) {
-        if opening.suspicion.isConfirmed(damage, at: opening.path) {
+        switch opening.suspicion.verdict(on: damage, at: opening.path) {
+        case .confirmed:
             log.error("The database is damaged, setting it aside and going on in a new one")
             opening.setAside(log: log)
-        } else {
-            log.warning("The database could not be read, opening it anew")
+        case .acquitted: log.warning("The database could not be read, opening it anew", ["checked": "all of it"])
+        case .untold: log.warning("The database could not be read, opening it anew", ["checked": "in part"])
         }
-        inbox.withLock { $0.isStopping = true }
+        // Whoever reports until the end is told so: it comes when the socket has ended.
+        inbox.withLock { $0.isClosed = true }
         listener.damaged()
     }
 

@@ -19,13 +19,22 @@ struct DamageSuspicionTests {
         try body(path)
     }
 
+    /// Makes it so large that reading it through takes a while.
+    private func enlarge(_ path: String) throws {
+        try Connection(path: path).execute(
+            """
+            INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
+            SELECT zeroblob(100) FROM n
+            """)
+    }
+
     @Test("One that can be read a moment later is opened anew, as often as it was the disk that would not give a page")
     func unreadablePages() throws {
         try withDatabase { path in
             let suspicion = DamageSuspicion()
-            for _ in 1...5 { #expect(!suspicion.isConfirmed(Self.unreadable, at: path)) }
-            #expect(!suspicion.isConfirmed(Self.damage, at: path))
-            #expect(!suspicion.isConfirmed(Self.unreadable, at: path))
+            for _ in 1...5 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .acquitted) }
+            #expect(suspicion.verdict(on: Self.damage, at: path) == .acquitted)
+            #expect(suspicion.verdict(on: Self.unreadable, at: path) == .acquitted)
         }
     }
 
@@ -33,8 +42,8 @@ struct DamageSuspicionTests {
     func hiddenDamage() throws {
         try withDatabase { path in
             let suspicion = DamageSuspicion()
-            #expect(!suspicion.isConfirmed(Self.damage, at: path))
-            #expect(suspicion.isConfirmed(Self.damage, at: path))
+            #expect(suspicion.verdict(on: Self.damage, at: path) == .acquitted)
+            #expect(suspicion.verdict(on: Self.damage, at: path) == .confirmed)
         }
     }
 
@@ -42,7 +51,37 @@ struct DamageSuspicionTests {
     func damaged() throws {
         try withDatabase { path in
             try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
-            #expect(DamageSuspicion().isConfirmed(Self.unreadable, at: path))
+            #expect(DamageSuspicion().verdict(on: Self.unreadable, at: path) == .confirmed)
+        }
+    }
+
+    @Test("One that is too large to be read through in time is not set aside for what the disk would not give")
+    func tooLarge() throws {
+        try withDatabase { path in
+            try enlarge(path)
+            let suspicion = DamageSuspicion(patience: .zero)
+            for _ in 1...3 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .untold) }
+            #expect(DamageSuspicion().verdict(on: Self.unreadable, at: path) == .acquitted)
+        }
+    }
+
+    @Test(
+        "One that is called damaged, and not by the disk, and that can't be read through in time, has one more chance")
+    func damagedAndTooLarge() throws {
+        try withDatabase { path in
+            try enlarge(path)
+            let suspicion = DamageSuspicion(patience: .zero)
+            #expect(suspicion.verdict(on: Self.damage, at: path) == .untold)
+            #expect(suspicion.verdict(on: Self.damage, at: path) == .confirmed)
+        }
+    }
+
+    @Test("One that another program holds is not set aside")
+    func locked() throws {
+        try withDatabase { path in
+            let other = try Connection(path: path)
+            try other.execute("BEGIN EXCLUSIVE")
+            #expect(DamageSuspicion(patience: .zero).verdict(on: Self.unreadable, at: path) == .untold)
         }
     }
 }
