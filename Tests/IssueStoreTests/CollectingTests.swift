@@ -11,9 +11,10 @@ struct CollectingTests {
     private func collect(_ store: TemporaryStore, _ writer: StoreWriter, between: () throws -> Void = {}) throws {
         let reader = try store.reader()
         let kept = try writer.keptSince(wall: store.wall, monotonic: store.monotonic)
+        let old = try writer.lastOldRange(wall: store.wall, monotonic: store.monotonic)
         var references = StoreReader.References()
         while try reader.read(&references) {}
-        let unreferenced = try reader.unreferenced(references, quietSince: kept)
+        let unreferenced = try reader.unreferenced(references, quietSince: old)
         try between()
         try writer.collect(series: unreferenced.series, seenThrough: references.edge)
         try between()
@@ -21,8 +22,15 @@ struct CollectingTests {
         while try writer.collectOwners() {}
         var minute: Int64? = 0
         while let from = minute { minute = try writer.collectCounts(from: from) }
+        try rollUp(store, writer)
         var number: Int64? = 0
         while let above = number { number = try writer.collectSummaries(above: above, before: kept) }
+    }
+
+    private func rollUp(_ store: TemporaryStore, _ writer: StoreWriter) throws {
+        let time = store.wall.advanced(by: .zero - StoreWriter.countsByHour)
+        var minute: Int64? = 0
+        while let from = minute { minute = try writer.rollUpCounts(from: from, before: time) }
     }
 
     private func forgetAll(_ store: TemporaryStore, _ writer: StoreWriter) throws {
@@ -136,6 +144,75 @@ struct CollectingTests {
             store.pass(.seconds(3600))
             try collect(store, writer)
             #expect(try store.shell().table("SELECT title FROM groups ORDER BY id", columns: 1) == [["muted"], ["z"]])
+        }
+    }
+
+    @Test("What came while the wall clock was set back is collected no sooner than anything else")
+    func clockSetBack() throws {
+        try TemporaryStore.with { store in
+            store.settings.retention.maxAge = .seconds(30 * 86_400)
+            let writer = try store.writer()
+            try store.store([IssueRecord(message: "before")], to: writer)
+            let right = store.wall
+            store.wall = right.advanced(by: .seconds(-400 * 86_400))
+            try store.store([IssueRecord(message: "meanwhile")], to: writer)
+            store.wall = right
+            try store.store([IssueRecord(message: "after"), IssueRecord(message: "newest")], to: writer)
+            try forgetAll(store, writer)
+            func titles() throws -> [String?] {
+                try store.shell().table("SELECT title FROM groups ORDER BY id", columns: 1).map { $0[0] }
+            }
+            try collect(store, writer)
+            #expect(try titles() == ["before", "meanwhile", "after", "newest"])
+            store.pass(.seconds(29 * 86_400))
+            try collect(store, writer)
+            #expect(try titles() == ["before", "meanwhile", "after", "newest"])
+            store.pass(.seconds(2 * 86_400))
+            try collect(store, writer)
+            #expect(try titles() == ["newest"])
+            try expectNothingDangling(store)
+            #expect(try store.shell().number("SELECT count(*) FROM ages") == 1)
+        }
+    }
+
+    @Test("Counts that are a week old are kept by the hour, and their sums stay exact, also when some of it is erased")
+    func countsByHour() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 50
+            let writer = try store.writer()
+            // Ten hours, a record of each of two issues every seven minutes.
+            for _ in 0..<86 {
+                store.pass(.seconds(420))
+                try store.store([IssueRecord(message: "kept", count: 3), IssueRecord(message: "erased")], to: writer)
+            }
+            try writer.closeOpenRange()
+            let byHour =
+                "SELECT minute - minute % 60 AS hour, series, sum(records), sum(occurrences) FROM counts GROUP BY 1, 2"
+            let before = try store.shell().table(byHour, columns: 4)
+            let rows = try store.shell().number("SELECT count(*) FROM counts")
+            try rollUp(store, writer)
+            #expect(try store.shell().number("SELECT count(*) FROM counts") == rows)
+
+            // So that half of it is a week old, to the hour.
+            store.pass(.seconds(7 * 86_400 - 5 * 3600))
+            for _ in 0..<2 {
+                try rollUp(store, writer)
+                #expect(try store.shell().table(byHour, columns: 4) == before)
+                let left = try store.shell().number("SELECT count(*) FROM counts")
+                #expect(left > 2 * 10 && left < rows * 2 / 3)
+            }
+            store.pass(.seconds(7 * 86_400))
+            try rollUp(store, writer)
+            #expect(try store.shell().table(byHour, columns: 4) == before)
+            #expect(try store.shell().number("SELECT count(*) FROM counts WHERE minute % 60 <> 0") == 0)
+
+            let erased = try store.shell().numbers(
+                "SELECT records.id FROM records JOIN series ON series.id = series WHERE template = 'erased' LIMIT 60")
+            _ = try writer.erase(erased)
+            let sums = "SELECT sum(records), sum(occurrences) FROM counts JOIN series ON series.id = series"
+            #expect(
+                try store.shell().table("\(sums) GROUP BY template ORDER BY template", columns: 2)
+                    == [["26", "26"], ["86", "258"]])
         }
     }
 }

@@ -54,6 +54,24 @@ struct DestinationTests {
         }
     }
 
+    @Test("is given what comes in between a start and its being configured again, or not again")
+    func comesBeforeConfigured() throws {
+        try TemporaryStore.with { store in
+            _ = try store.writer().configure([all, first], at: store.wall)
+            for configured in [[all, first], [all]] {
+                let writer = try store.writer()
+                try store.store([IssueRecord(message: "m", severity: .critical, count: 3)], to: writer)
+                try expectSound(store)
+                _ = try writer.configure(configured, at: store.wall)
+                try store.store([IssueRecord(message: "m")], to: writer)
+                try expectSound(store)
+            }
+            let ledgers = try store.reader().figures(viewer: .everything).ledgers
+            #expect(ledgers.map(\.ledger.received) == [4, 3])
+            #expect(ledgers.map(\.ledger.pending) == [4, 3])
+        }
+    }
+
     @Test("is of the kind that it was configured as last")
     func changesKind() throws {
         try TemporaryStore.with { store in

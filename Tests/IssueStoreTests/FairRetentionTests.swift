@@ -291,6 +291,7 @@ struct FairRetentionTests {
                 let shell = try store.shell()
                 try shell.execute(
                     """
+                    DROP TABLE ages;
                     DROP TABLE singles; DROP TABLE summary_windows; ALTER TABLE destinations DROP COLUMN express_id;
                     ALTER TABLE dead_letters DROP COLUMN summary;
                     DROP TABLE shares; ALTER TABLE postings DROP COLUMN bytes; PRAGMA user_version = 4

@@ -71,6 +71,46 @@ struct SalvageTests {
         }
     }
 
+    @Test("What was said of an issue comes over, unless something has been said of it since")
+    func notes() throws {
+        try TemporaryStore.with { store in
+            let titles = ["open", "resolved", "muted", "said again", "gone"]
+            func report(_ titles: [String], _ writer: StoreWriter) throws {
+                try store.store(titles.map { IssueRecord(message: $0, app: Application(name: "shop")) }, to: writer)
+            }
+            do {
+                let writer = try store.writer()
+                try report(titles, writer)
+                try writer.connection.execute(
+                    """
+                    UPDATE groups SET state = 1, regressed = 1 WHERE title = 'resolved';
+                    UPDATE groups SET state = 2, muted_until = 4711, muted_version = '2.0'
+                        WHERE title IN ('muted', 'said again', 'gone');
+                    DELETE FROM records WHERE series IN (SELECT id FROM series WHERE template = 'gone');
+                    """)
+            }
+            let old = try setAside(store)
+            let writer = try store.writer()
+            try report(["said again"], writer)
+            try writer.connection.execute("UPDATE groups SET state = 1")
+            // Another user's, of the same name.
+            try store.store(
+                [IssueRecord(message: "muted", app: Application(name: "shop"))], from: .of(uid: 7), to: writer)
+            _ = try bringOver(old, into: writer, of: store)
+            try writer.bringOver(SetAsideStore(path: old, randomBits: 42).notes())
+            let query = """
+                SELECT uid, title, state, muted_until, muted_version, regressed
+                FROM groups JOIN accounts ON accounts.id = account ORDER BY title, uid
+                """
+            #expect(
+                try store.shell().table(query, columns: 6) == [
+                    ["7", "muted", "0", nil, nil, "0"], ["1000", "muted", "2", "4711", "2.0", "0"],
+                    ["1000", "open", "0", nil, nil, "0"], ["1000", "resolved", "1", nil, nil, "1"],
+                    ["1000", "said again", "1", nil, nil, "0"],
+                ])
+        }
+    }
+
     @Test("What had a fate is not forwarded again, and what was pending is")
     func fates() throws {
         try TemporaryStore.with { store in

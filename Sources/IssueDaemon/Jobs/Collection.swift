@@ -1,3 +1,4 @@
+import IssueProtocol
 import IssueStore
 
 /// Removes what nothing refers to any more, behind what retention or a purge has removed.
@@ -6,9 +7,10 @@ struct Collection {
         let writer = run.writer
         let reader = try StoreReader(path: run.path)
         let kept = try writer.perform { try $0.keptSince(wall: Clock.wall, monotonic: Clock.monotonic) }
+        let old = try writer.perform { try $0.lastOldRange(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()
         while try reader.read(&references) { try run.goOn() }
-        let unreferenced = try reader.unreferenced(references, quietSince: kept)
+        let unreferenced = try reader.unreferenced(references, quietSince: old)
         let edge = references.edge
         for some in Self.portions(unreferenced.series) {
             try writer.perform { try $0.collect(series: some, seenThrough: edge) }
@@ -20,6 +22,7 @@ struct Collection {
         }
         while try writer.perform({ try $0.collectOwners() }) { try run.goOn() }
         try collectCounts(run)
+        try rollUpCounts(run)
         var number: Int64? = 0
         while let above = number {
             number = try writer.perform { try $0.collectSummaries(above: above, before: kept) }
@@ -33,6 +36,17 @@ struct Collection {
         var minute: Int64? = 0
         while let from = minute {
             minute = try writer.perform { try $0.collectCounts(from: from) }
+            try run.goOn()
+        }
+    }
+
+    /// Keeps what is old by the hour. With a wall clock that is set wrong that may be too early, and loses no sum.
+    private func rollUpCounts(_ run: JobRun) throws {
+        let writer = run.writer
+        let time = Clock.wall.advanced(by: .zero - StoreWriter.countsByHour)
+        var minute: Int64? = 0
+        while let from = minute {
+            minute = try writer.perform { try $0.rollUpCounts(from: from, before: time) }
             try run.goOn()
         }
     }

@@ -34,6 +34,7 @@ struct RepairJob {
             reply.unreadable += portion.unreadable
             try run.progress(reply)
         }
+        try bringOver(store.notes(), run)
         try putAway(name, run)
         run.log.notice(
             "What could be read of a database that was set aside was brought over",
@@ -58,6 +59,16 @@ struct RepairJob {
         guard !submissions.isEmpty else { return 0 }
         return try writer.perform { writer in
             try writer.bringOver(submissions, wall: Clock.wall, monotonic: Clock.monotonic)
+        }
+    }
+
+    private func bringOver(_ notes: [GroupNote], _ run: JobRun) throws {
+        var notes = notes[...]
+        while !notes.isEmpty {
+            let some = Array(notes.prefix(StoreWriter.notesAtATime))
+            notes = notes.dropFirst(some.count)
+            try run.writer.perform { try $0.bringOver(some) }
+            try run.goOn()
         }
     }
 

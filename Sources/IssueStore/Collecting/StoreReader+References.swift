@@ -1,4 +1,3 @@
-package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
@@ -44,18 +43,18 @@ extension StoreReader {
         return count == Self.mostReferences
     }
 
-    /// Series without a record whose last one came before a time, and processes without a record.
+    /// Series without a record whose last one came in some range or before it, and processes without a record.
     package func unreferenced(
-        _ references: References, quietSince time: Timestamp
+        _ references: References, quietSince range: Int64
     ) throws -> (series: [Int64], processes: [Int64]) {
         try snapshot {
             let series = try connection.withStatement(
                 """
                 SELECT series.id FROM series LEFT JOIN totals ON totals.series = series.id
-                WHERE max(series.first_at, coalesce(totals.last_at, 0)) < ?1 ORDER BY series.id
+                WHERE coalesce(totals.last_range, 0) <= ?1 ORDER BY series.id
                 """
             ) { statement in
-                statement.bind(time.milliseconds, at: 1)
+                statement.bind(range, at: 1)
                 return try statement.all { $0.int64(0) }
             }
             let processes = try connection.withStatement("SELECT id FROM processes ORDER BY id") {

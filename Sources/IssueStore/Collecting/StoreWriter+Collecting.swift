@@ -1,4 +1,4 @@
-package import IssueCore
+import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
@@ -11,21 +11,6 @@ extension StoreWriter {
     package static let collectedAtATime = 256
     private static let countsAtATime = 8192
     private static let summariesAtATime = 512
-
-    /// The wall time before which nothing is kept any more, by the clock that holds now.
-    package func keptSince(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Timestamp {
-        do {
-            let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
-                try $0.first { $0.int64(0) } ?? 0
-            }
-            let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
-            return Timestamp(milliseconds: moment.milliseconds - offset)
-        } catch let error as SQLiteError {
-            throw StoreFailure(error)
-        } catch {
-            preconditionFailure("Reading fails with an error of SQLite: \(error)")
-        }
-    }
 
     /// Removes processes that had no record up to a row.
     package func collect(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {

@@ -177,7 +177,9 @@ extension StoreWriter {
             try connection.withStatement(
                 """
                 UPDATE counts SET records = records - ?3, occurrences = occurrences - ?4
-                WHERE minute = ?1 AND series = ?2
+                -- What is old is told by the hour.
+                WHERE series = ?2 AND minute = coalesce(
+                    (SELECT minute FROM counts WHERE minute = ?1 AND series = ?2), ?1 - ?1 % 60)
                 """
             ) { statement in
                 statement.bind(key.minute, at: 1)
@@ -186,8 +188,9 @@ extension StoreWriter {
                 statement.bind(gone.reduce(0) { $0 + $1.count }, at: 4)
                 try statement.run()
             }
-            try connection.withStatement("DELETE FROM counts WHERE minute = ?1 AND series = ?2 AND records <= 0") {
-                statement in
+            try connection.withStatement(
+                "DELETE FROM counts WHERE minute IN (?1, ?1 - ?1 % 60) AND series = ?2 AND records <= 0"
+            ) { statement in
                 statement.bind(key.minute, at: 1)
                 statement.bind(key.series, at: 2)
                 try statement.run()

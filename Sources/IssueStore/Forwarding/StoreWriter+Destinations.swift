@@ -35,6 +35,13 @@ extension StoreWriter {
         return rows
     }
 
+    /// Those that were configured last, and have not been told that they are so no more.
+    static func activeDestinations(_ connection: Connection) throws -> [Int64] {
+        try connection.withStatement("SELECT id FROM destinations WHERE active = 1 ORDER BY id") {
+            try $0.all { $0.int64(0) }
+        }
+    }
+
     private func rest(allBut names: [String]) throws {
         var writer = JSONWriter()
         writer.array { for name in names { $0.string(name) } }

@@ -56,6 +56,25 @@ package final class SetAsideStore {
         return portion
     }
 
+    /// What somebody has said of groups; nothing where that can't be read.
+    package func notes() -> [GroupNote] {
+        let notes = try? reader.connection.withStatement(
+            """
+            SELECT uid, app, fingerprint, rule, state, muted_until, muted_version, regressed
+            FROM groups JOIN accounts ON accounts.id = groups.account WHERE state <> 0 OR regressed <> 0
+            """
+        ) { (statement) throws(SQLiteError) in
+            try statement.all { row in
+                GroupNote(
+                    uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
+                    rule: row.int64(3), state: GroupState(rawValue: UInt8(clamping: row.int64(4))) ?? .open,
+                    mutedUntil: row.optionalInt64(5).map { Timestamp(milliseconds: $0) },
+                    mutedVersion: row.optionalText(6), hasRegressed: row.int64(7) != 0)
+            }
+        }
+        return notes ?? []
+    }
+
     /// The last row, by whatever can be read that says so.
     private static func lastRow(_ connection: Connection) throws(SQLiteError) -> Int64 {
         var failure: SQLiteError?

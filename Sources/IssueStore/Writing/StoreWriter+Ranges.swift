@@ -23,6 +23,18 @@ extension StoreWriter {
             statement.bind(open.byteCount, at: 4)
             try statement.run()
         }
+        try connection.withStatement(
+            """
+            INSERT INTO ages (range, at)
+            SELECT ?1, received_at + coalesce(
+                (SELECT offset FROM clock WHERE first_id <= ?2 ORDER BY first_id DESC LIMIT 1), 0)
+            FROM records WHERE id = ?2
+            """
+        ) { statement in
+            statement.bind(rangeID, at: 1)
+            statement.bind(open.lastID, at: 2)
+            try statement.run()
+        }
     }
 
     /// Goes on with an empty range; called once the closed one is committed.

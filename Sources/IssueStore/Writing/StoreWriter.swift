@@ -98,6 +98,9 @@ package final class StoreWriter {
             rangeID = lastRange.id + 1
             open = try Self.openRange(connection, after: lastRange.lastID)
             guardian = CardinalityGuard(settings: settings.limits)
+            // What comes in is theirs also where they can't be configured again yet.
+            destinations = try Self.activeDestinations(connection)
+            expressDestinations = !destinations.isEmpty
             try nameCopy()
             connection.setCheckpointsOnClose(true)
         } catch let failure as StoreFailure {
