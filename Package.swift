@@ -61,6 +61,9 @@ let package = Package(
             dependencies: ["IssueTestSupport", "FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO"],
             path: "Tests/Torture"),
         .executableTarget(name: "torture-issued", dependencies: ["Torture"], path: "Tests/torture-issued"),
+        .target(name: "CProcesses", path: "Tests/CProcesses"),
+        .executableTarget(
+            name: "fork-reporter", dependencies: ["Issues", "CProcesses"], path: "Tests/fork-reporter"),
         .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
         .testTarget(name: "UnixIOTests", dependencies: ["UnixIO"]),
         .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
@@ -82,7 +85,9 @@ let package = Package(
         .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),
         .testTarget(
             name: "IssueDaemonTests",
-            dependencies: ["IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO"]),
+            dependencies: [
+                "IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO", "CProcesses",
+            ]),
         .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
         .testTarget(
             name: "EndToEndTests",

@@ -91,6 +91,32 @@ struct ClientLibraryTests {
         }
     }
 
+    @Test(
+        "What a program reports that forks in the midst of it is stored once, by parent and child, though the daemon is killed"
+    )
+    func forked() async throws {
+        try await DaemonFixture.with { daemon in
+            for round in 1...3 {
+                let before = try RawClient(path: daemon.socket).status().received
+                let program = try ChildProcess(
+                    TestBinaries.path(of: "fork-reporter"), ["200"], in: daemon.folder, name: "fork-\(round)",
+                    environment: ["ISSUED_SOCKET": daemon.socket])
+                try await eventually("something has come in") {
+                    try RawClient(path: daemon.socket).status().received > before
+                }
+                try daemon.kill()
+                try daemon.start()
+                #expect(try program.end(within: .seconds(120)) == .exit(0))
+                let records = try RawClient(path: daemon.socket).allRecords()
+                let (counts, ids) = (Dictionary(grouping: records, by: \.record.message), Set(records.map(\.id)))
+                #expect(records.count == 600 * round && ids.count == records.count)
+                for who in ["Before", "Parent", "Child"] {
+                    #expect((1...200).allSatisfy { counts["\(who) \($0)"]?.count == round }, "\(who)")
+                }
+            }
+        }
+    }
+
     @Test("A question through the library's own connection is answered by the daemon")
     func connection() async throws {
         try await DaemonFixture.with { daemon in

@@ -8,18 +8,20 @@ import UnixIO
 @Suite("A daemon that is tortured", .daemonLog)
 struct TortureTests {
     /// Runs a siege, whose chance is the same each time.
-    private func besiege(_ body: (Siege) throws -> Void) async throws {
+    private func besiege(
+        maxSize: String = "56M", asksDestination: Bool = true, _ body: (Siege) throws -> Void
+    ) async throws {
         let tools = try ScratchFolder(named: "issued-torture")
         let library = try FaultLibrary.build(in: tools)
         let control = try FaultControl(path: tools["faults"])
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        let configuration = Siege.configuration(listener, control: control, library: library)
+        let configuration = Siege.configuration(listener, control: control, library: library, maxSize: maxSize)
         try await DaemonFixture.with(configuration, starts: false) { daemon in
             let siege = try Siege(daemon, listener, control: control, seed: 1)
             defer { siege.end() }
             try body(siege)
-            try siege.checkForwarding()
+            if asksDestination { try siege.checkForwarding() }
         }
     }
 
@@ -32,7 +34,7 @@ struct TortureTests {
             #expect(points.count > 50)
             let wanted = [
                 "commit: records", "commit", "cursor: commit", "settle: commit", "migration: commit", "log: sync",
-                "receipt",
+                "receipt", "forget: postings",
             ]
             for (index, name) in points.enumerated() {
                 let place = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
@@ -59,7 +61,7 @@ struct TortureTests {
                 try siege.failCall(number, count: 5, with: .inputOutput, "EIO")
                 try siege.failCall(number, count: 5, with: .deviceFull, "ENOSPC")
             }
-            for number in [1, 4, 9] { _ = try siege.failCallAtStart(number, count: 2, with: .inputOutput) }
+            for number in [1, 4, 9] { _ = try siege.failCallAtStart(number, count: 2, with: .inputOutput, "EIO") }
         }
     }
 
@@ -73,6 +75,36 @@ struct TortureTests {
             }
             #expect(lines("opening it anew") >= 3)
             #expect(lines("setting it aside") == 0)
+        }
+    }
+
+    @Test("Where the power is cut, what it has answered is there")
+    func power() async throws {
+        let tools = try ScratchFolder(named: "issued-torture")
+        let disk = try FaultLibrary.buildDisk(in: tools)
+        try await besiege { siege in
+            for cut in Siege.Cut.allCases { try siege.cutPower(cut, disk: disk) }
+        }
+    }
+
+    @Test("Whatever is done to its store on purpose, be it killed meanwhile, it gives no id out twice")
+    func maintenance() async throws {
+        try await besiege { siege in
+            try siege.goBackToBackup()
+            try siege.purgeNewest()
+            try siege.repair()
+        }
+    }
+
+    @Test("The oracle misses a single row, also where retention has taken others before anybody looked")
+    func oracle() async throws {
+        try await besiege(asksDestination: false) { siege in
+            let said = try siege.hideRow(.ofOpenRange)
+            #expect(said.contains("were seen"))
+        }
+        try await besiege(maxSize: "20M", asksDestination: false) { siege in
+            let said = try siege.hideRow(.ofThinnedRange)
+            #expect(said.contains("says that it holds"))
         }
     }
 

@@ -1,3 +1,4 @@
+import CProcesses
 import Foundation
 import IssueCore
 import IssueProtocol
@@ -5,6 +6,7 @@ import IssueStore
 import SQLiteKit
 import Synchronization
 import Testing
+import UnixIO
 
 @testable import IssueDaemon
 
@@ -129,6 +131,32 @@ struct StoreOpeningTests {
             }
             let left = try names(folder)
             #expect(left.isEmpty)
+        }
+    }
+
+    @Test("it stays where it is when its folder may not be read, and is used again when it may")
+    func unreadableFolder() throws {
+        try inFolder { folder in
+            let path = folder + "/issues.db"
+            _ = try opening(path).open(log: .silent)
+            let before = try names(folder)
+            try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: folder)
+            defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder) }
+            let end = Monitor<Result<Int64, any Error>?>(nil)
+            let thread = try ThreadBox(name: "opening") { [self] in
+                // Root may read everything.
+                if CurrentProcess.userID == 0 { processes_reach_files_as(65_534) }
+                let result = Result { try opening(path).open(log: .silent).nextID }
+                end.withLock { $0 = result }
+            }
+            thread.join()
+            let failure = #expect(throws: StoreFailure.self) { _ = try end.withLock { $0 }?.get() }
+            #expect(failure?.isDamage == false)
+
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
+            #expect(try names(folder) == before)
+            _ = try opening(path).open(log: .silent)
+            #expect(try names(folder).filter { $0.contains(".damaged-") } == [])
         }
     }
 }

@@ -1,15 +1,17 @@
 /// The command line of the program.
 struct TortureArguments {
     static let help = """
-        usage: torture-issued [--minutes N] [--seed N] [--faults NAME] [--keep]
+        usage: torture-issued [--minutes N] [--kills N] [--seed N] [--faults NAME] [--sample] [--keep]
 
         Has faults befall a real daemon under load, one after the other, and compares its store with what
         its clients know after each. Prints what was done and seen as a table; ends with 0 where nothing
         was wrong, and with 1 where the daemon broke a promise or a point was never reached.
 
           --minutes N    how long (default: 10); a cycle that was begun is brought to its end
+          --kills N      and until it was killed so often, however long that takes (default: 0)
           --seed N       what chance begins with (default: another each time, printed)
           --faults NAME  only faults whose name holds this
+          --sample       let a few calls on the database's files fail, instead of each in turn, which takes minutes
           --keep         keep the daemon's folder; one that broke a promise is kept in any case
           --help         print this
 
@@ -21,9 +23,12 @@ struct TortureArguments {
     }
 
     private(set) var minutes = 10
+    private(set) var kills = 0
     private(set) var seed = UInt64.random(in: 1...999_999)
     private(set) var faults = ""
     private(set) var keeps = false
+    /// Whether each call fails in turn.
+    private(set) var sweeps = true
     private(set) var asksForHelp = false
 
     init(_ arguments: [String]) throws(UsageError) {
@@ -32,8 +37,10 @@ struct TortureArguments {
             switch argument {
             case "--help", "-h": asksForHelp = true
             case "--keep": keeps = true
+            case "--sample": sweeps = false
             case "--faults": faults = try Self.value(of: argument, &rest)
             case "--minutes": minutes = try Self.number(argument, &rest)
+            case "--kills": kills = try Self.number(argument, &rest)
             case "--seed": seed = UInt64(try Self.number(argument, &rest))
             default: throw UsageError(description: "unknown option \(argument)")
             }

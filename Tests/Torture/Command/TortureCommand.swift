@@ -38,14 +38,15 @@ package struct TortureCommand {
         say("Seed \(parsed.seed), \(parsed.minutes) minutes.")
         let tools = try ScratchFolder(named: "issued-torture")
         let library = try FaultLibrary.build(in: tools)
+        let disk = try FaultLibrary.buildDisk(in: tools)
         let control = try FaultControl(path: tools["faults"])
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
         var table = TortureTable()
-        if "Damage".contains(parsed.faults) { table.add(try await DamageRun.all()) }
+        if parsed.faults.isEmpty || "Damage".contains(parsed.faults) { table.add(try await DamageRun.all()) }
         if let obstacle = DiskFullRun.obstacle {
             say("No disk is filled, since \(obstacle).")
-        } else if "Disk full".contains(parsed.faults) {
+        } else if parsed.faults.isEmpty || "Disk full".contains(parsed.faults) {
             table.add(
                 try await DiskFullRun.run(
                     listener, control: control, library: library, seed: parsed.seed, times: min(30, 3 + parsed.minutes))
@@ -60,7 +61,7 @@ package struct TortureCommand {
                 daemon, listener, control: control, seed: parsed.seed, withOtherUsers: OtherUser.obstacle == nil)
             defer { siege.end() }
             do {
-                try campaign(siege, parsed)
+                try campaign(siege, disk, parsed)
             } catch {
                 daemon.folder.keep()
                 say("\n\(siege.table.text)\n")
@@ -77,9 +78,10 @@ package struct TortureCommand {
         }
     }
 
-    private func campaign(_ siege: Siege, _ parsed: TortureArguments) throws {
+    private func campaign(_ siege: Siege, _ disk: String, _ parsed: TortureArguments) throws {
         let end = MonotonicClock.now.advanced(by: .seconds(60 * parsed.minutes))
-        var plan = TorturePlan(points: try siege.control.points, only: parsed.faults)
+        var plan = TorturePlan(
+            points: try siege.control.points, only: parsed.faults, disk: disk, sweeps: parsed.sweeps)
         repeat {
             let start = MonotonicClock.now
             var done = 0
@@ -94,7 +96,7 @@ package struct TortureCommand {
             }
             try siege.checkForwarding()
             say("Cycle \(plan.cycles): \(done) faults in \(MonotonicClock.now.duration(to: start) * -1)")
-        } while MonotonicClock.now < end
+        } while MonotonicClock.now < end || siege.table.kills < parsed.kills
     }
 
     private func say(_ text: String) {

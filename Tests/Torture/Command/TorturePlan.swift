@@ -4,8 +4,13 @@ import UnixIO
 struct TorturePlan {
     typealias Step = (Siege) throws -> Void
 
+    private typealias NamedStep = (name: String, step: Step)
+
     private let points: [String]
     private let only: String
+    private let disk: String
+    /// Whether each call fails in turn in the first cycle, not a few in each.
+    private let sweeps: Bool
     private(set) var cycles = 0
     /// Which call fails next, under load and at the start.
     private var nextCall = 1
@@ -13,15 +18,19 @@ struct TorturePlan {
 
     // A start has fewer, and what comes later fails under load.
     private static let callsAtStart = 240
+    private static let callsUnderLoad = 400
+    private static let errors = [("EIO", Errno.inputOutput), ("ENOSPC", Errno.deviceFull)]
 
-    init(points: [String], only: String) {
+    init(points: [String], only: String, disk: String, sweeps: Bool) {
         self.points = points
         self.only = only
+        self.disk = disk
+        self.sweeps = sweeps
     }
 
     mutating func cycle(using chance: inout Chance) -> [Step] {
         cycles += 1
-        var steps: [(name: String, step: Step)] = []
+        var steps: [NamedStep] = []
         for (index, name) in points.enumerated() {
             steps.append(("SIGKILL \(name)", { try $0.kill(at: index + 1, name) }))
         }
@@ -31,23 +40,59 @@ struct TorturePlan {
             steps.append(("SIGSTOP", { try $0.stopAndContinue() }))
             steps.append(("SIGHUP", { try $0.reload() }))
         }
-        for (name, error) in [("EIO", Errno.inputOutput), ("ENOSPC", Errno.deviceFull)] {
+        steps += failingCalls()
+        if cycles == 1, sweeps { steps += eachCall() }
+        for days in [-400, -1, 1, 400] { steps.append(("Clock", { try $0.jump(by: .seconds(86_400 * days)) })) }
+        for minutes in [-90, 90] { steps.append(("Clock", { try $0.jump(by: .seconds(60 * minutes)) })) }
+        steps.append(("Socket file removed", { try $0.removeSocket() }))
+        steps.append(("Descriptors exhausted", { try $0.exhaustDescriptors() }))
+        let disk = disk
+        for cut in Siege.Cut.allCases {
+            for _ in 1...4 { steps.append(("Power cut", { try $0.cutPower(cut, disk: disk) })) }
+        }
+        for _ in 1...2 {
+            steps.append(("Back to a backup", { try $0.goBackToBackup() }))
+            steps.append(("The newest purged", { try $0.purgeNewest() }))
+        }
+        steps.append(("Set aside, and repaired", { try $0.repair() }))
+        return steps.filter { only.isEmpty || $0.name.contains(only) }.shuffled(using: &chance).map(\.step)
+    }
+
+    /// A few, each time others, alone or with those that follow.
+    private mutating func failingCalls() -> [NamedStep] {
+        var steps: [NamedStep] = []
+        for (name, error) in Self.errors {
             for count in [1, 1, 1, 8, 200] {
                 let number = nextCall
-                nextCall = nextCall % 400 + 1
+                nextCall = nextCall % Self.callsUnderLoad + 1
                 steps.append((name, { try $0.failCall(number, count: count, with: error, name) }))
             }
             for count in [1, 1, 4] {
                 let number = nextCallAtStart
                 nextCallAtStart = nextCallAtStart % Self.callsAtStart + 1
                 steps.append(
-                    ("\(name) at the start", { _ = try $0.failCallAtStart(number, count: count, with: error) }))
+                    ("\(name) at the start", { _ = try $0.failCallAtStart(number, count: count, with: error, name) }))
             }
         }
-        for days in [-400, -1, 1, 400] { steps.append(("Clock", { try $0.jump(by: .seconds(86_400 * days)) })) }
-        for minutes in [-90, 90] { steps.append(("Clock", { try $0.jump(by: .seconds(60 * minutes)) })) }
-        steps.append(("Socket file removed", { try $0.removeSocket() }))
-        steps.append(("Descriptors exhausted", { try $0.exhaustDescriptors() }))
-        return steps.filter { only.isEmpty || $0.name.contains(only) }.shuffled(using: &chance).map(\.step)
+        return steps
+    }
+
+    /// Every call in turn: of a start until there are no more, and under load.
+    private func eachCall() -> [NamedStep] {
+        var steps: [NamedStep] = []
+        for (name, error) in Self.errors {
+            steps.append(
+                (
+                    "\(name) at the start, each call",
+                    { siege in
+                        var number = 1
+                        while try siege.failCallAtStart(number, count: 1, with: error, name) { number += 1 }
+                    }
+                ))
+            for number in 1...Self.callsUnderLoad {
+                steps.append(("\(name), each call", { try $0.failCall(number, count: 1, with: error, name) }))
+            }
+        }
+        return steps
     }
 }

@@ -32,7 +32,7 @@ extension Inspection {
         for row in rows {
             ids[row.series, default: []].append(row.id)
             closedTotals[row.series, default: Tally()].add(row.count)
-            closedCounts[MinuteKey(minute: row.minute, series: row.series), default: Tally()].add(row.count)
+            closedCounts[HourKey(hour: row.hour, series: row.series), default: Tally()].add(row.count)
         }
         lastRange = range.id
         lastClosedRow = range.last
@@ -49,7 +49,7 @@ extension Inspection {
     }
 
     /// Differences in groups of seven bits, the lowest first.
-    private static func ids(_ bytes: [UInt8], after base: Int64) -> [Int64] {
+    static func ids(_ bytes: [UInt8], after base: Int64) -> [Int64] {
         var ids: [Int64] = []
         var previous = base
         var difference: Int64 = 0
@@ -67,16 +67,18 @@ extension Inspection {
     }
 
     private func checkClosedTotals(_ connection: Connection) throws {
-        let statement = try Statement("SELECT series, records, occurrences FROM totals", on: connection)
+        let statement = try Statement(
+            "SELECT series, records, occurrences FROM totals WHERE records > 0", on: connection)
         let stored = try statement.all { ($0.int64(0), Tally(records: $0.int64(1), occurrences: $0.int64(2))) }
         compare("totals", Dictionary(stored) { first, _ in first }, with: &closedTotals)
     }
 
     private func checkClosedCounts(_ connection: Connection) throws {
-        let statement = try Statement("SELECT minute, series, records, occurrences FROM counts", on: connection)
+        let statement = try Statement(
+            "SELECT minute / 60, series, sum(records), sum(occurrences) FROM counts GROUP BY 1, 2", on: connection)
         let stored = try statement.all {
             (
-                MinuteKey(minute: $0.int64(0), series: $0.int64(1)),
+                HourKey(hour: $0.int64(0), series: $0.int64(1)),
                 Tally(records: $0.int64(2), occurrences: $0.int64(3))
             )
         }
@@ -91,7 +93,8 @@ extension Inspection {
         compare("series_totals", Dictionary(series) { first, _ in first }, with: &totals)
 
         statement = try Statement(
-            "SELECT account, records, occurrences FROM ledger WHERE destination = 0 AND fate = 7", on: connection)
+            "SELECT account, records, occurrences FROM ledger WHERE destination = 0 AND fate = 7 AND records > 0",
+            on: connection)
         let accounts = try statement.all { ($0.int64(0), Tally(records: $0.int64(1), occurrences: $0.int64(2))) }
         compare("the ledger", Dictionary(accounts) { first, _ in first }, with: &received)
 

@@ -5,10 +5,12 @@ import SQLiteKit
 ///
 /// A row is looked at once, while it is there; what retention takes later has
 /// been counted, so that the counts that stay can be checked. Of what it took
-/// before anybody looked, the number is checked.
+/// before anybody looked, the number is checked, and at each look that nothing
+/// is gone but what it says it took.
 package final class Inspection {
-    struct MinuteKey: Hashable {
-        let minute: Int64
+    /// Counts of long ago are kept by the hour, and with a wall clock that is set anything may be of long ago.
+    struct HourKey: Hashable {
+        let hour: Int64
         let series: Int64
     }
 
@@ -19,15 +21,16 @@ package final class Inspection {
     /// Ids that were passed in this look, and how many.
     var gaps: [ClosedRange<Int64>] = []
     var overlooked: Int64 = 0
-    private(set) var firstRow: Int64 = 1
     /// All rows that were seen, of ranges that are closed and of the open one.
     var totals: [Int64: Tally] = [:]
     var received: [Int64: Tally] = [:]
     /// The same of ranges that are closed alone.
     var closedTotals: [Int64: Tally] = [:]
-    var closedCounts: [MinuteKey: Tally] = [:]
+    var closedCounts: [HourKey: Tally] = [:]
     /// Rows of the open range.
-    var openRows: [(id: Int64, series: Int64, minute: Int64, count: Int64)] = []
+    var openRows: [(id: Int64, series: Int64, hour: Int64, count: Int64)] = []
+    /// How many rows a closed range had when its posting lists were compared with them.
+    var comparedRanges: [Int64: Int64] = [:]
     var lastRange: Int64 = 0
     var lastClosedRow: Int64 = 0
     /// How many rows were found in all.
@@ -37,6 +40,22 @@ package final class Inspection {
     package init(_ path: String, _ oracle: Oracle) {
         self.path = path
         self.oracle = oracle
+    }
+
+    /// What is known now, for a store that will be as it is now.
+    package init(as other: Inspection) {
+        path = other.path
+        oracle = other.oracle
+        series = other.series
+        lastRow = other.lastRow
+        totals = other.totals
+        received = other.received
+        closedTotals = other.closedTotals
+        closedCounts = other.closedCounts
+        openRows = other.openRows
+        lastRange = other.lastRange
+        lastClosedRow = other.lastClosedRow
+        found = other.found
     }
 
     /// Looks at what is new, and throws what contradicts the oracle.
@@ -50,6 +69,7 @@ package final class Inspection {
             try readRows(connection)
             try noteOverlooked(connection)
             try checkRanges(connection)
+            try checkPresence(connection)
             try checkSums(connection)
         }
         overlooked = 0
@@ -64,9 +84,6 @@ package final class Inspection {
     }
 
     private func readRows(_ connection: Connection) throws {
-        firstRow =
-            try Statement("SELECT min(id) FROM records", on: connection).first { $0.optionalInt64(0) }.flatMap { $0 }
-            ?? lastRow + 1
         let statement = try Statement(
             composedSQL: "SELECT \(ScannedRow.columns) FROM records WHERE id > ?1 ORDER BY id", on: connection)
         statement.bind(lastRow, at: 1)
@@ -85,7 +102,7 @@ package final class Inspection {
         }
         totals[row.series, default: Tally()].add(row.count)
         received[series.account, default: Tally()].add(row.count)
-        openRows.append((row.id, row.series, row.receivedAt / 60_000, row.count))
+        openRows.append((row.id, row.series, row.receivedAt / 3_600_000, row.count))
         guard let source = Payload.source(of: row.message) else {
             complaints.append("row \(row.id) says “\(row.message)”, which nobody has sent")
             return

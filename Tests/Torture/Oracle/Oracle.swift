@@ -19,8 +19,9 @@ package final class Oracle: Sendable {
     private struct State {
         var memories: [ReporterMemory] = []
         var complaints: [String] = []
-        /// Rows that retention took before they were looked at.
+        /// Rows that retention took before they were looked at, of calls that are not judged yet.
         var overlooked: [ClosedRange<Int64>] = []
+        var given = GivenIDs()
     }
 
     private let state = Mutex(State())
@@ -53,6 +54,11 @@ package final class Oracle: Sendable {
             let bad = Set((first..<first + count).filter(bad))
             return (state.memories[reporter].began(count: count, bad: bad), first)
         }
+    }
+
+    /// The number behind a reporter's last record.
+    func end(of reporter: Int) -> Int {
+        state.withLock { $0.memories[reporter].nextNumber }
     }
 
     /// A call was sent that was sent before.
@@ -94,6 +100,9 @@ package final class Oracle: Sendable {
                         continue
                     }
                     if call.bad.contains(number) { state.complaints.append("\(name) is bad, and has the id \(id)") }
+                    if state.given.give(id, row: row, to: reporter, number) {
+                        state.complaints.append("\(name) has the id \(id), which another record had")
+                    }
                     state.memories[reporter].receipts[number] = .stored(row: row)
                     state.memories[reporter].acknowledged += 1
                 case .duplicate(nil):
@@ -169,6 +178,7 @@ package final class Oracle: Sendable {
                 let overlooked = state.overlooked
                 Self.judge(&state.memories[reporter], reporter, ends?[reporter], overlooked, &state.complaints)
             }
+            if ends == nil { state.overlooked = [] }
             let complaints = state.complaints
             guard complaints.isEmpty else { throw Contradiction(sentences: Array(complaints.prefix(20))) }
         }

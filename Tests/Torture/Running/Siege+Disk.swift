@@ -19,10 +19,10 @@ extension Siege {
     }
 
     /// The n-th call from its start on fails, and the daemon must start nevertheless.
-    package func failCallAtStart(_ number: Int, count: Int, with error: Errno) throws -> Bool {
+    package func failCallAtStart(_ number: Int, count: Int, with error: Errno, _ name: String) throws -> Bool {
         var hasFailed = false
         var kind = "none"
-        try round("\(error) at the start, the call and \(count - 1) more") {
+        try round("\(name) at the start, the call and \(count - 1) more") {
             try daemon.terminate()
             try control.failCalls(from: number, count: count, with: error)
             try daemon.start()

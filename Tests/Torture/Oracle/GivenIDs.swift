@@ -1,0 +1,17 @@
+/// Whose each id is that a receipt has ever named, whatever became of its record since.
+struct GivenIDs {
+    /// By the code of the store, then by row: a reporter and a record's number, packed.
+    private var owners: [Substring: [Int64]] = [:]
+
+    /// Takes note of an id; answers whether it was given to another record before.
+    mutating func give(_ id: String, row: Int64, to reporter: Int, _ number: Int) -> Bool {
+        let code = id.prefix { $0 != "-" }
+        let owner = Int64(reporter) << 40 | Int64(number) + 1
+        let row = Int(row)
+        let missing = row + 1 - (owners[code]?.count ?? 0)
+        if missing > 0 { owners[code, default: []].append(contentsOf: repeatElement(0, count: missing)) }
+        let earlier = owners[code]?[row] ?? 0
+        owners[code]?[row] = owner
+        return earlier != 0 && earlier != owner
+    }
+}

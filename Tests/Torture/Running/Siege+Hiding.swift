@@ -1,0 +1,44 @@
+import IssueTestSupport
+import UnixIO
+
+extension Siege {
+    /// A row that is taken out of the store by nobody who says so.
+    package enum HiddenRow {
+        case ofOpenRange
+        case ofThinnedRange
+
+        fileprivate var isChosen: String {
+            switch self {
+            case .ofOpenRange: "id > (SELECT coalesce(max(last_id), 0) FROM ranges)"
+            case .ofThinnedRange:
+                """
+                EXISTS (SELECT 1 FROM ranges WHERE records.id BETWEEN first_id AND last_id
+                    AND records BETWEEN 1 AND last_id - first_id)
+                """
+            }
+        }
+    }
+
+    /// Hides a row from the oracle, at which it has not looked if retention has already been there, and answers what
+    /// it says then. Nothing else can be done with the siege behind it.
+    package func hideRow(_ row: HiddenRow) throws -> String {
+        let query = "SELECT id FROM records WHERE \(row.isChosen) LIMIT 1"
+        crew.report(fillingRanges: row == .ofThinnedRange)
+        let deadline = MonotonicClock.now.advanced(by: .seconds(180))
+        while try daemon.file.rows(query, columns: 1).isEmpty {
+            guard MonotonicClock.now < deadline else { throw Broken(description: "There is no such row.") }
+            crew.rest(.milliseconds(10))
+        }
+        try crew.settle()
+        try daemon.terminate()
+        if row == .ofOpenRange { try inspection.look() }
+        try DatabaseFile(daemon.database, writable: true).execute(
+            "DELETE FROM records WHERE id = (\(query))")
+        do {
+            try inspection.look()
+        } catch let contradiction as Oracle.Contradiction {
+            return contradiction.description
+        }
+        return "nothing"
+    }
+}

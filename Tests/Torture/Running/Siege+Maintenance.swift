@@ -1,0 +1,126 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import UnixIO
+
+/// Whatever is done to a store on purpose, no id is given out twice: the oracle remembers all that receipts have named.
+extension Siege {
+    /// A backup takes the place of the store, and what was reported after it is gone.
+    package func goBackToBackup() throws {
+        try round("Back to a backup") {
+            load(for: 50...200)
+            try settleAndLook()
+            try checkForwarding()
+            let delivered = try RawClient(path: daemon.socket).destination().ledger.delivered
+            let reply: BackupReply = try RawClient(path: daemon.socket).call(.backup, JSONValue.object([]))
+            guard let copy = reply.path else { throw Broken(description: "The backup is nowhere.") }
+            let then = Inspection(as: inspection)
+            crew.report()
+            load(for: 100...300)
+            try settleAndLook()
+            if Bool.random(using: &chance) { try daemon.kill() } else { try daemon.terminate() }
+            for ending in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: daemon.database + ending) }
+            try FileManager.default.moveItem(atPath: copy, toPath: daemon.database)
+            try returnTo(then, delivered: delivered)
+            try daemon.start()
+            crew.report()
+            load(for: 50...200)
+            return true
+        }
+    }
+
+    /// The newest records are erased, and the daemon killed meanwhile or behind it.
+    package func purgeNewest() throws {
+        try round("The newest purged") {
+            load(for: 50...200)
+            try settleAndLook()
+            try visit()
+            try inspection.look()
+            if Bool.random(using: &chance) {
+                let client = try RawClient(path: daemon.socket)
+                try client.begin(.purge, PurgeParameters(filter: Self.visitors))
+                rest(.microseconds(Int.random(in: 0...20_000, using: &chance)))
+                try daemon.kill()
+                try daemon.start()
+            }
+            let _: PurgeReply = try RawClient(path: daemon.socket).call(
+                .purge, PurgeParameters(filter: Self.visitors))
+            inspection.erased(app: Self.visitor)
+            try inspection.look()
+            if Bool.random(using: &chance) { try daemon.kill() } else { try daemon.terminate() }
+            try daemon.start()
+            try inspection.look()
+            crew.report()
+            load(for: 50...200)
+            return true
+        }
+    }
+
+    /// A store is set aside, and brought over into the new one, while the daemon is killed.
+    package func repair() throws {
+        let usual = daemon.configuration
+        try round("Set aside, and repaired") {
+            load(for: 50...200)
+            try settleAndLook()
+            try daemon.terminate()
+            let old = try daemon.file.rows("SELECT count(*) FROM records", columns: 1)
+            try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
+            try forgetStore()
+            // So that nothing of it is taken before anybody has looked.
+            var large = usual
+            large.text.replace(/MaxSize=\w+/, with: "MaxSize=1G")
+            try daemon.configure(large)
+            try daemon.start()
+            crew.report()
+            load(for: 50...200)
+            for _ in 1...3 {
+                try RawClient(path: daemon.socket).begin(.repair, RepairParameters())
+                load(for: 0...300)
+                try daemon.kill()
+                try daemon.start()
+            }
+            let client = try RawClient(path: daemon.socket)
+            try client.begin(.repair, RepairParameters())
+            let reply: RepairReply = try client.answer(within: .seconds(120))
+            guard reply.unreadable == 0 else { throw Broken(description: "It could not be read: \(reply)") }
+            try settleAndLook()
+            let new = try daemon.file.rows(
+                #"SELECT count(*) FROM records WHERE details ->> '$.recovered.id' IS NOT NULL"#, columns: 1)
+            guard new == old else { throw Broken(description: "\(old) records were set aside, \(new) brought over.") }
+            try daemon.terminate()
+            try daemon.configure(usual)
+            try daemon.start()
+            for name in try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
+            where name.contains(".repaired-") {
+                try FileManager.default.removeItem(atPath: daemon.folder["state/\(name)"])
+            }
+            return true
+        }
+    }
+
+    private func settleAndLook() throws {
+        try crew.settle()
+        try inspection.look()
+    }
+
+    // MARK: Visitors
+
+    static let visitor = "visitor"
+    private static var visitors: IssueFilter {
+        var filter = IssueFilter()
+        filter.apps = [visitor]
+        return filter
+    }
+
+    /// Somebody reports while nobody else does.
+    private func visit() throws {
+        let payload = Payload(seed: chance.next(), app: Self.visitor, ballast: 0)
+        let reporter = oracle.add(ReporterMemory(payload: payload, uid: CurrentProcess.userID))
+        let client = try RawClient(path: daemon.socket)
+        for _ in 1...Int.random(in: 1...4, using: &chance) {
+            let (call, first) = oracle.began(reporter, count: Int.random(in: 1...200, using: &chance)) { _ in false }
+            let records = (first..<oracle.end(of: reporter)).map { payload.record(reporter: reporter, number: $0) }
+            oracle.answered(reporter, call, try client.report(records), isFirstSending: true)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import IssueTestSupport
+import UnixIO
+
+extension Siege {
+    /// When the power is cut.
+    package enum Cut: String, CaseIterable, Sendable {
+        /// Before some sync, or between writes.
+        case sync
+        case write
+        /// At any call, from the start on.
+        case all
+        /// At no call, but at any moment, also of the end: then all is lost that was not synced.
+        case moment
+    }
+
+    /// The power is cut: what was not synced is lost or torn, and the files' names with it.
+    ///
+    /// - Parameter disk: The library that makes a disk of the daemon's folder.
+    package func cutPower(_ cut: Cut, disk: String) throws {
+        let usual = daemon.configuration
+        let fills = Bool.random(using: &chance)
+        try round("Power cut, \(cut == .moment ? "at any moment" : "at calls (\(cut.rawValue))")", fillingRanges: fills)
+        {
+            try crew.settle()
+            try inspection.look()
+            try daemon.terminate()
+            try daemon.configure(configuration(usual, cut, disk))
+            crew.report(fillingRanges: fills)
+            try daemon.launch()
+            if cut == .moment {
+                load(for: 0...1500)
+                if Bool.random(using: &chance) {
+                    daemon.process?.tell(SIGTERM)
+                    rest(.microseconds(Int.random(in: 0...50_000, using: &chance)))
+                }
+            }
+            // A program beside it sees no more than what was synced, so nobody looks.
+            let hasEnded = try cut == .moment ? false : waitsForEnd(within: .seconds(10), looks: false)
+            daemon.process?.send(SIGKILL)
+            _ = try daemon.end()
+            // Before retention takes what nobody has seen.
+            try inspection.look(isQuiet: false)
+            try daemon.configure(usual)
+            try daemon.start()
+            return hasEnded || cut == .moment
+        }
+    }
+
+    private func configuration(_ usual: DaemonConfiguration, _ cut: Cut, _ disk: String) -> DaemonConfiguration {
+        var configuration = usual
+        configuration.text.replace(/MaxSize=\w+/, with: "MaxSize=1G")
+        let faults = usual.environment["LD_PRELOAD"] ?? ""
+        configuration.environment["LD_PRELOAD"] = "\(disk) \(faults)"
+        configuration.environment["FAULTVFS_FOLDER"] = daemon.folder["state"]
+        configuration.environment["FAULTVFS_SEED"] = "\(chance.next() >> 1)"
+        let number: Int? =
+            switch cut {
+            case .sync: Int.random(in: 1...80, using: &chance)
+            case .write: Int.random(in: 1...800, using: &chance)
+            case .all: Int.random(in: 1...2000, using: &chance)
+            case .moment: nil
+            }
+        configuration.environment["FAULTVFS_CUT"] = number.map { "\(cut.rawValue):\($0)" }
+        return configuration
+    }
+}
