@@ -92,7 +92,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["IssueTestSupport", "Torture", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"],
-            exclude: ["varlink_client.py", "fake_stores.py"]),
+            exclude: ["varlink_client.py", "fake_stores.py", "stream_listener.py"]),
     ],
     swiftLanguageModes: [.v6]
 )

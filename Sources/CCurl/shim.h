@@ -90,3 +90,7 @@ static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
 static inline CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(easy, info, value);
 }
+
+static inline CURLcode ccurl_get_socket(CURL *easy, curl_socket_t *socket) {
+    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, socket);
+}

@@ -39,9 +39,10 @@ package struct HTTPSender: ~Copyable, Sendable {
     }
 
     /// Whether a bare connection comes about.
-    package mutating func reaches() -> Bool {
-        client.connects(to: request(to: settings.address.url), cancellation: cancellation)
-    }
+    package mutating func reaches() -> Bool { client.connects(to: request, cancellation: cancellation) }
+
+    /// One to the address itself, with nothing in it.
+    package var request: HTTPRequest { request(to: settings.address.url) }
 
     private func request(to url: String) -> HTTPRequest {
         var request = HTTPRequest(method: .post, url: url)

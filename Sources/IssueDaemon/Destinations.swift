@@ -41,7 +41,12 @@ struct Destinations {
         for destination in configuration.logzIO {
             let service = service(destination.settings.forward, destination.settings.limits)
             try start(service) {
-                service.run({ destination.shipper(service.cancellation) }, fatesMoved: fatesMoved)
+                let cancellation = service.cancellation
+                if destination.settings.connection == .streaming {
+                    service.run({ destination.streamShipper(cancellation) }, fatesMoved: fatesMoved)
+                } else {
+                    service.run({ destination.shipper(cancellation) }, fatesMoved: fatesMoved)
+                }
             }
         }
         for destination in configuration.ownStores {
@@ -73,6 +78,13 @@ extension LogzIODestination {
     fileprivate func shipper(_ cancellation: HTTPCancellation) -> LogzShipper {
         let file = tokenFile
         return LogzShipper(shipping, cancellation: cancellation, now: { Clock.wall }) { try? file.read() }
+    }
+}
+
+extension LogzIODestination {
+    fileprivate func streamShipper(_ cancellation: HTTPCancellation) -> LogzStreamShipper {
+        let file = tokenFile
+        return LogzStreamShipper(shipping, cancellation: cancellation) { try? file.read() }
     }
 }
 

@@ -40,6 +40,7 @@ struct TokenSecrecyTests {
                 seen.append(try answer("Status", "{}", client))
             }
             try listener.down()
+            ids += try client.report("Nobody is there")
             try await eventually("it is known that nobody is there") {
                 _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                 return try client.destination().reason == "refused"

@@ -9,6 +9,13 @@ extension HTTPAddress {
     }
 }
 
+extension HTTPAddress {
+    /// The listener that takes lines over TLS and gives no answer.
+    package init(streamingTo region: LogzRegion) {
+        self.init(scheme: .https, host: region.host, port: 5052)
+    }
+}
+
 extension HTTPAddress.Scheme {
     /// The port of Logz.io for it.
     package var listenerPort: UInt16 {

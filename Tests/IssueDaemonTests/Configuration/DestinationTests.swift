@@ -22,6 +22,7 @@ struct DestinationTests {
 
         #expect(try folder.load(text).logzIO.first?.listener == "https://\(host):8071/")
         #expect(try folder.load(text + "Connection=insecure\n").logzIO.first?.listener == "http://\(host):8070/")
+        #expect(try folder.load(text + "Connection=streaming\n").logzIO.first?.listener == "https://\(host):5052/")
     }
 
     @Test("Several destinations each have a name, limits and a pace of their own over those of all")
@@ -75,8 +76,8 @@ struct DestinationTests {
             ),
             ("[LogzIO]\nURL=ftp://a\nCredential=/T\n", "issued.conf:2: URL=… cannot be"),
             (
-                "[LogzIO]\nRegion=us\nConnection=streaming\nCredential=/T\n",
-                "issued.conf:3: Connection=streaming cannot be"
+                "[LogzIO]\nURL=http://a\nConnection=streaming\nCredential=/T\n",
+                "issued.conf:3: Connection=streaming is by https"
             ),
             ("\n[LogzIO x]\nRegion=us\n", "issued.conf:2: [LogzIO x] has no shipping token"),
             ("[LogzIO]\nRegion=us\nCredential=/none\n", "issued.conf:3: [LogzIO] has no shipping token"),

@@ -92,7 +92,7 @@ struct ValueTests {
             ("Log", "Level", ["debug", "info", "notice", "warning", "error"], ["Notice", "fatal"]),
             ("Log", "Target", ["auto", "journal", "stderr"], ["syslog"]),
             ("LogzIO", "Region", ["us", "wa", "au", "ca", "eu", "uk", "nl"], ["de", "EU"]),
-            ("LogzIO", "Connection", ["secure", "insecure"], ["streaming", "tls"]),
+            ("LogzIO", "Connection", ["secure", "insecure", "streaming"], ["tls"]),
             ("LogzIO", "Credential", ["logzio-token", "/etc/t"], ["a/b", "..", "a b", "/x/"]),
             ("LogzIO", "Type", ["issued", "a_b-1.2"], ["a b", "ä", String(repeating: "a", count: 65)]),
             (

@@ -24,7 +24,7 @@ struct DestinationResolver {
         if let caFile = settings.caFile { checkReadable(caFile) }
         guard let address, let token else { return nil }
         var settings = settings
-        settings.connection = LogzIOConnection(address.scheme)
+        if settings.connection != .streaming { settings.connection = LogzIOConnection(address.scheme) }
         return LogzIODestination(
             name: section.name ?? LogzIODestination.usualName, address: address, tokenFile: token, settings: settings)
     }
@@ -50,7 +50,8 @@ struct DestinationResolver {
     private mutating func address(_ settings: LogzIOSettings) -> LogzAddress? {
         switch (settings.region, settings.url) {
         case (let region?, nil):
-            return LogzAddress(region, (settings.connection ?? .secure).scheme)
+            return settings.connection == .streaming
+                ? LogzAddress(streamingTo: region) : LogzAddress(region, (settings.connection ?? .secure).scheme)
         case (nil, let url?):
             if let connection = settings.connection, connection.scheme != url.scheme {
                 complain(

@@ -6,8 +6,8 @@ extension ConfigurationTable {
         .init(optional: "Region", \.region, .choice(), default: "", "Where the account lives."),
         .init(optional: "URL", \.url, .listener, default: "", "The whole address of a listener, instead."),
         .init(
-            optional: "Connection", \.connection, .choice("; this version does not have streaming yet"),
-            default: "secure", "By HTTPS, or by HTTP."),
+            optional: "Connection", \.connection, .choice(), default: "secure",
+            "By HTTPS, by HTTP, or by TLS without an answer."),
         .init("Credential", \.credential, .credential, default: "logzio-token", "Where the shipping token is."),
         .init(
             "Type", \.type, .name("a type of at most 64 letters, digits, “_”, “-” and “.”"), default: "issued",

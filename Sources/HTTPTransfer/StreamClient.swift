@@ -1,0 +1,97 @@
+import CCurl
+import Glibc
+
+/// Writes bytes into a TLS connection on which nobody answers, and keeps it for what comes next.
+///
+/// It blocks the thread that uses it. What was written is with the kernel, and
+/// nothing tells whether it arrived.
+@safe
+package struct StreamClient: ~Copyable, @unchecked Sendable {
+    // Sendable holds because there is one owner, and libcurl ties a handle to
+    // no thread.
+    private var easy: UnsafeMutableRawPointer?
+    /// What libcurl tells while it connects; it must live as long as the connection.
+    private var exchange: HTTPExchange?
+
+    package init() {
+        unsafe easy = nil
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(easy)
+    }
+
+    /// Sends bytes to where a request would go, over the connection that there is, or a new one.
+    ///
+    /// - Throws: with `bodyFullySent` where some of the bytes may have arrived.
+    package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {
+        guard let origin = HTTPOrigin(url: request.url) else {
+            throw HTTPTransferError(
+                code: .invalidRequest, sentence: "The URL of the request cannot be used", bodyFullySent: false)
+        }
+        if exchange == nil || !isOpen { try connect(request, origin) }
+        let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
+        var sent = 0
+        while sent < bytes.count {
+            var count = 0
+            let result = unsafe bytes.withUnsafeBytes { buffer in
+                unsafe curl_easy_send(easy, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, &count)
+            }
+            sent += count
+            if result == CURLE_OK { continue }
+            if result == CURLE_AGAIN, waitForRoom(until: deadline) { continue }
+            close()
+            throw HTTPTransferError(
+                code: result == CURLE_AGAIN ? .timeout : .connectionLost,
+                sentence: "The connection to \(origin) ended while it was written to", bodyFullySent: sent > 0)
+        }
+    }
+
+    private mutating func connect(_ request: HTTPRequest, _ origin: HTTPOrigin) throws(HTTPTransferError) {
+        close()
+        guard CurlLibrary.isReady, let easy = unsafe curl_easy_init(), let headers = HeaderList([:], asksFirst: false)
+        else { throw HTTPTransferError(code: .other, sentence: "libcurl cannot be started", bodyFullySent: false) }
+        unsafe self.easy = easy
+        let exchange = HTTPExchange(answerLimit: 0)
+        let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+        var result = unsafe HTTPAttempt.configure(easy, for: request, body: body, headers: headers, exchange: exchange)
+        if result == nil {
+            let options = unsafe [
+                ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1),
+                // It is for the connection here, and for no request.
+                ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, nil),
+            ]
+            result = options.first { $0 != CURLE_OK }
+        }
+        let outcome = unsafe result ?? curl_easy_perform(easy)
+        guard outcome == CURLE_OK else {
+            let facts = unsafe CurlFacts(easy)
+            close()
+            throw HTTPTransferError(outcome, at: origin, facts: facts, exchange: exchange, bodyFullySent: false)
+        }
+        self.exchange = exchange
+    }
+
+    /// Whether the peer has not ended the connection, as far as the kernel knows.
+    private var isOpen: Bool {
+        var byte: UInt8 = 0
+        var count = 0
+        let result = unsafe withUnsafeMutableBytes(of: &byte) { unsafe curl_easy_recv(easy, $0.baseAddress, 1, &count) }
+        return result == CURLE_AGAIN || (result == CURLE_OK && count > 0)
+    }
+
+    private func waitForRoom(until deadline: ContinuousClock.Instant) -> Bool {
+        var socket: curl_socket_t = -1
+        guard unsafe ccurl_get_socket(easy, &socket) == CURLE_OK, socket >= 0 else { return false }
+        let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+        guard left > 0 else { return false }
+        var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&entry, 1, CInt(min(left, 3_600_000)) + 1) > 0
+    }
+
+    private mutating func close() {
+        unsafe curl_easy_cleanup(easy)
+        unsafe easy = nil
+        exchange = nil
+    }
+}

@@ -1,0 +1,57 @@
+package import HTTPShipping
+package import HTTPTransfer
+package import IssueCore
+import IssueProtocol
+
+/// Writes lines to Logz.io's TLS listener, which never answers.
+///
+/// Logz.io has withdrawn the documents of this listener. The token is a member of
+/// each line there, put in when it is sent and nowhere kept.
+package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
+    package static var kind: String { LogzShipper.kind }
+
+    private let settings: LogzSettings
+    private let payload: LogzPayload
+    private var credential: Credential
+    private var client = StreamClient()
+    private var probe: HTTPSender
+
+    package init(
+        _ settings: LogzSettings, cancellation: HTTPCancellation? = nil,
+        readToken: @escaping @Sendable () -> ShippingToken?
+    ) {
+        self.settings = settings
+        payload = LogzPayload(type: settings.type, metadataKey: settings.metadataKey)
+        credential = Credential(readToken)
+        probe = HTTPSender(settings.http, cancellation: cancellation)
+    }
+
+    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
+        payload.line(of: record, types: &types)
+    }
+
+    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
+
+    package func cut(_ line: [UInt8]) -> [UInt8]? { payload.cut(line) }
+
+    package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
+        let reader = AnswerReader(origin: settings.http.address.origin, token: credential.token)
+        guard let token = credential.token else {
+            return DeliveryAnswer(.paused(.noCredential), AnswerSummary("there is no shipping token to send with"))
+        }
+        var head = Array("{\"token\":".utf8)
+        head += JSONValue.string(token.text).json
+        let body = LineList.lines(lines.map { head + [UInt8(ascii: ",")] + $0.dropFirst() })
+        do throws(HTTPTransferError) {
+            try client.send(body, to: probe.request)
+            return DeliveryAnswer(
+                .unconfirmed, AnswerSummary("\(AnswerReader.count(lines.count)) sent, to where no answer is given"))
+        } catch {
+            return reader.meaning(of: error)
+        }
+    }
+
+    package mutating func rereadCredential() -> Bool { credential.reread() }
+
+    package mutating func reaches() -> Bool { probe.reaches() }
+}

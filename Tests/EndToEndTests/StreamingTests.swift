@@ -1,0 +1,71 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("The streaming listener, over TLS", .daemonLog)
+struct StreamingTests {
+    private func with(
+        ca: Bool = true, _ body: (DaemonFixture, ScratchFolder, RawClient) async throws -> Void
+    ) async throws {
+        guard let python = TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") else { return }
+        let folder = try ScratchFolder(named: "stream")
+        let script = "\(TestBinaries.repository)Tests/EndToEndTests/stream_listener.py"
+        let listener = try ChildProcess(
+            python, [script, folder.path], in: folder, name: "stream", environment: ["PATH": "/usr/bin:/bin"])
+        try await eventually("it listens") { !folder.text(of: "port").isEmpty }
+        let settings = """
+            [Forward]
+            BatchDelay=0
+            CriticalDelay=0
+            [LogzIO]
+            URL=https://127.0.0.1:\(folder.text(of: "port"))
+            Connection=streaming
+            Credential=TOKENFILE
+            \(ca ? "CAFile=\(folder["ca.pem"])" : "")
+            """
+        try await DaemonFixture.with(DaemonConfiguration(settings)) { daemon in
+            try await body(daemon, folder, try RawClient(path: daemon.socket))
+        }
+        #expect(listener.isRunning)
+    }
+
+    private func lines(_ folder: ScratchFolder) throws -> [JSONValue] {
+        try folder.text(of: "lines").split(separator: "\n").map { try JSONValue(json: String($0)) }
+    }
+
+    @Test("Each line has the token and arrives; nothing confirms it, and that is what the ledger says")
+    func unconfirmed() async throws {
+        try await with { daemon, folder, client in
+            var ids = try client.report("One", "Two “é”", "Three\nlines")
+            try await eventually("they are there") { try lines(folder).count == 3 }
+            try await eventually("they have a fate") { try client.destination().ledger.unconfirmed == 3 }
+            #expect(try client.show(ids[0]).fates.map(\.fate) == [.unconfirmed])
+            // The listener hangs up; what comes next goes over a new connection.
+            try folder.write("", to: "hang-up")
+            ids += try client.report("Four")
+            try await eventually("it hung up") { folder.text(of: "lines").contains("Four") }
+            ids += try client.report("Five")
+            try await eventually("it is there") { try lines(folder).contains { $0["message"] == "Five" } }
+            #expect(try Set(lines(folder).compactMap { $0["event_id"]?.asString }) == Set(ids))
+            #expect(try lines(folder).allSatisfy { $0["token"]?.asString == DaemonConfiguration.token })
+            try await eventually("all has a fate") { try client.destination().ledger.unconfirmed == 5 }
+            #expect(try client.destination().ledger.balances)
+            #expect(try daemon.file.ledgerFaults == [])
+            #expect(!daemon.log.contains(DaemonConfiguration.token))
+            let stored = try daemon.file.rows("SELECT count(*) FROM dead_letters", columns: 1)
+            #expect(stored == [["0"]])
+        }
+    }
+
+    @Test("A certificate that nobody vouches for closes it: nothing is sent, and the reason is one to understand")
+    func failsClosed() async throws {
+        try await with(ca: false) { _, folder, client in
+            _ = try client.report("Secret")
+            try await eventually("it is not trusted") { try client.destination().reason == "tls" }
+            #expect(try client.destination().lastAnswer?.contains("unknown authority") == true)
+            #expect(folder.text(of: "lines").isEmpty)
+            #expect(try client.destination().ledger.pending == 1)
+        }
+    }
+}
