@@ -23,6 +23,8 @@ final class DaemonRun {
     let pulse = Pulse()
     private var destinations = Destinations()
     private var threads: [ThreadBox] = []
+    /// Those that read the store.
+    private var readers: [ThreadBox] = []
     private let forwarders: Monitor<[ForwardingService]>
     private let log: Log
     /// Whether the forwarders could not be started, and must be.
@@ -82,14 +84,14 @@ final class DaemonRun {
             })
         try started.wait { $0 }?.get()
         try writer.perform { $0.noticed = { announcer.came($0) } }
-        threads.append(try ThreadBox(name: "announcer") { announcer.run() })
+        readers.append(try ThreadBox(name: "announcer") { announcer.run() })
         for number in 1...Self.queryThreads {
-            threads.append(
+            readers.append(
                 try ThreadBox(name: "query-\(number)") {
                     queries.run({ socket.answered($0) }, damaged: { writer.condemn($0) })
                 })
         }
-        threads.append(
+        readers.append(
             try ThreadBox(name: "jobs") { jobs.run({ socket.answered($0) }, damaged: { writer.condemn($0) }) })
         startForwardingAgain(configuration)
         threads.append(
@@ -174,6 +176,8 @@ final class DaemonRun {
         announcer.stop()
         queries.stop()
         jobs.stop()
+        // Whoever closes the file last leaves no log behind, and only the writer may.
+        for thread in readers { thread.join() }
         writer.stop()
         socket.end()
         for thread in threads { thread.join() }

@@ -31,6 +31,8 @@ extension SQLiteError {
     package var isCorruption: Bool {
         switch code.primary {
         case .corrupt, .notADatabase: true
+        // Where the full-text index finds its own tables wrong, it has no code for that.
+        case .error: message.hasPrefix("invalid fts5 file format")
         default: false
         }
     }

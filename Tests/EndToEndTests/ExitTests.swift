@@ -1,3 +1,4 @@
+import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
@@ -19,6 +20,19 @@ struct ExitTests {
             try daemon.start()
             // Each receipt was kept, and nothing was stored that its sender was told nothing of.
             #expect(try RawClient(path: daemon.socket).status().received == Int64(receipts))
+        }
+    }
+
+    @Test("It leaves no log of its database behind, whoever has read it meanwhile")
+    func log() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            for number in 1...5 {
+                _ = try client.report("Something new, \(String(repeating: "a", count: number))")
+                _ = try client.status()
+            }
+            #expect(try daemon.terminate() == .exit(0))
+            #expect(!FileManager.default.fileExists(atPath: "\(daemon.database)-wal"))
         }
     }
 

@@ -24,6 +24,9 @@ struct SQLiteErrorTests {
         #expect(error(ResultCode(rawValue: 11 | (2 << 8))).isCorruption)
         #expect(error(.notADatabase).isCorruption)
         #expect(!error(.inputOutput).isCorruption)
+        #expect(!error(.error).isCorruption)
+        let words = "invalid fts5 file format (found 0, expected 4) - run 'rebuild'"
+        #expect(SQLiteError(code: .error, message: words).isCorruption)
         #expect(error(.full).isFull)
         #expect(error(.writeFailed, errno: ENOSPC).isFull)
         #expect(error(.writeFailed, errno: EDQUOT).isFull)
