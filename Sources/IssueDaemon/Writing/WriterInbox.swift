@@ -18,9 +18,11 @@ struct WriterInbox: Sendable {
     /// No errand is taken any more; reports are, until the end, and refused.
     var isClosed = false
 
-    /// As many as connections report at once mostly, of which none is larger than what is usual.
-    private static let mostSpares = 8
-    private static let mostSpareBytes = 1 << 20
+    private var spareBytes = 0
+
+    /// What is under way at full load mostly, in batches of which none is larger than what is usual.
+    private static let mostSpareBytes = 8 << 20
+    private static let mostBytesOfSpare = 1 << 20
 
     var isCondemned: Bool { condemnation != nil }
     var isEmpty: Bool { submissions.isEmpty && errands.isEmpty }
@@ -28,14 +30,24 @@ struct WriterInbox: Sendable {
     /// An empty batch, mostly one whose memory is there already.
     mutating func takeSpare() -> RecordBatch {
         guard var batch = spares.popLast() else { return RecordBatch() }
+        spareBytes -= batch.bytes.capacity
         batch.clear()
         return batch
     }
 
     mutating func keepSpares(of submissions: [Submission]) {
-        for submission in submissions where spares.count < Self.mostSpares {
-            if submission.batch.bytes.capacity <= Self.mostSpareBytes { spares.append(submission.batch) }
+        for submission in submissions {
+            let bytes = submission.batch.bytes.capacity
+            guard bytes <= Self.mostBytesOfSpare, spareBytes + bytes <= Self.mostSpareBytes else { continue }
+            spares.append(submission.batch)
+            spareBytes += bytes
         }
+    }
+
+    /// Gives their memory back, when little is reported.
+    mutating func dropSpares() {
+        spares = []
+        spareBytes = 0
     }
 
     /// Takes out all there is, or nothing when the end has come.
@@ -47,7 +59,7 @@ struct WriterInbox: Sendable {
             return nil
         }
         var work = self
-        work.spares = []
+        work.dropSpares()
         submissions = []
         recordCount = 0
         errands = []

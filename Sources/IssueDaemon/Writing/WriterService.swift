@@ -118,7 +118,7 @@ final class WriterService: Sendable {
         var upkeep = StoreUpkeep(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
         while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline) {
-            defer { inbox.withLock { $0.keepSpares(of: work.submissions) } }
+            defer { inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) } }
             if let damage = work.condemnation, !isSetAside {
                 setAside(damage, listener)
                 isSetAside = true
