@@ -14,6 +14,8 @@ SLOWER = 0.8
 LONGEST_MS = 20
 # What a start may differ by without having grown.
 NOISE_MS = 20
+# Nothing is to be removed meanwhile.
+UNLIMITED = "[Store]\nMaxSize=1T\n"
 
 
 class Growth:
@@ -25,7 +27,7 @@ class Growth:
         self.stored = 0
 
     def fill(self, records, progress):
-        with Daemon(self.binary, self.folder) as daemon:
+        with Daemon(self.binary, self.folder, UNLIMITED) as daemon:
             while self.stored < records:
                 step = min(STEP, records - self.stored)
                 self._send(daemon, step, "--window", self.options.window, *self.options.numbering)
@@ -41,9 +43,9 @@ class Growth:
         at = self.stored
         ready = []
         for _ in range(STARTS):
-            with Daemon(self.binary, self.folder) as daemon:
+            with Daemon(self.binary, self.folder, UNLIMITED) as daemon:
                 ready.append(daemon.ready_after * 1000)
-        with Daemon(self.binary, self.folder) as daemon:
+        with Daemon(self.binary, self.folder, UNLIMITED) as daemon:
             before = daemon.cpu_seconds()
             runs = [
                 self._send(daemon, self.options.records, "--window", self.options.window, *self.options.numbering)
@@ -75,7 +77,7 @@ def measure(binary, folder, options, progress):
         growth.fill(records, progress)
         progress(f"growth: measuring at {growth.stored:,} records")
         looks.append(growth.look())
-    with Daemon(binary, folder) as daemon:
+    with Daemon(binary, folder, UNLIMITED) as daemon:
         pass
     programs.check(daemon, growth.stored, growth.shape.series)
     shutil.rmtree(folder, ignore_errors=True)
