@@ -25,17 +25,30 @@ static void *allocate(size_t size) {
     return memory;
 }
 
-/* A UUID that no earlier run has used, or its records were duplicates. */
+/* What stands behind the records of a numbered call, up to its number: with a
+   UUID that no earlier run has used, or its records were duplicates. */
 static void name_producer(struct connection *connection) {
     unsigned char bytes[16];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) fail("there is no randomness");
     bytes[6] = (bytes[6] & 0x0F) | 0x40;
     bytes[8] = (bytes[8] & 0x3F) | 0x80;
-    char *position = connection->producer;
+    char *position = connection->numbered_tail;
+    position += sprintf(position, "],\"producer\":\"");
     for (int index = 0; index < 16; index++) {
         bool has_dash = index == 4 || index == 6 || index == 8 || index == 10;
         position += sprintf(position, has_dash ? "-%02x" : "%02x", bytes[index]);
     }
+    position += sprintf(position, "\",\"sequence\":");
+    connection->numbered_tail_length = (size_t)(position - connection->numbered_tail);
+}
+
+static char *write_number(char *output, uint64_t number) {
+    char digits[20];
+    int count = 0;
+    do digits[count++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    while (count > 0) *output++ = digits[--count];
+    return output;
 }
 
 void connection_open(struct connection *connection, const char *path, uint32_t window, const struct load *load) {
@@ -82,9 +95,10 @@ void connection_compose(struct connection *connection, struct load *load, int64_
         position = write_text(position, &series->record, load->time, &load->traffic.randomness);
     }
     if (load->is_numbered) {
-        position += snprintf(
-            position, TAIL_CAPACITY, "],\"producer\":\"%s\",\"sequence\":%llu}}", connection->producer,
-            (unsigned long long)connection->sequence);
+        memcpy(position, connection->numbered_tail, connection->numbered_tail_length);
+        position = write_number(position + connection->numbered_tail_length, connection->sequence);
+        memcpy(position, "}}", 2);
+        position += 2;
         connection->sequence += records;
     } else {
         memcpy(position, TAIL, sizeof TAIL - 1);

@@ -22,7 +22,9 @@ struct connection {
     /* Whether the kernel takes no more bytes for now. */
     bool is_blocked;
     uint64_t sequence;
-    char producer[37];
+    /* What stands behind the records of a call, up to its number. */
+    char numbered_tail[96];
+    size_t numbered_tail_length;
 
     char *output;
     size_t output_start, output_end, output_capacity, longest_call;
