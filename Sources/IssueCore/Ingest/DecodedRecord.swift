@@ -12,9 +12,8 @@ package struct DecodedRecord: Sendable {
         case whole
     }
 
-    /// What the record shares with all of its series, in the form of `SeriesKey`.
-    package var seriesKey = ByteRange.empty
-    package var seriesHash: UInt64 = 0
+    /// What the record shares with all of its series, by its number in the batch's directory.
+    package var series: UInt32 = 0
     package var messageForm = MessageForm.template
     package var message = ByteRange.empty
     /// A JSON object as the sender wrote it, or empty.

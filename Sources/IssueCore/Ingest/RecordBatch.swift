@@ -4,11 +4,19 @@ package import IssueProtocol
 package struct RecordBatch: Sendable {
     package var bytes = ByteBuffer()
     package var records: [DecodedRecord] = []
+    /// What the numbers of the records' series mean.
+    package internal(set) var directory = SeriesDirectory.none
 
     package init() {}
 
     package mutating func clear() {
         truncate(records: 0, bytes: 0)
+        directory = .none
+    }
+
+    /// What a record shares with all of its series, in the form of `SeriesKey`.
+    package func seriesKey(of record: DecodedRecord) -> [UInt8] {
+        directory.key(record.series)
     }
 
     /// Makes room for what so many bytes of calls hold mostly, so that it need not grow meanwhile.

@@ -54,10 +54,11 @@ extension RecordDecoder {
                 case .backtrace: fields.backtrace = try objects(in: &scanner) { try $0.passFrame($1, &$2) }
                 case .source, .app:
                     let inner: RecordContainer = known == .source ? .source : .app
-                    if let place = memo.find(scanner.bytes, at: scanner.position, inner),
-                        scanner.passObject(memo[place].count, keys: memo[place].keys)
+                    let start = scanner.position
+                    if let met = memo.find(scanner.bytes, at: start, inner),
+                        scanner.passObject(met.byteCount, keys: met.keys)
                     {
-                        fields.take(memo[place].fields, inner, from: scanner.position &- memo[place].count)
+                        fields.set(inner, .known(number: met.number, start: start))
                         break
                     }
                     fields.forget(known)
@@ -80,12 +81,12 @@ extension RecordDecoder {
     private mutating func remember(
         _ container: RecordContainer, from start: Int, keysBefore: Int, _ scanner: inout JSONScanner
     ) {
-        guard let read = fields.object(container, from: start) else { return }
-        var entry = ObjectMemo.Entry()
-        entry.container = container
-        entry.keys = scanner.keyCount - keysBefore
-        entry.fields = read
-        memo.remember(scanner.bytes, start..<scanner.position, entry)
+        fields.set(container, .read)
+        guard let read = fields.object(container, from: start),
+            let number = memo.remember(
+                scanner.bytes, start..<scanner.position, container, keys: scanner.keyCount - keysBefore, read)
+        else { return }
+        fields.set(container, .known(number: number, start: start))
     }
 
     private mutating func count(in scanner: inout JSONScanner) throws -> Int64 {

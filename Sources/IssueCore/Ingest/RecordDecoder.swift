@@ -13,13 +13,17 @@ package struct RecordDecoder: Sendable {
     let hash: WordHash
     var fields = RecordFields()
     var times = TimeReader()
-    var memo = ObjectMemo()
+    var memo: ObjectMemo
+    var series = SeriesMemo()
+    /// What a series is found by, which is no part of a batch.
+    var key = ByteBuffer()
+    var template = ByteBuffer()
     private var parts = ByteBuffer()
-    private var template = ByteBuffer()
 
     package init(limits: RecordLimits, seed: UInt64) {
         self.limits = limits
         hash = WordHash(seed: seed)
+        memo = ObjectMemo(seed: seed)
     }
 
     /// Reads the record that comes next and adds it to a batch.
@@ -47,6 +51,8 @@ package struct RecordDecoder: Sendable {
     private mutating func read(_ scanner: inout JSONScanner, into batch: inout RecordBatch) throws(RecordRejection) {
         let first = scanner.position
         fields.forgetAll()
+        memo.makeRoom()
+        series.makeRoom()
         try readFields(&scanner)
         guard scanner.position - first <= limits.recordBytes else {
             throw RecordRejection(field: nil, reason: "the record is larger than \(limits.recordBytes) bytes")
@@ -62,10 +68,7 @@ package struct RecordDecoder: Sendable {
         record.isReportable = fields.flags.contains(.reportable)
         record.messageForm = readMessage(text, scanner)
 
-        let keyStart = batch.bytes.count
-        appendKey(scanner, to: &batch.bytes)
-        record.seriesKey = ByteRange(from: keyStart, to: batch.bytes.count)
-        record.seriesHash = hash(batch.bytes.span, from: keyStart, to: batch.bytes.count)
+        record.series = readSeries(scanner, &batch)
 
         let messageStart = batch.bytes.count
         switch record.messageForm {
@@ -99,41 +102,6 @@ package struct RecordDecoder: Sendable {
         return MessageTemplate.append(
             messageIn: message.span, from: 0, to: message.count, limit: limits.templateBytes, template: &template,
             parts: &parts)
-    }
-
-    private mutating func appendKey(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) {
-        let start = output.count
-        output.appendRoom(SeriesKey.headerSize)
-        let lengths = fields.hasEscapes ? appendTexts(scanner, to: &output) : appendPlainTexts(scanner, to: &output)
-        output.append(template)
-        SeriesKey.store(
-            fields.flags, fields.severity, code: fields.integer(.code), build: fields.integer(.build),
-            line: fields.integer(.line), column: fields.integer(.column), lengths: lengths, template: template.count,
-            in: &output, at: start)
-    }
-
-    private mutating func appendTexts(
-        _ scanner: borrowing JSONScanner, to output: inout ByteBuffer
-    ) -> InlineArray<10, UInt32> {
-        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
-        for place in lengths.indices {
-            guard let text = fields.text(at: place) else { continue }
-            let start = output.count
-            scanner.append(text, to: &output)
-            lengths[place] = UInt32(truncatingIfNeeded: output.count &- start)
-        }
-        return lengths
-    }
-
-    private mutating func appendPlainTexts(
-        _ scanner: borrowing JSONScanner, to output: inout ByteBuffer
-    ) -> InlineArray<10, UInt32> {
-        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
-        for place in lengths.indices {
-            if let text = fields.text(at: place) { lengths[place] = UInt32(truncatingIfNeeded: text.count) }
-        }
-        output.append(scanner.bytes, texts: fields.texts.span.extracting(0..<lengths.count))
-        return lengths
     }
 
     /// What few records have, as one JSON object.

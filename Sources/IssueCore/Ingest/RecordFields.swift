@@ -14,6 +14,8 @@ struct RecordFields: Sendable {
     var causes: Range<Int>?
     var backtrace: Range<Int>?
     private(set) var flags: SeriesKey.Flags = .reportable
+    var source = ObjectReading.absent
+    var app = ObjectReading.absent
 
     /// Whether one of the texts is written with escapes, or was.
     private(set) var hasEscapes = false
@@ -34,6 +36,8 @@ struct RecordFields: Sendable {
         causes = nil
         backtrace = nil
         flags = .reportable
+        source = .absent
+        app = .absent
         hasEscapes = false
     }
 
@@ -61,6 +65,12 @@ struct RecordFields: Sendable {
     mutating func set(_ member: RecordMember, _ value: Int64) {
         integers[member.integerPlace] = value
         if let flag = Self.flag(of: member) { flags.insert(flag) }
+    }
+
+    /// How a source or an application was read.
+    @inline(__always)
+    mutating func set(_ container: RecordContainer, _ reading: ObjectReading) {
+        if container == .source { source = reading } else { app = reading }
     }
 
     mutating func setReportable(_ isReportable: Bool) {
@@ -120,8 +130,12 @@ struct RecordFields: Sendable {
         case .firstOccurredAt: firstOccurredAt = DecodedRecord.absent
         case .reportable: flags.insert(.reportable)
         case .development: flags.subtract([.development, .inDevelopment])
-        case .source: take(ObjectFields(), .source, from: 0)
-        case .app: take(ObjectFields(), .app, from: 0)
+        case .source:
+            take(ObjectFields(), .source, from: 0)
+            source = .absent
+        case .app:
+            take(ObjectFields(), .app, from: 0)
+            app = .absent
         case .metadata: metadata = nil
         case .causes: causes = nil
         case .backtrace: backtrace = nil

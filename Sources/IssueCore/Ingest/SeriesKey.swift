@@ -31,14 +31,18 @@ package enum SeriesKey {
     static let textCount = 10
     static let headerSize = 80
 
+    @inline(__always)
+    static func head(_ flags: Flags, _ severity: Severity, template: Int) -> UInt64 {
+        UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16 | UInt64(template) << 32
+    }
+
     /// Writes what stands before the texts.
     @inline(__always)
     static func store(
         _ flags: Flags, _ severity: Severity, code: Int64, build: Int64, line: Int64, column: Int64,
         lengths: InlineArray<10, UInt32>, template: Int, in output: inout ByteBuffer, at start: Int
     ) {
-        let head = UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16 | UInt64(template) << 32
-        var words = InlineArray<10, UInt64>(repeating: head)
+        var words = InlineArray<10, UInt64>(repeating: head(flags, severity, template: template))
         words[1] = UInt64(bitPattern: code)
         words[2] = UInt64(bitPattern: build)
         words[3] = UInt64(bitPattern: line)

@@ -15,18 +15,22 @@ struct ReceiptWriter {
     /// A reply up to the row of its first receipt.
     private var replyStart = ByteBuffer()
 
-    mutating func append(_ receipts: ReceiptList, to output: inout ByteBuffer) {
+    /// Writes the reply to one of the calls that share receipts in equal parts.
+    mutating func append(_ receipts: ReceiptList, part: Int, of parts: Int, to output: inout ByteBuffer) {
         switch receipts {
         case .run(let first, let count):
             if first.store != store { turn(to: first) }
+            let size = parts == 1 ? count : count / parts
+            let row = first.row + Int64(part * size)
             output.append(replyStart)
-            RecordID.append(row: first.row, to: &output)
-            for row in (first.row + 1)..<(first.row + Int64(count)) {
+            RecordID.append(row: row, to: &output)
+            for row in (row + 1)..<(row + Int64(size)) {
                 output.append(idStart)
                 RecordID.append(row: row, to: &output)
             }
             output.append(Self.lastEnd)
         case .mixed(let receipts):
+            precondition(parts == 1, "Calls that were not all stored are answered one by one")
             output.append(contentsOf: Self.start)
             for (index, receipt) in receipts.enumerated() {
                 if index > 0 { output.append(UInt8(ascii: ",")) }

@@ -13,7 +13,9 @@ extension SocketLoop {
             if let connection = connections[id] {
                 answer(outcomes, start..<end, connection, &receipts)
             } else {
-                for _ in start..<end { orphanAnswered(id) }
+                for outcome in outcomes[start..<end] {
+                    for _ in 0..<outcome.calls { orphanAnswered(id) }
+                }
             }
             start = end
         }
@@ -32,13 +34,16 @@ extension SocketLoop {
         for index in range {
             let outcome = outcomes[index]
             count(outcome.receipts)
-            let isSilent = !connection.silent.isEmpty && connection.silent.remove(outcome.token) != nil
-            size += replies.close(outcome.token) { output in
-                if !isSilent { receipts.append(outcome.receipts, to: &output) }
-            }
-            switch session.reportAnswered() {
-            case .resume: goesOn = true
-            case .none: break
+            for call in 0..<outcome.calls {
+                let token = outcome.token &+ UInt64(call)
+                let isSilent = !connection.silent.isEmpty && connection.silent.remove(token) != nil
+                size += replies.close(token) { output in
+                    if !isSilent { receipts.append(outcome.receipts, part: call, of: outcome.calls, to: &output) }
+                }
+                switch session.reportAnswered() {
+                case .resume: goesOn = true
+                case .none: break
+                }
             }
         }
         swap(&replies, &connection.replies)

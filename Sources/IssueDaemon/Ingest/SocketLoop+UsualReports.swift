@@ -58,7 +58,7 @@ extension SocketLoop {
         _ = intake.replies.open(size: size)
         if !report.call.rejected.isEmpty { service.board.counted(rejected: report.call.rejected.count, duplicates: 0) }
         if report.oneway { intake.silent.insert(report.call.token) }
-        intake.calls.append(report.call)
+        intake.add(report.call)
         return size
     }
 

@@ -237,7 +237,7 @@ final class WriterService: Sendable {
     ) {
         var refusals: [Refusal] = []
         for submission in submissions {
-            for call in submission.calls {
+            for call in submission.calls.flatMap(\.each) {
                 refusals.append(refusal(of: call, submission.process.connection, error, &gates))
             }
         }
@@ -263,10 +263,12 @@ final class WriterService: Sendable {
                 guard let sequence = call.numbering?.sequence,
                     gates[connection]?.arrived(sequence) == .refuse
                 else { return false }
-                refusals.append(
+                // What begins above a number that was refused goes on above it.
+                refusals += call.each.map {
                     Refusal(
-                        connection: connection, token: call.token, sequence: sequence,
-                        error: .busy(retryAfter: .milliseconds(100))))
+                        connection: connection, token: $0.token, sequence: $0.numbering?.sequence,
+                        error: .busy(retryAfter: .milliseconds(100)))
+                }
                 return true
             }
             if gates[connection]?.isOpen == true { gates[connection] = nil }

@@ -81,23 +81,6 @@ public struct ByteBuffer: Sendable {
         append(other.storage.span, from: 0, to: other.end)
     }
 
-    /// Appends texts without escapes that are parts of some bytes, one behind the other.
-    @inlinable @inline(__always)
-    public mutating func append(_ bytes: Span<UInt8>, texts: Span<JSONText>) {
-        var length = 0
-        for index in texts.indices { length &+= texts[index].count }
-        reserveRoom(for: length)
-        var target = end
-        var room = storage.mutableSpan
-        var output = unsafe room.mutableBytes
-        for index in texts.indices {
-            let text = texts[index]
-            Self.copy(bytes, from: text.start, to: text.end, into: &output, at: target)
-            target &+= text.count
-        }
-        end = target
-    }
-
     /// Copies a part of some bytes to where there is room for it.
     @inlinable @inline(__always)
     static func copy(

@@ -1,86 +1,68 @@
 import IssueCore
-import IssueProtocol
 
-/// The series seen lately, so that finding a record's series is one look-up and no query.
+/// The series seen lately, by their numbers in the directory of a batch, so that finding a record's series is one
+/// look-up and no query.
 ///
-/// Open addressing over a power of two of slots; entries are compared by all
-/// of their bytes, so the quick hash need not be trusted. When it holds too
-/// many it forgets them all: the database knows them.
+/// A series has a row for each sender, mostly one. When it holds too many it
+/// forgets them all: the database knows them.
 struct SeriesTable {
     struct Entry {
-        var hash: UInt64
         var sender: Int64
-        var key: ByteRange
         var id: Int64
         var account: Int64
+        /// The next entry with the same number, counted from one, or 0.
+        fileprivate var next: UInt32 = 0
+
+        init(sender: Int64, id: Int64, account: Int64) {
+            self.sender = sender
+            self.id = id
+            self.account = account
+        }
     }
 
     static let capacity = 32_768
 
-    private var slots: [UInt32]
+    /// What the numbers mean.
+    private var directory: SeriesDirectory.Identity?
+    /// For each number its first entry, counted from one, or 0.
+    private var first: [UInt32] = []
     private var entries: [Entry] = []
-    private var keys = ByteBuffer()
 
-    /// Stands where another will stand again, and takes no memory.
-    static let placeholder = SeriesTable(slots: [])
+    init() {}
 
-    init() {
-        self.init(slots: [UInt32](repeating: 0, count: 1024))
+    var isFull: Bool { entries.count >= Self.capacity }
+
+    /// Goes by the numbers of a directory from now on.
+    mutating func turn(to directory: borrowing SeriesDirectory) {
+        guard directory.identity !== self.directory else { return }
+        removeAll()
+        self.directory = directory.identity
     }
 
-    private init(slots: [UInt32]) {
-        self.slots = slots
-    }
-
-    var isFull: Bool { entries.count >= Self.capacity || keys.count > 16 << 20 }
-
-    /// The series of a sender with a key that lies in a range of bytes.
+    /// A sender's series with a number.
     @inline(__always)
-    func find(hash: UInt64, sender: Int64, key: ByteRange, in bytes: Span<UInt8>) -> Entry? {
-        let mask = slots.count &- 1
-        var slot = Int(truncatingIfNeeded: hash ^ UInt64(truncatingIfNeeded: sender)) & mask
-        while true {
-            let index = slots[slot]
-            guard index > 0 else { return nil }
-            let entry = entries[Int(index) &- 1]
-            if entry.hash == hash, entry.sender == sender, entry.key.count == key.count,
-                bytes.equals(from: key.lower, keys.span, from: entry.key.lower, count: Int(key.count))
-            {
-                return entry
-            }
-            slot = (slot &+ 1) & mask
+    func find(_ number: UInt32, sender: Int64) -> Entry? {
+        guard number < first.count else { return nil }
+        var place = first[Int(number)]
+        while place > 0 {
+            let entry = entries[Int(place) &- 1]
+            if entry.sender == sender { return entry }
+            place = entry.next
         }
+        return nil
     }
 
-    mutating func insert(
-        hash: UInt64, sender: Int64, key: ByteRange, in bytes: Span<UInt8>, id: Int64, account: Int64
-    ) -> Entry {
-        if 2 * (entries.count + 1) > slots.count { grow() }
-        let start = keys.count
-        keys.append(bytes, from: key.lower, to: key.upper)
-        let entry = Entry(
-            hash: hash, sender: sender, key: ByteRange(from: start, to: keys.count), id: id, account: account)
+    mutating func insert(_ number: UInt32, _ entry: Entry) {
+        while first.count <= number { first.append(0) }
+        var entry = entry
+        entry.next = first[Int(number)]
         entries.append(entry)
-        place(entries.count - 1)
-        return entry
+        first[Int(number)] = UInt32(entries.count)
     }
 
     mutating func removeAll() {
-        slots = [UInt32](repeating: 0, count: 1024)
+        directory = nil
+        first = []
         entries = []
-        keys = ByteBuffer()
-    }
-
-    private mutating func grow() {
-        slots = [UInt32](repeating: 0, count: 4 * slots.count)
-        for index in entries.indices { place(index) }
-    }
-
-    private mutating func place(_ index: Int) {
-        let entry = entries[index]
-        let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: entry.hash ^ UInt64(truncatingIfNeeded: entry.sender)) & mask
-        while slots[slot] > 0 { slot = (slot + 1) & mask }
-        slots[slot] = UInt32(index + 1)
     }
 }

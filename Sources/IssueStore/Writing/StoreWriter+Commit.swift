@@ -74,10 +74,9 @@ extension StoreWriter {
         outcomes.reserveCapacity(submissions.reduce(0) { $0 + $1.calls.count })
         for submission in submissions {
             let process = try entry(of: submission.process, at: commit.time.log)
+            commit.series.turn(to: submission.batch.directory)
             for call in submission.calls {
-                let receipts = try take(call, of: submission, process: process, &commit)
-                outcomes.append(
-                    CallOutcome(connection: submission.process.connection, token: call.token, receipts: receipts))
+                try take(call, of: submission, process: process, &commit, &outcomes)
             }
         }
         return outcomes
@@ -85,12 +84,27 @@ extension StoreWriter {
 
     /// Stores a call's records, or finds out that they are there already.
     private func take(
-        _ call: ReportCall, of submission: Submission, process: ProcessEntry, _ commit: inout Commit
-    ) throws -> ReceiptList {
+        _ call: ReportCall, of submission: Submission, process: ProcessEntry, _ commit: inout Commit,
+        _ outcomes: inout [CallOutcome]
+    ) throws {
         guard let numbering = call.numbering else {
-            return try store(call.records, of: call, submission, process, &commit)
+            let receipts = try store(call.records, of: call, submission, process, &commit)
+            outcomes.append(outcome(of: call, submission, receipts))
+            return
         }
-        return try takeNumbered(call, numbering, of: submission, process, &commit)
+        if let receipts = try takeFresh(call, numbering, of: submission, process, &commit) {
+            outcomes.append(outcome(of: call, submission, receipts))
+            return
+        }
+        for call in call.each {
+            let receipts = try takeNumbered(call, of: submission, process, &commit)
+            outcomes.append(outcome(of: call, submission, receipts))
+        }
+    }
+
+    private func outcome(of call: ReportCall, _ submission: Submission, _ receipts: ReceiptList) -> CallOutcome {
+        CallOutcome(
+            connection: submission.process.connection, token: call.token, receipts: receipts, calls: call.calls)
     }
 
     /// Adds records to the rows of the commit.
@@ -111,13 +125,10 @@ extension StoreWriter {
     private func store(
         _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws {
-        let bytes = submission.batch.bytes.span
-        let found = commit.series.find(
-            hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: bytes)
-        guard let found, process.original == nil else {
+        guard let found = commit.series.find(record.series, sender: process.sender), process.original == nil else {
             return try storeUnknown(record, submission, process, &commit)
         }
-        let row = row(of: record, series: found.id, process, bytes, &commit)
+        let row = row(of: record, series: found.id, process, submission.batch.bytes.span, &commit)
         append(row, record, account: found.account, isNewGroup: false, &commit)
     }
 
@@ -126,13 +137,11 @@ extension StoreWriter {
         _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws {
         commit.newGroup = false
-        let bytes = submission.batch.bytes.span
-        let found = commit.series.find(
-            hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: bytes)
+        let known = commit.series.find(record.series, sender: process.sender)
         let place =
-            try found.map { SeriesPlace(series: $0.id, account: $0.account, original: nil) }
+            try known.map { SeriesPlace(series: $0.id, account: $0.account, original: nil) }
             ?? findSeries(of: record, submission, process, &commit)
-        var row = row(of: record, series: place.series, process, bytes, &commit)
+        var row = row(of: record, series: place.series, process, submission.batch.bytes.span, &commit)
         if place.original != nil || process.original != nil {
             keepWhole(place.original, process.original, of: record, submission.batch, in: &row, &commit)
         }

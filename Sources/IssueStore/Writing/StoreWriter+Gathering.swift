@@ -8,7 +8,7 @@ extension StoreWriter {
         /// Out of the writer while records are taken: each access to a part of that would cost as much as finding one's
         /// series.
         var open = OpenRange(firstID: 0)
-        var series = SeriesTable.placeholder
+        var series = SeriesTable()
         var express: [(record: Int64, reason: Int64)] = []
         var newGroup = false
         /// The accounts of the records, and what each has received.

@@ -3,21 +3,41 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores those records of a numbered call that have not been received before, and answers all of them.
-    func takeNumbered(
+    /// Stores the records of numbered calls none of which has been received before; answers nothing for others.
+    func takeFresh(
         _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission, _ process: ProcessEntry,
         _ commit: inout Commit
+    ) throws -> ReceiptList? {
+        guard case .fresh = try reception(of: call, numbering, submission) else { return nil }
+        let first = commit.rows.nextID
+        let receipts = try store(call.records, of: call, submission, process, &commit)
+        producers.stored(
+            ProducerMark.Call(
+                sequence: numbering.sequence, count: Int64(call.count), firstRow: first,
+                rejected: call.rejected.map { Int64($0.index) }))
+        return receipts
+    }
+
+    private func reception(
+        of call: ReportCall, _ numbering: ReportCall.Numbering, _ submission: Submission
+    ) throws -> ProducerMark.Reception {
+        try producers.received(
+            ProducerTable.Key(uid: submission.process.sender.uid, producer: numbering.producer),
+            sequence: numbering.sequence, count: Int64(call.count), on: connection)
+    }
+
+    /// Stores those records of a numbered call that have not been received before, and answers all of them.
+    func takeNumbered(
+        _ call: ReportCall, of submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> ReceiptList {
-        let key = ProducerTable.Key(uid: submission.process.sender.uid, producer: numbering.producer)
-        let count = Int64(call.count)
-        switch try producers.received(key, sequence: numbering.sequence, count: count, on: connection) {
+        guard let numbering = call.numbering else {
+            preconditionFailure("A call without a number is taken as it is")
+        }
+        switch try reception(of: call, numbering, submission) {
         case .fresh:
-            let first = commit.rows.nextID
-            let receipts = try store(call.records, of: call, submission, process, &commit)
-            producers.stored(
-                ProducerMark.Call(
-                    sequence: numbering.sequence, count: Int64(call.count), firstRow: first,
-                    rejected: call.rejected.map { Int64($0.index) }))
+            guard let receipts = try takeFresh(call, numbering, of: submission, process, &commit) else {
+                preconditionFailure("A call that has not been received is still so a moment later")
+            }
             return receipts
         case .resend(let answers):
             return .mixed(answers.enumerated().map { receipt($0.element, at: $0.offset, of: call) })

@@ -15,15 +15,14 @@ extension StoreWriter {
     func findSeries(
         of record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesPlace {
-        let batch = submission.batch
-        let key = batch.bytes[record.seriesKey.lower..<record.seriesKey.upper]
+        let key = submission.batch.seriesKey(of: record)
         guard let description = SeriesKey.decode(key) else {
             preconditionFailure("A series key that the decoder has just written can be read")
         }
         if let known = try stored(key, sender: process.sender) {
-            _ = commit.series.insert(
-                hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: batch.bytes.span,
-                id: known.series, account: known.account)
+            commit.series.insert(
+                record.series,
+                SeriesTable.Entry(sender: process.sender, id: known.series, account: known.account))
             return known
         }
 
@@ -38,9 +37,8 @@ extension StoreWriter {
         switch verdict {
         case .allow:
             let place = try insert(description, key, account, group, fingerprint, process, &commit)
-            _ = commit.series.insert(
-                hash: record.seriesHash, sender: process.sender, key: record.seriesKey, in: batch.bytes.span,
-                id: place.series, account: account.id)
+            commit.series.insert(
+                record.series, SeriesTable.Entry(sender: process.sender, id: place.series, account: account.id))
             return place
         case .overflowSeries:
             let overflow = overflow(

@@ -24,7 +24,7 @@ struct Decoding {
     /// The record that was stored at a place, as whoever reads the store gets it.
     func record(_ index: Int) -> IssueRecord? {
         let decoded = batch.records[index]
-        guard let series = SeriesKey.decode(Array(bytes(decoded.seriesKey))) else { return nil }
+        guard let series = SeriesKey.decode(batch.seriesKey(of: decoded)) else { return nil }
         let message =
             switch decoded.messageForm {
             case .whole: batch.string(decoded.message)
@@ -45,7 +45,7 @@ struct Decoding {
     }
 
     func series(_ index: Int) -> SeriesDescription? {
-        SeriesKey.decode(bytes(batch.records[index].seriesKey))
+        SeriesKey.decode(batch.seriesKey(of: batch.records[index]))
     }
 
     private func bytes(_ range: ByteRange) -> [UInt8] { batch.bytes[range.lower..<range.upper] }

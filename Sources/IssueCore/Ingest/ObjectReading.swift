@@ -1,0 +1,10 @@
+/// How a record's source or application was read.
+enum ObjectReading: Sendable {
+    /// It has none.
+    case absent
+    /// It begins at an index and was met before, or can be known from now on: what it says has not been taken over
+    /// from there for sure.
+    case known(number: Int, start: Int)
+    /// It is among the record's fields and nowhere else.
+    case read
+}

@@ -1,0 +1,123 @@
+import IssueProtocol
+
+extension RecordDecoder {
+    /// The number of the record's series in the batch's directory.
+    mutating func readSeries(_ scanner: borrowing JSONScanner, _ batch: inout RecordBatch) -> UInt32 {
+        let number = readSeries(scanner)
+        // Mostly the batch has met the number before, or another batch whose copy is as old.
+        if number >= batch.directory.count || isRenumbered(batch) { turn(&batch) }
+        return number
+    }
+
+    /// The number of the record's series in the decoder's directory.
+    private mutating func readSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
+        guard let source = serial(of: fields.source), let app = serial(of: fields.app),
+            writeShortKey(scanner, source, app)
+        else { return wholeSeries(scanner) }
+        if case .known(let number, _) = fields.source, let met = series.findExpected(key.span, from: number) {
+            return met
+        }
+        return unexpectedSeries(scanner)
+    }
+
+    /// The number of a series that is not the one that its source reported last.
+    private mutating func unexpectedSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
+        let short = key
+        let hash = hash(short.span, from: 0, to: short.count)
+        let source: Int? = if case .known(let number, _) = fields.source { number } else { nil }
+        if let met = series.find(short.span, hash: hash, from: source) { return met }
+        let number = wholeSeries(scanner)
+        series.remember(number, short.span, hash: hash, from: source)
+        return number
+    }
+
+    /// The number of the record's series by all that a series says.
+    private mutating func wholeSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
+        takeOver(fields.source, .source)
+        takeOver(fields.app, .app)
+        writeKey(scanner)
+        return series.number(of: key[0..<key.count], hash: hash(key.span, from: 0, to: key.count))
+    }
+
+    // MARK: The batch's directory
+
+    /// Whether the batch's records go by the numbers of a directory that is full by now.
+    @inline(__always)
+    private mutating func isRenumbered(_ batch: borrowing RecordBatch) -> Bool {
+        batch.directory.generation != series.directory.generation
+    }
+
+    /// Gives the batch what its records and those to come name, the former by their numbers there.
+    private mutating func turn(_ batch: inout RecordBatch) {
+        if isRenumbered(batch) {
+            for index in batch.records.indices {
+                let key = batch.directory.key(batch.records[index].series)
+                batch.records[index].series = series.number(of: key, hash: hash(key.span, from: 0, to: key.count))
+            }
+        }
+        batch.directory = series.directory
+    }
+
+    // MARK: Keys
+
+    /// What stands for a source or an application in a short key; nothing where only its bytes can.
+    @inline(__always)
+    private mutating func serial(of reading: ObjectReading) -> UInt64? {
+        switch reading {
+        case .absent: 0
+        case .known(let number, _): memo.serial(of: number)
+        case .read: nil
+        }
+    }
+
+    /// Writes what tells the series apart from others as long as sources and applications have their serials; answers
+    /// no where texts would first have to be resolved.
+    ///
+    ///     short ::= head code source app lengths domain fingerprint template
+    @inline(__always)
+    private mutating func writeShortKey(_ scanner: borrowing JSONScanner, _ source: UInt64, _ app: UInt64) -> Bool {
+        let (domain, fingerprint) = (fields.text(.domain), fields.text(.fingerprint))
+        if domain?.hasEscapes == true || fingerprint?.hasEscapes == true { return false }
+        key.truncate(to: 0)
+        key.appendRoom(40)
+        var words = InlineArray<5, UInt64>(repeating: 0)
+        let flags = fields.flags.intersection([.reportable, .code])
+        words[0] = SeriesKey.head(flags, fields.severity, template: template.count)
+        words[1] = UInt64(bitPattern: fields.integer(.code))
+        words[2] = source
+        words[3] = app
+        words[4] = Self.length(of: domain) | Self.length(of: fingerprint) << 32
+        key.store(words: words.span, at: 0)
+        if let domain { key.append(scanner.bytes, from: domain.start, to: domain.end) }
+        if let fingerprint { key.append(scanner.bytes, from: fingerprint.start, to: fingerprint.end) }
+        key.append(template)
+        return true
+    }
+
+    @inline(__always)
+    private static func length(of text: JSONText?) -> UInt64 {
+        UInt64(text.map { UInt32(truncatingIfNeeded: $0.count) } ?? SeriesKey.absent)
+    }
+
+    private mutating func takeOver(_ reading: ObjectReading, _ container: RecordContainer) {
+        guard case .known(let number, let start) = reading else { return }
+        fields.take(memo[number], container, from: start)
+    }
+
+    private mutating func writeKey(_ scanner: borrowing JSONScanner) {
+        key.truncate(to: 0)
+        key.appendRoom(SeriesKey.headerSize)
+        var lengths = InlineArray<10, UInt32>(repeating: SeriesKey.absent)
+        for place in lengths.indices {
+            guard let text = fields.text(at: place) else { continue }
+            let start = key.count
+            scanner.append(text, to: &key)
+            lengths[place] = UInt32(truncatingIfNeeded: key.count &- start)
+        }
+        key.append(template)
+        SeriesKey.store(
+            fields.flags, fields.severity, code: fields.integer(.code), build: fields.integer(.build),
+            line: fields.integer(.line), column: fields.integer(.column), lengths: lengths, template: template.count,
+            in: &key, at: 0)
+    }
+}

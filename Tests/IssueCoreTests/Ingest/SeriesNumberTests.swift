@@ -1,0 +1,50 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("The numbers of series")
+struct SeriesNumberTests {
+    @Test("are the same for records that say the same of their series, however it is written", arguments: 0..<4)
+    func sameSeries(seed: UInt64) throws {
+        var records = GeneratedRecords(seed: seed)
+        var scrambled = ScrambledJSON(seed: seed)
+        var texts: [String] = []
+        for _ in 0..<60 {
+            let plain = String(decoding: records.next().json, as: UTF8.self)
+            texts += [plain, scrambled.text(of: try JSONValue(json: plain)), plain]
+        }
+        let decoding = try Decoding("[\(texts.shuffled().joined(separator: ","))]")
+        var numbers: [SeriesDescription: UInt32] = [:]
+        for index in texts.indices {
+            let series = try #require(decoding.series(index))
+            let number = decoding.batch.records[index].series
+            #expect(numbers[series, default: number] == number, "\(series)")
+            numbers[series] = number
+        }
+        #expect(Set(numbers.values).count == numbers.count)
+    }
+
+    @Test("mean what the records of a batch said, in whatever turns batches are filled, and however many they become")
+    func batches() throws {
+        var decoder = RecordDecoder(limits: RecordLimits(), seed: 3)
+        var batches = [RecordBatch](repeating: RecordBatch(), count: 3)
+        var domains = [[String]](repeating: [], count: batches.count)
+        // More than a directory holds, so that the batches go over from one to the next while they are being filled.
+        for number in 0..<36_000 {
+            let place = number % 7 % batches.count
+            if number == 20_000 {
+                batches[place].clear()
+                domains[place] = []
+            }
+            let domain = "d\(number % 5 == 0 ? number % 200 : number)"
+            let json = Array(#"{"message":"m","domain":"\#(domain)","source":{"line":\#(number % 90)}}"#.utf8)
+            var scanner = JSONScanner(json.span)
+            #expect(try decoder.decode(&scanner, into: &batches[place]) == nil)
+            domains[place].append(domain)
+        }
+        for (batch, domains) in zip(batches, domains) {
+            let read = batch.records.map { SeriesKey.decode(batch.seriesKey(of: $0))?.domain }
+            #expect(read == domains)
+        }
+    }
+}
