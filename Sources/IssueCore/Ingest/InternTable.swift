@@ -59,11 +59,13 @@ struct InternTable: Sendable {
         return nil
     }
 
-    /// Whether the run with a number is just these bytes.
+    /// Where a run is kept.
+    func range(of number: Int) -> ByteRange { ranges[number] }
+
+    /// Whether the run that is kept in a range is just these bytes.
     @inline(__always)
-    func isRun(_ number: Int, _ input: Span<UInt8>) -> Bool {
-        let range = ranges[number]
-        return Int(range.count) == input.count
+    func isRun(at range: ByteRange, _ input: Span<UInt8>) -> Bool {
+        Int(range.count) == input.count
             && input.equals(from: 0, bytes.span, from: range.lower, count: input.count)
     }
 

@@ -13,9 +13,14 @@ struct SeriesMemo: Sendable {
     private var keys = InternTable()
     /// For each short key the number of its series.
     private var numbers: [UInt32] = []
-    /// For each source, by its number, the short key that came with it last, counted from one: a place in a program
-    /// mostly reports the same.
-    private var expected: [UInt32] = []
+    /// For each source, by its number, what came with it last: a place in a program mostly reports the same.
+    private var expected: [Expectation] = []
+
+    /// A short key, and the number of its series.
+    private struct Expectation {
+        var key = ByteRange.empty
+        var number: UInt32 = 0
+    }
 
     init(generation: Int = 1) {
         directory = SeriesDirectory(generation: generation)
@@ -31,8 +36,8 @@ struct SeriesMemo: Sendable {
     @inline(__always)
     func findExpected(_ key: Span<UInt8>, from source: Int) -> UInt32? {
         guard source < expected.count else { return nil }
-        let place = Int(expected[source]) &- 1
-        return place >= 0 && keys.isRun(place, key) ? numbers[place] : nil
+        let expectation = expected[source]
+        return keys.isRun(at: expectation.key, key) ? expectation.number : nil
     }
 
     /// The number of the series with a short key, if it was met before; it is expected from its source now.
@@ -56,8 +61,8 @@ struct SeriesMemo: Sendable {
 
     private mutating func expect(_ place: Int, from source: Int?) {
         guard let source else { return }
-        while expected.count <= source { expected.append(0) }
-        expected[source] = UInt32(place + 1)
+        while expected.count <= source { expected.append(Expectation()) }
+        expected[source] = Expectation(key: keys.range(of: place), number: numbers[place])
     }
 
     /// The number of the series with a whole key, which it has from now on.

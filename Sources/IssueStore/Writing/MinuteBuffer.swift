@@ -7,14 +7,13 @@ struct MinuteBuffer {
 
     private(set) var cells: [BatchCell] = []
 
-    init(_ postings: [OpenRange.Posting]) {
-        for posting in postings {
-            for minute in posting.minutes {
-                cells.append(.int64(minute.minute))
-                cells.append(.int64(posting.series))
-                cells.append(.int64(minute.records))
-                cells.append(.int64(minute.occurrences))
-            }
+    init(_ minutes: [RangePostings.Minute]) {
+        cells.reserveCapacity(minutes.count * Self.columns.count)
+        for minute in minutes {
+            cells.append(.int64(minute.minute))
+            cells.append(.int64(minute.series))
+            cells.append(.int64(minute.records))
+            cells.append(.int64(minute.occurrences))
         }
     }
 }

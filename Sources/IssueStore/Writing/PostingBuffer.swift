@@ -6,9 +6,8 @@ struct PostingBuffer {
     static let columns: [StaticString] = ["series", "records", "occurrences", "first_at", "last_at", "bytes", "ids"]
 
     private(set) var cells: [BatchCell] = []
-    private(set) var bytes: [UInt8] = []
 
-    init(_ postings: [OpenRange.Posting]) {
+    init(_ postings: [RangePostings.Posting]) {
         cells.reserveCapacity(postings.count * Self.columns.count)
         for posting in postings {
             cells.append(.int64(posting.series))
@@ -17,8 +16,7 @@ struct PostingBuffer {
             cells.append(.int64(posting.firstAt))
             cells.append(.int64(posting.lastAt))
             cells.append(.int64(posting.bytes))
-            cells.append(.blob(bytes.count..<(bytes.count + posting.ids.count)))
-            bytes.append(contentsOf: posting.ids)
+            cells.append(.blob(posting.ids))
         }
     }
 }

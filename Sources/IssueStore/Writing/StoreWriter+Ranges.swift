@@ -9,7 +9,7 @@ extension StoreWriter {
     func closeRange() throws {
         let postings = open.postings()
         try write(postings)
-        try writeShares(of: postings)
+        try writeShares(of: postings.postings)
         try connection.withStatement(
             """
             INSERT INTO ranges (id, first_id, last_id, first_at, last_at, records, bytes)
@@ -43,7 +43,7 @@ extension StoreWriter {
         open.reset(firstID: open.nextID)
     }
 
-    private func writeShares(of postings: [OpenRange.Posting]) throws {
+    private func writeShares(of postings: [RangePostings.Posting]) throws {
         var shares: [Int64: Int64] = [:]
         for posting in postings { shares[try user(ofSeries: posting.series), default: 0] += posting.bytes }
         for (user, bytes) in shares {
@@ -71,9 +71,8 @@ extension StoreWriter {
     }
 
     /// A statement for each table, since thousands of series may share a range, and a commit waits for it.
-    private func write(_ postings: [OpenRange.Posting]) throws {
-        let lists = PostingBuffer(postings)
-        try closingTable.withRows(lists.cells, bytes: lists.bytes) {
+    private func write(_ postings: RangePostings) throws {
+        try closingTable.withRows(PostingBuffer(postings.postings).cells, bytes: postings.ids) {
             try connection.withStatement(
                 """
                 INSERT INTO postings (range, series, records, first_at, last_at, previous, ids, bytes)
@@ -99,7 +98,7 @@ extension StoreWriter {
                 try statement.run()
             }
         }
-        try closingMinutes.withRows(MinuteBuffer(postings).cells) {
+        try closingMinutes.withRows(MinuteBuffer(postings.minutes).cells) {
             try connection.withStatement(
                 """
                 INSERT INTO counts (minute, series, records, occurrences)

@@ -32,16 +32,16 @@ struct OpenRangeTests {
     private func expectEqual(_ range: OpenRange, _ entries: [Entry]) {
         let postings = range.postings()
         let bySeries = Dictionary(grouping: entries, by: \.series)
-        #expect(postings.map(\.series) == bySeries.keys.sorted())
-        for posting in postings {
+        #expect(postings.postings.map(\.series) == bySeries.keys.sorted())
+        for posting in postings.postings {
             let own = bySeries[posting.series] ?? []
-            #expect(PostingList.decode(posting.ids, base: range.firstID) == own.map(\.id))
+            #expect(PostingList.decode(postings.list(of: posting), base: range.firstID) == own.map(\.id))
             #expect(posting.records == Int64(own.count))
             #expect(posting.occurrences == own.map(\.count).reduce(0, +))
             #expect(posting.firstAt == own.map(\.at).min())
             #expect(posting.lastAt == own.map(\.at).max())
             var minutes: [Int64: (Int64, Int64)] = [:]
-            for minute in posting.minutes {
+            for minute in postings.minutes where minute.series == posting.series {
                 minutes[minute.minute, default: (0, 0)].0 += minute.records
                 minutes[minute.minute, default: (0, 0)].1 += minute.occurrences
             }
@@ -77,7 +77,7 @@ struct OpenRangeTests {
         range.truncate(to: 0, byteCount: 0)
         #expect(range.isEmpty)
         #expect(range.nextID == 10)
-        #expect(range.postings().isEmpty)
+        #expect(range.postings().postings.isEmpty)
     }
 
     @Test("goes on empty where it is told to")
@@ -103,8 +103,11 @@ struct OpenRangeTests {
             range.append(series: series, receivedAt: 0, count: 1, bytes: 1)
         }
         let postings = range.postings()
-        #expect(postings.map(\.series) == expected.keys.sorted())
-        #expect(postings.allSatisfy { PostingList.decode($0.ids, base: 1) == expected[$0.series] })
+        #expect(postings.postings.map(\.series) == expected.keys.sorted())
+        #expect(
+            postings.postings.allSatisfy {
+                PostingList.decode(postings.list(of: $0), base: 1) == expected[$0.series]
+            })
     }
 
     @Test("passes ids under which nothing is stored")
@@ -114,7 +117,8 @@ struct OpenRangeTests {
         range.append(series: 3, receivedAt: 60_000, count: 2, bytes: 1)
         range.skip()
         #expect(range.nextID == 8)
-        #expect(PostingList.decode(range.postings()[0].ids, base: 5) == [6])
-        #expect(range.postings().count == 1)
+        let postings = range.postings()
+        #expect(PostingList.decode(postings.list(of: postings.postings[0]), base: 5) == [6])
+        #expect(postings.postings.count == 1)
     }
 }
