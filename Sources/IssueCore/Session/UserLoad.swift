@@ -1,7 +1,9 @@
 /// What one user has under way, and which of his connections wait until it is less.
 ///
 /// Above a limit nothing more of him is begun or read, so that the kernel holds
-/// back the sender: back-pressure instead of memory. One connection with half a
+/// back the sender: back-pressure instead of memory. From half of it on each of
+/// his connections has its share, or those that are always read in time would
+/// take all of it and the others wait without end. One connection with half a
 /// message may be read all the same, or of several none might come to its end;
 /// and so may one that has next to nothing under way, or the flood of one
 /// connection would hold up the user's others.
@@ -33,6 +35,8 @@ package struct UserLoad: Sendable {
     package private(set) var received = 0
     /// Bytes of replies, and of questions that are being answered.
     package private(set) var replies = 0
+    /// How many connections have something of calls under way.
+    private var active = 0
 
     private var waiting: [UInt64] = []
     private var isWaiting: Set<UInt64> = []
@@ -60,6 +64,12 @@ package struct UserLoad: Sendable {
 
     package mutating func changed(received difference: Int) { received += difference }
 
+    /// A connection of which nothing was under way has something under way now.
+    package mutating func began() { active += 1 }
+
+    /// Nothing of a connection is under way any more.
+    package mutating func ended() { active -= 1 }
+
     package mutating func changed(replies difference: Int) { replies += difference }
 
     /// A message has come to its end: another connection may be read above the limit.
@@ -81,12 +91,16 @@ package struct UserLoad: Sendable {
 
     /// How many bytes of a connection may be read that has so many under way itself.
     package mutating func mayRead(_ connection: UInt64, most: Int, underWay own: Int, isInMessage: Bool) -> Int {
-        if unanswered + received <= limits.calls { return most }
+        let underWay = unanswered + received
+        if underWay <= limits.calls / 2 || underWay <= limits.calls && own < share { return most }
         if own < limits.little { return min(most, limits.little) }
         guard isInMessage, foremost == nil || foremost == connection else { return 0 }
         foremost = connection
         return most
     }
+
+    /// What a connection may have under way where there is less than half of the limit left.
+    private var share: Int { limits.calls / max(1, active) }
 
     /// Whether there is a turn left in a round, in which others are to be read, too, for a connection of which so much
     /// was read the last time.
@@ -107,12 +121,20 @@ package struct UserLoad: Sendable {
     }
 
     /// The connections that may try again, in the order in which they have come to wait.
-    package mutating func takeWoken() -> [UInt64] {
-        guard !waiting.isEmpty, unanswered <= limits.calls / 2, replies <= limits.replies else { return [] }
-        defer {
-            waiting = []
-            isWaiting = []
+    ///
+    /// - Parameter own: what a connection has under way of what it waits to be less.
+    package mutating func takeWoken(underWay own: (UInt64) -> Int) -> [UInt64] {
+        guard !waiting.isEmpty, unanswered <= limits.calls, replies <= limits.replies else { return [] }
+        guard unanswered > limits.calls / 2 else {
+            defer { (waiting, isWaiting) = ([], []) }
+            return waiting
         }
-        return waiting
+        // Those whose own share is half answered, however much the others keep under way.
+        let most = share / 2
+        let woken = waiting.filter { own($0) <= most }
+        guard !woken.isEmpty else { return [] }
+        isWaiting.subtract(woken)
+        waiting.removeAll { !isWaiting.contains($0) }
+        return woken
     }
 }

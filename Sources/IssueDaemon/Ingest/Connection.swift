@@ -75,6 +75,9 @@ extension Connection {
         return deadline
     }
 
+    /// What counts against its share of what its user may have under way.
+    var bytesUnderWay: Int { bytesInFlight + bytesReceived }
+
     /// Whether nothing is owed to it any more.
     var isDone: Bool { session.isIdle && replies.unsentCount == 0 }
 }

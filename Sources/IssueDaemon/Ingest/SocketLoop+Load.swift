@@ -18,7 +18,7 @@ extension SocketLoop {
         if isHungUp { return Self.chunk }
         guard connection.user.load.hasTurn(inRound: round, lastRead: connection.lastRead) else { return 0 }
         let room = connection.user.load.mayRead(
-            connection.id, most: Self.chunk, underWay: connection.bytesInFlight + connection.bytesReceived,
+            connection.id, most: Self.chunk, underWay: connection.bytesUnderWay,
             isInMessage: connection.frames.hasPartialFrame)
         if room == 0 {
             wait(connection)
@@ -44,7 +44,15 @@ extension SocketLoop {
         guard received != connection.bytesReceived else { return }
         if received < connection.bytesReceived { loosen(connection.user) }
         connection.user.load.changed(received: received - connection.bytesReceived)
-        connection.bytesReceived = received
+        settleActivity(of: connection) { $0.bytesReceived = received }
+    }
+
+    private func settleActivity(of connection: Connection, _ change: (Connection) -> Void) {
+        let wasActive = connection.bytesUnderWay > 0
+        change(connection)
+        let isActive = connection.bytesUnderWay > 0
+        if isActive, !wasActive { connection.user.load.began() }
+        if wasActive, !isActive { connection.user.load.ended() }
     }
 
     /// Counts what a reader has not taken yet.
@@ -58,7 +66,7 @@ extension SocketLoop {
 
     /// A report has begun, or is answered.
     func changed(inFlight difference: Int, of connection: Connection) {
-        connection.bytesInFlight += difference
+        settleActivity(of: connection) { $0.bytesInFlight += difference }
         connection.user.load.changed(unanswered: difference)
         if difference < 0 { loosen(connection.user) }
     }
@@ -85,7 +93,7 @@ extension SocketLoop {
         loosened = []
         for user in users {
             user.isLoosened = false
-            for id in user.load.takeWoken() {
+            for id in user.load.takeWoken(underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 }) {
                 guard let connection = connections[id] else { continue }
                 connection.isWaiting = false
                 process(connection)
@@ -95,12 +103,18 @@ extension SocketLoop {
         }
     }
 
+    /// What is to become less before a connection goes on: what it holds already is no reason to wait.
+    private static func bytesWaitedFor(_ connection: Connection) -> Int {
+        connection.held == nil ? connection.bytesUnderWay : connection.bytesInFlight
+    }
+
     // MARK: Those that are gone
 
     /// Takes off what a closed connection had under way, but for its reports that are on their way to the disk.
     func depart(_ connection: Connection) {
         let user = connection.user
         count(received: 0, of: connection)
+        if connection.bytesUnderWay > 0 { user.load.ended() }
         user.load.changed(replies: -connection.bytesUnread)
         connection.bytesUnread = 0
         user.load.disconnected(connection.id)

@@ -14,15 +14,42 @@ struct UserLoadTests {
         #expect(!load.mayBegin(unanswered: 10))
         load.wait(7)
         load.changed(unanswered: -301)
-        let tooEarly = load.takeWoken()
+        let tooEarly = load.takeWoken { _ in 600 }
         #expect(tooEarly.isEmpty)
         load.changed(unanswered: -200)
-        let woken = load.takeWoken()
+        let woken = load.takeWoken { _ in 600 }
         #expect(woken == [7])
         #expect(load.mayBegin(unanswered: 10))
         // It is told once.
-        let again = load.takeWoken()
+        let again = load.takeWoken { _ in 600 }
         #expect(again.isEmpty)
+    }
+
+    @Test("From half of the limit on a connection is read up to its share, and goes on when half of that is answered")
+    func shares() {
+        var load = load()
+        for _ in 0..<4 { load.began() }
+        load.changed(unanswered: 500)
+        let free = load.mayRead(1, most: 64, underWay: 400, isInMessage: false)
+        #expect(free == 64)
+        load.changed(unanswered: 300)
+        let above = load.mayRead(1, most: 64, underWay: 250, isInMessage: false)
+        #expect(above == 0)
+        let below = load.mayRead(2, most: 64, underWay: 249, isInMessage: false)
+        #expect(below == 64)
+        load.wait(1)
+        load.wait(3)
+        load.wait(4)
+        // The others keep the user near his limit, which holds nobody up who has less than his share.
+        let own: [UInt64: Int] = [1: 126, 3: 125, 4: 12]
+        let woken = load.takeWoken { own[$0] ?? 0 }
+        #expect(woken == [3, 4])
+        let again = load.takeWoken { own[$0] ?? 0 }
+        #expect(again.isEmpty)
+        // The fewer there are, the more each may have.
+        load.ended()
+        let larger = load.takeWoken { own[$0] ?? 0 }
+        #expect(larger == [1])
     }
 
     @Test("A call larger than the limit begins where nothing else is under way")
@@ -39,7 +66,7 @@ struct UserLoadTests {
         for connection: UInt64 in [3, 1, 2, 1, 3] { load.wait(connection) }
         load.disconnected(1)
         load.changed(unanswered: -2000)
-        let woken = load.takeWoken()
+        let woken = load.takeWoken { _ in 100 }
         #expect(woken == [3, 2])
     }
 
@@ -88,10 +115,10 @@ struct UserLoadTests {
         load.changed(replies: 501)
         #expect(!load.mayBegin(unanswered: 10))
         load.wait(1)
-        let tooEarly = load.takeWoken()
+        let tooEarly = load.takeWoken { _ in 100 }
         #expect(tooEarly.isEmpty)
         load.changed(replies: -1)
-        let woken = load.takeWoken()
+        let woken = load.takeWoken { _ in 100 }
         #expect(woken == [1])
     }
 

@@ -1,0 +1,67 @@
+import IssueCore
+import Testing
+
+@Suite("Connections of a user who would have more under way than he may")
+struct UserLoadFairnessTests {
+    /// Connections that always have more to send, and a store that answers what came first.
+    private struct Crowd {
+        static let window = 300
+        var load = UserLoad(limits: UserLoad.Limits(calls: 1000, replies: 500, quantum: 100, little: 10))
+        var own = [Int](repeating: 0, count: 5)
+        var waitingSince: [UInt64: Int] = [:]
+        var unanswered: [(connection: Int, bytes: Int)] = []
+        var longestWait = 0
+        var answered = [Int](repeating: 0, count: 5)
+
+        mutating func read(_ connection: Int, at step: Int) {
+            guard waitingSince[UInt64(connection)] == nil, own[connection] < Self.window else { return }
+            let most = min(20, Self.window - own[connection])
+            let count = load.mayRead(
+                UInt64(connection), most: most, underWay: own[connection], isInMessage: false)
+            guard count > 0 else {
+                load.wait(UInt64(connection))
+                waitingSince[UInt64(connection)] = step
+                return
+            }
+            if own[connection] == 0 { load.began() }
+            own[connection] += count
+            load.changed(unanswered: count)
+            unanswered.append((connection, count))
+        }
+
+        mutating func answer() {
+            guard !unanswered.isEmpty else { return }
+            let (connection, bytes) = unanswered.removeFirst()
+            own[connection] -= bytes
+            answered[connection] += bytes
+            if own[connection] == 0 { load.ended() }
+            load.changed(unanswered: -bytes)
+        }
+
+        mutating func wake(at step: Int) {
+            let own = own
+            for connection in load.takeWoken(underWay: { own[Int($0)] }) {
+                guard let since = waitingSince.removeValue(forKey: connection) else { continue }
+                longestWait = max(longestWait, step - since)
+            }
+        }
+    }
+
+    @Test("wait no longer than it takes to answer what was under way, and get on alike", arguments: 0..<4)
+    func alike(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        var crowd = Crowd()
+        for step in 0..<20_000 {
+            // The first ones are looked at first, always.
+            for connection in crowd.own.indices where traffic.happens(oneIn: Int64(1 + connection)) {
+                crowd.read(connection, at: step)
+            }
+            for _ in 0..<(1 + Int(traffic.number(below: 2))) { crowd.answer() }
+            crowd.wake(at: step)
+        }
+        let stillWaiting = crowd.waitingSince.values.map { 20_000 - $0 }.max() ?? 0
+        #expect(max(crowd.longestWait, stillWaiting) < 200)
+        let (least, most) = (crowd.answered.min() ?? 0, crowd.answered.max() ?? 0)
+        #expect(least > most / 3, "\(crowd.answered)")
+    }
+}
