@@ -24,6 +24,7 @@ sqlite3 *make_database(const char *path) {
         "PRAGMA foreign_keys = ON;"
         "PRAGMA cache_size = -16384;"
         "PRAGMA temp_store = MEMORY;"
+        "PRAGMA secure_delete = OFF;"
         "PRAGMA wal_autocheckpoint = 2048;");
     return database;
 }

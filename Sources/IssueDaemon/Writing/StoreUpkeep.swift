@@ -41,8 +41,8 @@ struct StoreUpkeep {
     /// From so much on it is worth the work to give free pages back.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesAtATime: Int64 = 64
-    private static let turn: Duration = .milliseconds(8)
-    private static let longTurn: Duration = .milliseconds(25)
+    private static let turn: Duration = .milliseconds(4)
+    private static let longTurn: Duration = .milliseconds(10)
 
     init(folder: String, at now: MonotonicInstant, removed: @escaping () -> Void, log: Log) {
         self.folder = folder

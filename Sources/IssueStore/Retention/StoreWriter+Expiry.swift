@@ -56,6 +56,17 @@ extension StoreWriter {
         return expired
     }
 
+    /// Whether no destination waits for its turn with a record of some rows, or for an answer that is about one.
+    func isSettled(_ rows: ClosedRange<Int64>) throws -> Bool {
+        for destination in try given() {
+            guard rows.upperBound <= destination.above || rows.lowerBound > destination.through,
+                try unanswered(overlapping: rows, of: destination.id).isEmpty,
+                try singles(in: rows, destination.id).isEmpty
+            else { return false }
+        }
+        return true
+    }
+
     /// Of which rows each destination waits for its turn: those above one, up to another.
     private func given() throws -> [(id: Int64, above: Int64, through: Int64)] {
         try connection.withStatement("SELECT id, first_id, cursor, active, given_id FROM destinations") {

@@ -17,7 +17,7 @@ extension StoreWriter {
 
     /// Takes a step of forgetting a closed range, before which no older one is left.
     package func forget(_ range: RetentionFacts.ClosedRange) throws(StoreFailure) -> ForgettingProgress {
-        try transaction {
+        try transaction(isSynced: false) {
             if let last = try sliceEnd(of: range) { return try forgetRecords(range, through: last) }
             var progress = ForgettingProgress()
             if try forgetPostings(of: range.id) { return progress }

@@ -28,9 +28,9 @@ extension StoreWriter {
     /// Takes a step of it.
     package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ForgettingProgress {
         let now = thinning
-        let (progress, next, lists) = try transaction { () throws -> (ForgettingProgress, Int64, [Int64]) in
-            let rows = try slice(of: now)
-            if let last = rows.last?.row { return (try remove(rows, now), last + 1, now.lists) }
+        typealias Step = (ForgettingProgress, next: Int64, lists: [Int64])
+        let (progress, next, lists) = try transaction(isSynced: false) { () throws -> Step in
+            if let rows = try slice(of: now) { return (try remove(rows, now), rows.upperBound + 1, now.lists) }
             let some = now.lists.prefix(Self.sliceLists)
             for series in some { try emptyList(of: series, now) }
             var progress = ForgettingProgress()
@@ -38,7 +38,7 @@ extension StoreWriter {
             return (progress, now.next, Array(now.lists.dropFirst(some.count)))
         }
         if progress.records > 0 { noteRemoval(of: thinning.next...max(thinning.next, next - 1)) }
-        thinning.next = next
+        thinning.turn(to: next)
         thinning.lists = lists
         return progress
     }
@@ -84,7 +84,18 @@ extension StoreWriter {
         let isWhole = try chosen.count == members.count && spared.isEmpty && isOldest(range)
         return Thinning(
             range: range, user: user, isWhole: isWhole,
-            accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first }, spared: spared)
+            accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
+            staying: try staying(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
+            spared: spared)
+    }
+
+    /// The rows of some series and single ones, in ascending order.
+    private func staying(
+        of members: [Member], _ spared: [Int64: Int64], in range: RetentionFacts.ClosedRange
+    ) throws -> [Int64] {
+        var all = Array(spared.values)
+        for member in members { all += try rows(of: member.series, in: range) }
+        return all.sorted()
     }
 
     private func isOldest(_ range: RetentionFacts.ClosedRange) throws -> Bool {
@@ -144,84 +155,74 @@ extension StoreWriter {
 
     // MARK: Removing it
 
-    private struct SliceRow {
-        var row: Int64
-        var series: Int64
-        var count: Int64
-    }
-
-    private func slice(of thinning: Thinning) throws -> [SliceRow] {
-        try connection.withStatement(
-            """
-            SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id
-            LIMIT (SELECT max(16, min(?3, records * ?4 / max(bytes, 1))) FROM ranges WHERE id = ?5)
-            """
+    /// The rows that are looked at next, or nothing where none are left.
+    private func slice(of thinning: Thinning) throws -> ClosedRange<Int64>? {
+        guard thinning.next <= thinning.range.lastID else { return nil }
+        let count = try connection.withStatement(
+            "SELECT max(16, min(?1, records * ?2 / max(bytes, 1))) FROM ranges WHERE id = ?3"
         ) { statement in
-            statement.bind(thinning.next, at: 1)
-            statement.bind(thinning.range.lastID, at: 2)
-            statement.bind(Self.sliceRecords, at: 3)
-            statement.bind(Self.sliceBytes, at: 4)
-            statement.bind(thinning.range.id, at: 5)
-            return try statement.all { SliceRow(row: $0.int64(0), series: $0.int64(1), count: $0.int64(2)) }
+            statement.bind(Self.sliceRecords, at: 1)
+            statement.bind(Self.sliceBytes, at: 2)
+            statement.bind(thinning.range.id, at: 3)
+            return try statement.first { $0.int64(0) }
         }
+        return thinning.next...min(thinning.next + (count ?? Self.sliceRecords) - 1, thinning.range.lastID)
     }
 
-    private func remove(_ rows: [SliceRow], _ thinning: Thinning) throws -> ForgettingProgress {
-        let gone = rows.compactMap { row -> DoomedRecord? in
-            guard let account = thinning.accounts[row.series], thinning.spared[row.series] != row.row else {
-                return nil
-            }
-            return DoomedRecord(
-                row: row.row, series: row.series, account: account, receivedAt: 0, count: row.count,
-                range: thinning.range.id, base: thinning.range.firstID)
-        }
+    private func remove(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> ForgettingProgress {
         var progress = ForgettingProgress()
-        guard !gone.isEmpty else { return progress }
-        progress.expired = try expire(gone)
-        progress.records = Int64(gone.count)
-        for run in runs(of: gone, among: rows) { try deleteRecords(run) }
+        // Where somebody still waits for some of them, the ledger is told of each.
+        if try !isSettled(rows) { progress.expired = try expire(doomed(rows, thinning)) }
+        progress.records = try deleteRecords(rows, thinning)
+        guard progress.records > 0 else { return progress }
         try connection.withStatement(
             """
             DELETE FROM express WHERE record BETWEEN ?1 AND ?2
                 AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
             """
         ) { statement in
-            statement.bind(rows.first?.row, at: 1)
-            statement.bind(rows.last?.row, at: 2)
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
             try statement.run()
         }
-        if let first = rows.first?.row, let last = rows.last?.row { try forgetSingles(in: first...last) }
-        try shrink(range: thinning.range.id, by: gone.count)
+        try forgetSingles(in: rows)
+        try shrink(range: thinning.range.id, by: Int(progress.records))
         return progress
     }
 
-    /// The stretches of rows between those that stay, since a stretch is deleted in one go.
-    private func runs(of gone: [DoomedRecord], among rows: [SliceRow]) -> [ClosedRange<Int64>] {
-        var runs: [ClosedRange<Int64>] = []
-        var next = gone.startIndex
-        var isOpen = false
-        for row in rows {
-            guard next < gone.endIndex, gone[next].row == row.row else {
-                isOpen = false
-                continue
-            }
-            next += 1
-            if isOpen, let last = runs.popLast() {
-                runs.append(last.lowerBound...row.row)
-            } else {
-                runs.append(row.row...row.row)
-                isOpen = true
-            }
+    private func doomed(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> [DoomedRecord] {
+        try connection.withStatement("SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
+            return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2)) }
+        }.compactMap { row, series, count in
+            guard let account = thinning.accounts[series], thinning.spared[series] != row else { return nil }
+            return DoomedRecord(
+                row: row, series: series, account: account, receivedAt: 0, count: count, range: thinning.range.id,
+                base: thinning.range.firstID)
         }
-        return runs
     }
 
-    private func deleteRecords(_ rows: ClosedRange<Int64>) throws {
+    /// Deletes the stretches between those that stay.
+    ///
+    /// - Returns: how many there were.
+    private func deleteRecords(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> Int64 {
+        var count: Int64 = 0
+        var next = rows.lowerBound
+        for row in thinning.staying[thinning.passed...].prefix(while: { $0 <= rows.upperBound }) {
+            if next < row { count += try deleteRecords(next...(row - 1)) }
+            next = row + 1
+        }
+        return next > rows.upperBound ? count : try count + deleteRecords(next...rows.upperBound)
+    }
+
+    private func deleteRecords(_ rows: ClosedRange<Int64>) throws -> Int64 {
         try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
             try statement.run()
         }
+        return Int64(connection.changes)
     }
 
     /// Leaves of a list what is spared, and takes the rest off the user's share.

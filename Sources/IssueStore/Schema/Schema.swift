@@ -62,5 +62,7 @@ package enum Schema {
         try connection.setPragma("foreign_keys", to: "ON")
         try connection.setPragma("cache_size", to: -16_384)
         try connection.setPragma("temp_store", to: "MEMORY")
+        // Debian's default overwrites all that is deleted, also by retention; where something is erased it is set.
+        try connection.setPragma("secure_delete", to: 0)
     }
 }

@@ -21,6 +21,8 @@ package final class StoreWriter {
     let batchTable: BatchTable
     let closingTable: BatchTable
     let closingMinutes: BatchTable
+    /// Whether the connection syncs each transaction now.
+    private var syncsCommits = true
     /// Kept from commit to commit for its memory.
     private var spareRows = RowBuffer()
 
@@ -136,8 +138,15 @@ package final class StoreWriter {
     }
 
     /// Runs a body as one transaction; whatever fails in it becomes a failure of the store, and leaves no trace.
-    func transaction<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
+    ///
+    /// - Parameter isSynced: whether it is on disk when this returns. What nobody waits for is synced with the next
+    ///   one, and a power cut before that undoes all of it.
+    func transaction<Value>(isSynced: Bool = true, _ body: () throws -> Value) throws(StoreFailure) -> Value {
         do {
+            if isSynced != syncsCommits {
+                try connection.setPragma("synchronous", to: isSynced ? "FULL" : "NORMAL")
+                syncsCommits = isSynced
+            }
             return try connection.transaction(body)
         } catch let failure as StoreFailure {
             throw failure
