@@ -25,7 +25,7 @@ sqlite3 *make_database(const char *path) {
         "PRAGMA cache_size = -16384;"
         "PRAGMA temp_store = MEMORY;"
         "PRAGMA secure_delete = OFF;"
-        "PRAGMA wal_autocheckpoint = 2048;");
+        "PRAGMA wal_autocheckpoint = 1024;");
     return database;
 }
 
