@@ -38,6 +38,9 @@ package struct RecordID: Hashable, Sendable {
         output.append(UInt8(ascii: "-"))
     }
 
+    /// How many rows in a row have ids that differ in their last digits alone, if the first is a multiple of it.
+    package static let rowsAlike: Int64 = 32
+
     /// Appends what tells the ids of one store apart.
     package static func append(row: Int64, to output: inout ByteBuffer) {
         let row = UInt64(bitPattern: row)

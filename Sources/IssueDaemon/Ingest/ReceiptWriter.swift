@@ -9,26 +9,38 @@ struct ReceiptWriter {
     private static let lastEnd = ByteBuffer("\"}]}}\0".utf8)
     private static let end = Array("]}}\0".utf8)
 
-    /// The store whose ids were written last, and what its receipts have in common: all before the row.
-    private var store: UInt64?
-    private var idStart = ByteBuffer()
-    /// A reply up to the row of its first receipt.
+    /// The rows whose ids differ in their last digit alone, and the store, of the receipts that were written last.
+    private var block: (store: UInt64, number: Int64)?
+    /// What such receipts have in common, with any last digit: a reply up to its first one, and what stands before the
+    /// digit of any other.
     private var replyStart = ByteBuffer()
+    private var idStart = ByteBuffer()
+    private let digits: [UInt8]
+    private let lastEnd = Self.lastEnd
+
+    init() {
+        digits = (0..<RecordID.rowsAlike).map { row in
+            var digit = ByteBuffer()
+            RecordID.append(row: row, to: &digit)
+            return digit.span[0]
+        }
+    }
 
     /// Writes the reply to one of the calls that share receipts in equal parts.
     mutating func append(_ receipts: ReceiptList, part: Int, of parts: Int, to output: inout ByteBuffer) {
         switch receipts {
         case .run(let first, let count):
-            if first.store != store { turn(to: first) }
             let size = parts == 1 ? count : count / parts
             let row = first.row + Int64(part * size)
+            turn(to: row, of: first)
             output.append(replyStart)
-            RecordID.append(row: row, to: &output)
+            output.replaceLast(with: digit(row))
             for row in (row + 1)..<(row + Int64(size)) {
+                turn(to: row, of: first)
                 output.append(idStart)
-                RecordID.append(row: row, to: &output)
+                output.replaceLast(with: digit(row))
             }
-            output.append(Self.lastEnd)
+            output.append(lastEnd)
         case .mixed(let receipts):
             precondition(parts == 1, "Calls that were not all stored are answered one by one")
             output.append(contentsOf: Self.start)
@@ -40,11 +52,28 @@ struct ReceiptWriter {
         }
     }
 
-    private mutating func turn(to id: RecordID) {
-        store = id.store
+    @inline(__always)
+    private mutating func digit(_ row: Int64) -> UInt8 { digits[Int(row & (RecordID.rowsAlike - 1))] }
+
+    @inline(__always)
+    private mutating func turn(to row: Int64, of id: RecordID) {
+        let number = row / RecordID.rowsAlike
+        if let block, block.number == number, block.store == id.store { return }
+        begin(number, of: id)
+    }
+
+    private mutating func begin(_ number: Int64, of id: RecordID) {
+        block = (id.store, number)
         var text = Array(#"{"id":""#.utf8)
         id.appendStore(to: &text)
         replyStart = ByteBuffer(Self.start + text)
         idStart = ByteBuffer(Self.next + text)
+        // The first rows have no digit but the last.
+        if number > 0 {
+            RecordID.append(row: number, to: &replyStart)
+            RecordID.append(row: number, to: &idStart)
+        }
+        replyStart.append(0)
+        idStart.append(0)
     }
 }

@@ -5,4 +5,14 @@ enum ReportParameter: Sendable {
     case sequence
     /// One that a later version of the protocol may know.
     case other
+
+    /// What an error calls it.
+    var name: StaticString {
+        switch self {
+        case .records: "records"
+        case .producer: "producer"
+        case .sequence: "sequence"
+        case .other: "parameters"
+        }
+    }
 }

@@ -7,6 +7,7 @@ struct ReportReader {
     private var decoder: RecordDecoder
     private var parameters = ParameterTable()
     private var producers = ProducerReader()
+    private var numberings = NumberingReader()
 
     init(limits: RecordLimits, seed: UInt64) {
         decoder = RecordDecoder(limits: limits, seed: seed)
@@ -100,25 +101,36 @@ struct ReportReader {
         do {
             try scanner.openObject()
             var last: ReportParameter?
+            var recordsEnd = 0
             while let known = try parameters.next(&scanner, after: last) {
+                let before = last
                 last = known
+                parameter = known.name
                 if known != .records, known != .other, try scanner.null() { continue }
                 switch known {
                 case .records:
-                    parameter = "records"
                     hasRecords = true
                     // Of a key that comes twice the last value holds.
                     batch.truncate(records: end, bytes: byteCount)
                     call.rejected = []
                     try readRecords(&scanner, into: &batch, rejected: &call.rejected)
                     call.records = end..<batch.records.count
+                    // What follows them is no part of the last record.
+                    scanner.startCountingKeys()
+                    recordsEnd = scanner.position
+                    guard let expected = numberings.passExpected(&scanner) else { continue }
+                    id = expected
+                    last = .sequence
+                    parameter = ReportParameter.sequence.name
+                    number = try scanner.integer()
                 case .producer:
-                    parameter = "producer"
                     let text = try scanner.text()
                     id = producers.id(scanner.bytes, from: text.start, to: text.end)
                     if id == nil { throw CollectorError.invalidParameter("producer") }
                 case .sequence:
-                    parameter = "sequence"
+                    if before == .producer, recordsEnd > 0 {
+                        numberings.read(id, scanner.bytes, from: recordsEnd, to: scanner.position)
+                    }
                     number = try scanner.integer()
                 case .other: _ = try scanner.skipValue()
                 }

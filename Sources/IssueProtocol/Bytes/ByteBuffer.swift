@@ -140,6 +140,12 @@ public struct ByteBuffer: Sendable {
         end &+= count
     }
 
+    /// Writes over the byte that was appended last.
+    @inlinable @inline(__always)
+    public mutating func replaceLast(with byte: UInt8) {
+        storage[end &- 1] = byte
+    }
+
     /// Writes numbers over the bytes from an index on, eight for each, the lowest first.
     @inlinable @inline(__always)
     public mutating func store(words: Span<UInt64>, at index: Int) {

@@ -82,6 +82,17 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
+    /// Passes keys and values that were passed before and end with a key, where they stand again just so behind a value.
+    @inlinable @inline(__always)
+    public mutating func passMembers(_ before: Span<UInt8>) -> Bool {
+        guard followsValue, !before.isEmpty, position &+ before.count <= bytes.count,
+            bytes.equals(from: position, before, from: 0, count: before.count)
+        else { return false }
+        position &+= before.count
+        followsValue = false
+        return true
+    }
+
     /// How many keys were met since they are counted.
     package var keyCount: Int { keys }
 

@@ -47,6 +47,52 @@ struct ReportReaderTests {
         #expect(other.bytes.count == batch.bytes.count)
     }
 
+    @Test("Who numbers a call is read as in any other, whatever the calls before it said and however they said it")
+    func numbering() throws {
+        let (one, other) = ("6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e834", "6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e835")
+        let tails = [
+            #""producer":"\#(one)","sequence":5"#, #""producer":"\#(one)","sequence":6"#, #""sequence":7"#, "",
+            #""producer":"\#(other)","sequence":6"#, #" "producer" : "\#(other)", "sequence" : 9"#,
+            #""sequence":1,"producer":"\#(one)""#, #""producer":"\#(one)","sequence":"5""#, #""producer":"\#(one)""#,
+            #""producer":"\#(one)","sequence":-1"#, #""producer":null,"sequence":4"#,
+            #""producer":"\#(one)","sequence":5,"producer":"\#(other)""#,
+            #""later":[1],"producer":"\#(one)","sequence":8"#, #""producer":"\#(one)","sequence":null"#,
+        ]
+        var reader = ReportReader(limits: RecordLimits(), seed: 1)
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<600 {
+            let tail = tails.randomElement(using: &generator) ?? ""
+            var message = Self.message(#"{"records":[{"message":"a"}]\#(tail.isEmpty ? "" : ",")\#(tail)}"#)
+            if Bool.random(using: &generator) { message.removeLast(Int.random(in: 0..<40, using: &generator)) }
+            var fresh = ReportReader(limits: RecordLimits(), seed: 1)
+            #expect(Self.outcome(message, &reader) == Self.outcome(message, &fresh), "\(tail)")
+        }
+    }
+
+    private static func outcome(_ message: [UInt8], _ reader: inout ReportReader) -> String {
+        var batch = RecordBatch()
+        do throws(CollectorError) {
+            let report = try reader.readUsual(message.span, token: 3, into: &batch)
+            return "\(String(describing: report?.call)), \(batch.records.count)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("A record with as many keys as it may have does not make the rest of its call one key too many")
+    func keys() throws {
+        var limits = RecordLimits()
+        limits.keys = 2
+        var reader = ReportReader(limits: limits, seed: 1)
+        for _ in 0..<2 {
+            let id = "6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e834"
+            let message = Self.message(#"{"records":[{"message":"m","code":1}],"producer":"\#(id)","sequence":5}"#)
+            var batch = RecordBatch()
+            let report = try reader.readUsual(message.span, token: 0, into: &batch)
+            #expect(report?.call.numbering?.sequence == 5)
+        }
+    }
+
     @Test("A report is read in one pass only where its parameters are an object")
     func beginning() {
         func beginsAsUsual(_ message: [UInt8]) -> Bool { ReportReader.beginsAsUsual(message.span) }

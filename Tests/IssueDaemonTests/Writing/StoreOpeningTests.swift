@@ -39,8 +39,8 @@ struct StoreOpeningTests {
                 try Data(repeating: 1, count: 5000).write(to: URL(filePath: path + "-wal"))
             case .withoutColumn:
                 var content = try Data(contentsOf: URL(filePath: path))
-                let column = try #require(content.range(of: Data("last_version".utf8)))
-                content[column.lowerBound] ^= 1
+                // What SQLite has freed may hold it, too.
+                while let column = content.range(of: Data("last_version".utf8)) { content[column.lowerBound] ^= 1 }
                 try content.write(to: URL(filePath: path))
             case .withoutTable:
                 let connection = try Connection(path: path, checkpointsOnClose: true)
