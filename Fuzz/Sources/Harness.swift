@@ -10,6 +10,7 @@ enum Harness: String, CaseIterable {
     case stored
     case line
     case answer
+    case storeAnswer = "store-answer"
     case configuration
     case planted
 
@@ -34,6 +35,7 @@ enum Harness: String, CaseIterable {
         case .stored: StoredHarness.run(input)
         case .line: LineHarness.run(input)
         case .answer: AnswerHarness.run(input)
+        case .storeAnswer: StoreAnswerHarness.run(input)
         case .configuration: ConfigurationHarness.run(input)
         case .planted: PlantedHarness.run(input)
         }

@@ -17,11 +17,35 @@ package struct AnswerReader: Sendable {
         scrubber = TokenScrubber(token)
     }
 
-    /// What a status means; nothing for success and for 400, where the body says more.
-    package func verdict(of response: HTTPResponse, at now: Timestamp) -> DeliveryVerdict? {
+    /// What an answer means for the lines that it answers.
+    package func meaning<Format: HTTPFormat>(
+        of response: HTTPResponse, to lines: [[UInt8]], in format: Format.Type, at now: Timestamp
+    ) -> DeliveryAnswer {
+        let reading =
+            format.reading(of: response, to: lines, by: self) ?? usual(response, count: lines.count, at: now)
+        return DeliveryAnswer(
+            reading.verdict, AnswerSummary(reading.text), mayHaveArrivedTwice: response.mayHaveArrivedTwice)
+    }
+
+    /// What it means as far as the status says it.
+    private func usual(_ response: HTTPResponse, count: Int, at now: Timestamp) -> AnswerReading {
+        let silence =
+            switch response.status {
+            case 300..<400: "a redirect, which is never followed"
+            case 413: "too large with \(Self.count(count))"
+            default: ""
+            }
+        guard (200..<300).contains(response.status) else {
+            return AnswerReading(verdict(of: response, at: now), text(of: response, ifSilent: silence))
+        }
+        return AnswerReading(.accepted, "\(response.status): \(Self.count(count)) taken")
+    }
+
+    private func verdict(of response: HTTPResponse, at now: Timestamp) -> DeliveryVerdict {
         let retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.duration($0, at: now) }
         return switch response.status {
-        case 200..<300, 400: nil
+        // Of a body that can't be read, nothing is taken.
+        case 400: .partial(PartialAnswer(successful: 0))
         case 300..<400: .paused(.redirected)
         case 401: .paused(.unauthorised)
         case 402, 403, 407, 451: .paused(.forbidden)

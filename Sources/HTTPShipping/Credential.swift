@@ -1,3 +1,5 @@
+package import IssueCore
+
 /// What a destination is shown to be let in, read anew when it may have changed; many need none.
 package struct Credential: Sendable {
     private let read: (@Sendable () -> ShippingToken?)?
@@ -11,6 +13,11 @@ package struct Credential: Sendable {
 
     /// It is needed, and is not there.
     package var isMissing: Bool { read != nil && token == nil }
+
+    /// What comes of sending where it is missing.
+    package static var missing: DeliveryAnswer {
+        DeliveryAnswer(.paused(.noCredential), AnswerSummary("there is no credential to send with"))
+    }
 
     /// Reads it again, and says whether it is another one now.
     package mutating func reread() -> Bool {

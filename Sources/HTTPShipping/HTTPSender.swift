@@ -18,22 +18,18 @@ package struct HTTPSender: ~Copyable, Sendable {
     }
 
     /// Posts a body and waits for the answer.
-    ///
-    /// - Parameter query: What follows the `?`, encoded already.
-    package mutating func post(
-        _ body: [UInt8], type: String, path: String = "", query: String = "", headers: HTTPHeaders = [:]
-    ) throws(HTTPTransferError) -> HTTPResponse {
+    package mutating func post(_ post: HTTPPost) throws(HTTPTransferError) -> HTTPResponse {
         var url = settings.address.url
-        if !path.isEmpty { url += (url.hasSuffix("/") ? "" : "/") + path }
-        if !query.isEmpty { url += "?\(query)" }
+        if !post.path.isEmpty { url += (url.hasSuffix("/") ? "" : "/") + post.path }
+        if !post.query.isEmpty { url += "?\(post.query)" }
         var request = request(to: url)
-        request.headers = headers
-        request.headers.append(name: "Content-Type", value: type)
-        if body.count > Self.leastCompressed, let compressed = try? compressor?.compress(body) {
+        request.headers = post.headers
+        request.headers.append(name: "Content-Type", value: post.type)
+        if post.body.count > Self.leastCompressed, let compressed = try? compressor?.compress(post.body) {
             request.headers.append(name: "Content-Encoding", value: "gzip")
             request.body = compressed
         } else {
-            request.body = body
+            request.body = post.body
         }
         return try client.perform(request, cancellation: cancellation)
     }

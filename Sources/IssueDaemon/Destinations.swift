@@ -8,7 +8,14 @@ import OTLPShipping
 import SearchShipping
 import UnixIO
 
-/// The wiring list of destinations: a new kind is a target of its own and a line here.
+extension OwnStoreKind {
+    /// The wiring list of destinations: a new kind is a target of its own and a line here.
+    static let all = [
+        OwnStoreKind(ClickHouseFormat.self), OwnStoreKind(SearchFormat.self), OwnStoreKind(OTLPFormat.self),
+    ]
+}
+
+/// The forwarders of all destinations that are configured.
 struct Destinations {
     /// The forwarders, in the order of the configuration, and their threads.
     private(set) var services: [ForwardingService] = []
@@ -18,7 +25,7 @@ struct Destinations {
     static func configured(_ configuration: Configuration) -> [StoreWriter.ConfiguredDestination] {
         configuration.logzIO.map {
             StoreWriter.ConfiguredDestination(
-                name: $0.name, kind: LogzShipper.kind, takesBacklog: $0.settings.backlog == .all)
+                name: $0.name, kind: LogzFormat.kind, takesBacklog: $0.settings.backlog == .all)
         }
             + configuration.ownStores.map {
                 StoreWriter.ConfiguredDestination(
@@ -75,13 +82,13 @@ struct Destinations {
 }
 
 extension LogzIODestination {
-    fileprivate func shipper(_ cancellation: HTTPCancellation) -> LogzShipper {
+    fileprivate func shipper(_ cancellation: HTTPCancellation) -> HTTPShipper<LogzFormat> {
         let file = tokenFile
-        return LogzShipper(shipping, cancellation: cancellation, now: { Clock.wall }) { try? file.read() }
+        return HTTPShipper(
+            LogzFormat(shipping), credential: Credential { try? file.read() }, cancellation: cancellation
+        ) { Clock.wall }
     }
-}
 
-extension LogzIODestination {
     fileprivate func streamShipper(_ cancellation: HTTPCancellation) -> LogzStreamShipper {
         let file = tokenFile
         return LogzStreamShipper(shipping, cancellation: cancellation) { try? file.read() }
@@ -90,21 +97,17 @@ extension LogzIODestination {
 
 extension OwnStoreDestination {
     fileprivate func run(_ service: ForwardingService, fatesMoved: @escaping @Sendable () -> Void) {
-        let cancellation = service.cancellation
-        switch kind {
-        case .clickHouse:
+        func run<Format: StoreFormat>(_ format: Format.Type) {
             service.run(
-                { ClickHouseShipper(clickHouse, credential: credential, cancellation: cancellation) { Clock.wall } },
-                fatesMoved: fatesMoved)
-        case .elasticsearch:
-            service.run(
-                { SearchShipper(search, credential: credential, cancellation: cancellation) { Clock.wall } },
-                fatesMoved: fatesMoved)
-        case .otlp:
-            service.run(
-                { OTLPShipper(otlp, credential: credential, cancellation: cancellation) { Clock.wall } },
+                {
+                    HTTPShipper(
+                        Format(http) { settings[option: $0] }, credential: credential,
+                        cancellation: service.cancellation
+                    ) { Clock.wall }
+                },
                 fatesMoved: fatesMoved)
         }
+        run(kind.format)
     }
 
     private var credential: Credential {

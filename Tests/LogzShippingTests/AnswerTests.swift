@@ -7,13 +7,14 @@ import Testing
 
 @Suite struct AnswerTests {
     private static let line = Array(#"{"a":1}"#.utf8)
-    private let answer = LogzAnswer(origin: "listener.logz.io:8071", token: ShippingToken(Array("SECRET".utf8)))
+    private let answer = AnswerReader(origin: "listener.logz.io:8071", token: ShippingToken(Array("SECRET".utf8)))
 
     private func meaning(
         _ status: Int, headers: HTTPHeaders = [:], body: String = "", lines: [[UInt8]] = [line, line]
     ) -> DeliveryAnswer {
         answer.meaning(
-            of: HTTPResponse(status: status, headers: headers, body: Array(body.utf8)), to: lines, at: moment)
+            of: HTTPResponse(status: status, headers: headers, body: Array(body.utf8)), to: lines, in: LogzFormat.self,
+            at: moment)
     }
 
     private func meaning(_ code: HTTPTransferError.Code, sent: Bool) -> DeliveryAnswer {
@@ -135,7 +136,7 @@ import Testing
     @Test("An answer to a request that was made twice says so", arguments: [200, 400, 401, 503])
     func twice(status: Int) {
         let response = HTTPResponse(status: status, mayHaveArrivedTwice: true)
-        #expect(answer.meaning(of: response, to: [Self.line], at: moment).mayHaveArrivedTwice)
+        #expect(answer.meaning(of: response, to: [Self.line], in: LogzFormat.self, at: moment).mayHaveArrivedTwice)
         #expect(!meaning(status).mayHaveArrivedTwice)
     }
 

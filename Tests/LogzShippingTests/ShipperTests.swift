@@ -12,14 +12,16 @@ import UnixIO
     private func shipper(
         to logz: FakeLogz, timeout: Duration = .seconds(10), token: String? = token,
         _ change: (inout LogzSettings) -> Void = { _ in }
-    ) throws -> LogzShipper {
+    ) throws -> HTTPShipper<LogzFormat> {
         let address = try #require(LogzAddress(url: "http://127.0.0.1:\(logz.port)/"))
         var settings = LogzSettings(address: address)
         settings.http.requestTimeout = timeout
         settings.http.proxy = ""
         settings.http.version = "1.2.3"
         change(&settings)
-        return LogzShipper(settings, now: { moment }, readToken: { token.flatMap { ShippingToken(Array($0.utf8)) } })
+        return HTTPShipper(
+            LogzFormat(settings), credential: Credential { token.flatMap { ShippingToken(Array($0.utf8)) } }
+        ) { moment }
     }
 
     private func logz(_ steps: FaultStep...) throws -> FakeLogz {
@@ -131,7 +133,7 @@ import UnixIO
         settings.http.proxy = ""
         let store = TokenStore()
         store.set("OLD-MARKED")
-        var shipper = LogzShipper(settings, now: { moment }, readToken: { store.token })
+        var shipper = HTTPShipper(LogzFormat(settings), credential: Credential { store.token }) { moment }
 
         let refused = shipper.send(lines(1))
         #expect(refused.verdict == .paused(.unauthorised))

@@ -23,10 +23,10 @@ import Testing
         let token = try #require(ShippingToken(Array("MARKEDTOKEN".utf8)))
         var dumped = ""
         dump(token, to: &dumped)
-        dump(LogzAnswer(origin: "h", token: token), to: &dumped)
+        dump(AnswerReader(origin: "h", token: token), to: &dumped)
         let texts = [
             "\(token)", String(reflecting: token), String(describing: Optional(token)), "\([token])", dumped,
-            "\(LogzAnswer(origin: "h", token: token))",
+            "\(AnswerReader(origin: "h", token: token))",
         ]
         for text in texts { #expect(!text.contains("MARKED"), "\(text)") }
     }
@@ -44,7 +44,8 @@ import Testing
         for filler in [0, 270, 290, 100_000] {
             let text = String(repeating: "x", count: filler) + " " + body
             let response = HTTPResponse(status: status, body: Array(text.utf8))
-            let answer = LogzAnswer(origin: "h:1", token: token).meaning(of: response, to: [[]], at: moment)
+            let answer = AnswerReader(origin: "h:1", token: token).meaning(
+                of: response, to: [[]], in: LogzFormat.self, at: moment)
             #expect(!answer.summary.text.contains("MARKED"), "\(answer.summary)")
             #expect(!"\(answer)".contains("MARKED"))
         }
@@ -54,7 +55,8 @@ import Testing
     func rest() throws {
         let token = try #require(ShippingToken(Array("MARKED".utf8)))
         let response = HTTPResponse(status: 401, body: Array("bad MARKED at /?token=other&type=x, sorry".utf8))
-        let answer = LogzAnswer(origin: "h:1", token: token).meaning(of: response, to: [], at: moment)
+        let answer = AnswerReader(origin: "h:1", token: token).meaning(
+            of: response, to: [], in: LogzFormat.self, at: moment)
         #expect(answer.summary.text == "401 from h:1: bad [token] at /?token=[token]&type=x, sorry")
     }
 }

@@ -8,7 +8,7 @@ import IssueProtocol
 /// Logz.io has withdrawn the documents of this listener. The token is a member of
 /// each line there, put in when it is sent and nowhere kept.
 package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
-    package static var kind: String { LogzShipper.kind }
+    package static var kind: String { LogzFormat.kind }
 
     private let settings: LogzSettings
     private let payload: LogzPayload
@@ -37,7 +37,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
         let reader = AnswerReader(origin: settings.http.address.origin, token: credential.token)
         guard let token = credential.token else {
-            return DeliveryAnswer(.paused(.noCredential), AnswerSummary("there is no shipping token to send with"))
+            return Credential.missing
         }
         var head = Array("{\"token\":".utf8)
         head += JSONValue.string(token.text).json

@@ -22,11 +22,11 @@ struct ManualTests {
 
     @Test(
         "Every key stands in its section with its default, and in the manual page",
-        arguments: ConfigurationSection.allCases.filter { !$0.isDestination })
+        arguments: ConfigurationSection.all.filter { !$0.isDestination })
     func complete(section: ConfigurationSection) throws {
         let text = ShippedFile.uncommented(try ShippedFile.text())
         let file = ConfigurationFile(path: "a", content: Array(text.utf8))
-        let said = file.sections.filter { $0.kind == section.rawValue && $0.name == nil }.flatMap(\.assignments)
+        let said = file.sections.filter { $0.kind == section.name && $0.name == nil }.flatMap(\.assignments)
         let page = try ShippedFile.manualPage()
 
         #expect(
@@ -42,7 +42,7 @@ struct ManualTests {
             (ConfigurationSection.limits.keys(named: false) + ConfigurationSection.forward.keys(named: false)).map(
                 \.name))
 
-        let destinations = ConfigurationSection.allCases.filter(\.isDestination)
+        let destinations = ConfigurationSection.all.filter(\.isDestination)
         for key in destinations.flatMap({ $0.keys(named: false) }) where !shared.contains(key.name) {
             #expect(text.contains("\n# \(key.name)=\(key.defaultText)\n"))
             #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n"))
@@ -51,7 +51,7 @@ struct ManualTests {
     }
 
     @Test(
-        "Each default is a value of its key, and each key has a line of help", arguments: ConfigurationSection.allCases)
+        "Each default is a value of its key, and each key has a line of help", arguments: ConfigurationSection.all)
     func defaults(section: ConfigurationSection) {
         for key in section.keys(named: false) + section.keys(named: true) {
             #expect(key.defaultText.isEmpty || key.accepts(key.defaultText), "\(key.name)")

@@ -22,7 +22,7 @@ struct OwnStoreConfigurationTests {
             BatchRecords=50
             """)
         #expect(configuration.ownStores.map(\.name) == ["clickhouse", "second"])
-        #expect(configuration.ownStores.map(\.kind) == [.clickHouse, .elasticsearch])
+        #expect(configuration.ownStores.map(\.kind.section) == ["ClickHouse", "Elasticsearch"])
         let (first, second) = (configuration.ownStores[0].settings, configuration.ownStores[1].settings)
         #expect(first.limits.groupBurst == 0)
         #expect(first.limits.globalBurst == 0)
@@ -30,8 +30,8 @@ struct OwnStoreConfigurationTests {
         #expect(first.forward.batchBytes == 8 << 20)
         #expect(first.forward.batchDelay == .seconds(2))
         #expect(first.forward.sendRate.isUnlimited)
-        #expect(first.database == "issued")
-        #expect(first.table == "records")
+        #expect(first[option: "Database"] == "issued")
+        #expect(first[option: "Table"] == "records")
         #expect(second.limits.groupBurst == 9)
         #expect(second.forward.batchRecords == 50)
         let text = configuration.text

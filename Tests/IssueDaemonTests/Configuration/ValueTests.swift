@@ -117,7 +117,7 @@ struct ValueTests {
         ])
     func keys(section: String, key: String, accepted: [String], refused: [String]) throws {
         let facts = try #require(
-            ConfigurationSection(rawValue: section)?.keys(named: false).first { $0.name == key })
+            ConfigurationSection.named(section)?.keys(named: false).first { $0.name == key })
         for text in accepted { #expect(facts.accepts(text), "\(text)") }
         for text in refused { #expect(!facts.accepts(text), "\(text)") }
     }

@@ -4,8 +4,8 @@ extension Configuration {
     /// All that holds, in the form of a file that would say the same.
     package var text: String {
         var sections: [String] = []
-        for section in ConfigurationSection.allCases where !section.isDestination {
-            sections.append(Self.text("[\(section.rawValue)]", of: self, by: section.wholeKeys))
+        for section in ConfigurationSection.all where !section.isDestination {
+            sections.append(Self.text("[\(section.name)]", of: self, by: section.wholeKeys))
         }
         for override in limits.overrides {
             let keys = ConfigurationTable.application.filter { !$0.text(override).isEmpty }
@@ -21,13 +21,13 @@ extension Configuration {
                 Self.text("[LogzIO\(name)]", of: destination.settings, by: ConfigurationTable.logzIO + own))
         }
         for destination in ownStores {
-            let shared = OwnStoreSettings(forward)
+            let shared = OwnStoreSettings(destination.kind, forward)
             let own = (ConfigurationTable.ownStoreLimits + ConfigurationTable.ownStoreForwarding)
                 .filter { $0.text(shared) != $0.text(destination.settings) }
             let name = destination.name == destination.kind.word ? "" : " \(destination.name)"
             sections.append(
                 Self.text(
-                    "[\(destination.kind.rawValue)\(name)]", of: destination.settings,
+                    "[\(destination.kind.section)\(name)]", of: destination.settings,
                     by: ConfigurationTable.ownStore(destination.kind) + own))
         }
         return sections.joined(separator: "\n")

@@ -54,7 +54,7 @@ struct ConfigurationBuilder {
     }
 
     private mutating func buildOwnStore(_ kind: OwnStoreKind, _ section: Section) {
-        var settings = OwnStoreSettings(configuration.forward)
+        var settings = OwnStoreSettings(kind, configuration.forward)
         settings.limits.overrides = configuration.limits.overrides
         Self.assign(section, to: &settings, by: ConfigurationTable.ownStoreDestination(kind))
         checkLimits(settings.limits, of: section)
@@ -81,7 +81,7 @@ struct ConfigurationBuilder {
         case .socket: checkSocket(section)
         case .limits: checkLimits(configuration.limits, of: section)
         case .forward: checkForwarding(configuration.forward, of: section)
-        case .store, .access, .log, .logzIO, .clickHouse, .elasticsearch, .otlp: break
+        case .store, .access, .log, .logzIO, .ownStore: break
         }
     }
 

@@ -81,11 +81,11 @@ struct ConfigurationMerger {
     private mutating func kind(
         of section: ConfigurationFile.Section, at place: ConfigurationPlace
     ) -> ConfigurationSection? {
-        guard let kind = ConfigurationSection(rawValue: section.kind) else {
+        guard let kind = ConfigurationSection.named(section.kind) else {
             if ConfigurationSection.planned.contains(section.kind) {
                 complain(place, "This version does not have [\(section.kind)] yet; remove the section.")
             } else {
-                let names = ConfigurationSection.allCases.map(\.rawValue)
+                let names = ConfigurationSection.all.map(\.name)
                 let nearest = NearestName.to(section.kind, among: names)
                 let question = nearest.map { " Did you mean [\($0)]?" } ?? ""
                 complain(
@@ -97,7 +97,7 @@ struct ConfigurationMerger {
         }
         guard let name = section.name else { return kind }
         guard kind.mayHaveName else {
-            complain(place, "The section [\(kind.rawValue)] has no name; expected [\(kind.rawValue)].")
+            complain(place, "The section [\(kind.name)] has no name; expected [\(kind.name)].")
             return nil
         }
         if kind.isDestination, ValueForm<String>.name("").parse(name) == nil {
@@ -127,7 +127,7 @@ struct ConfigurationMerger {
 
 extension ConfigurationMerger.Section {
     var keys: [KeyFacts] { kind.keys(named: name != nil) }
-    var title: String { "[\(kind.rawValue)\(name.map { " " + $0 } ?? "")]" }
+    var title: String { "[\(kind.name)\(name.map { " " + $0 } ?? "")]" }
 }
 
 extension ConfigurationFile.Section {

@@ -9,10 +9,10 @@ enum UnknownKey {
         if section.kind.isDestination, ConfigurationTable.guards.contains(where: { $0.name == key }) {
             return "\(beginning), since it holds for all that comes in; expected it in [Limits]."
         }
-        if let other = ConfigurationSection.allCases.first(where: { other in
+        if let other = ConfigurationSection.all.first(where: { other in
             (other != section.kind || section.name != nil) && other.keys(named: false).contains { $0.name == key }
         }) {
-            return "\(beginning); expected it in [\(other.rawValue)]."
+            return "\(beginning); expected it in [\(other.name)]."
         }
         let names = section.keys.map(\.name)
         if let nearest = NearestName.to(key, among: names) { return "\(beginning). Did you mean \(nearest)=?" }

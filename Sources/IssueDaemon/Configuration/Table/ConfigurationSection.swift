@@ -1,15 +1,31 @@
 /// The sections that there are, each with its keys.
-package enum ConfigurationSection: String, CaseIterable, Hashable, Sendable {
-    case socket = "Socket"
-    case store = "Store"
-    case access = "Access"
-    case limits = "Limits"
-    case forward = "Forward"
-    case log = "Log"
-    case logzIO = "LogzIO"
-    case clickHouse = "ClickHouse"
-    case elasticsearch = "Elasticsearch"
-    case otlp = "OTLP"
+package enum ConfigurationSection: Hashable, Sendable {
+    case socket
+    case store
+    case access
+    case limits
+    case forward
+    case log
+    case logzIO
+    case ownStore(OwnStoreKind)
+
+    package var name: String {
+        switch self {
+        case .socket: "Socket"
+        case .store: "Store"
+        case .access: "Access"
+        case .limits: "Limits"
+        case .forward: "Forward"
+        case .log: "Log"
+        case .logzIO: "LogzIO"
+        case .ownStore(let kind): kind.section
+        }
+    }
+
+    package static let all: [ConfigurationSection] =
+        [.socket, .store, .access, .limits, .forward, .log, .logzIO] + OwnStoreKind.all.map { .ownStore($0) }
+
+    package static func named(_ name: String) -> ConfigurationSection? { all.first { $0.name == name } }
 
     /// Sections that the design has and this version does not.
     static let planned: Set<String> = ["Redaction", "Crashes"]
@@ -18,12 +34,15 @@ package enum ConfigurationSection: String, CaseIterable, Hashable, Sendable {
     package var mayHaveName: Bool {
         switch self {
         case .socket, .store, .access, .forward, .log: false
-        case .limits, .logzIO, .clickHouse, .elasticsearch, .otlp: true
+        case .limits, .logzIO, .ownStore: true
         }
     }
 
     /// The kind of store of the team's own that it is about, if it is.
-    package var ownStore: OwnStoreKind? { OwnStoreKind(rawValue: rawValue) }
+    package var ownStore: OwnStoreKind? {
+        guard case .ownStore(let kind) = self else { return nil }
+        return kind
+    }
 
     /// Whether it says where records go.
     package var isDestination: Bool { self == .logzIO || ownStore != nil }
@@ -38,9 +57,7 @@ package enum ConfigurationSection: String, CaseIterable, Hashable, Sendable {
         case .forward: ConfigurationTable.forward.map(\.facts)
         case .log: ConfigurationTable.log.map(\.facts)
         case .logzIO: ConfigurationTable.destination.map(\.facts)
-        case .clickHouse: ConfigurationTable.ownStoreDestination(.clickHouse).map(\.facts)
-        case .elasticsearch: ConfigurationTable.ownStoreDestination(.elasticsearch).map(\.facts)
-        case .otlp: ConfigurationTable.ownStoreDestination(.otlp).map(\.facts)
+        case .ownStore(let kind): ConfigurationTable.ownStoreDestination(kind).map(\.facts)
         }
     }
 
@@ -53,7 +70,7 @@ package enum ConfigurationSection: String, CaseIterable, Hashable, Sendable {
         case .limits: ConfigurationTable.limits.map { $0.lifted(\.limits) }
         case .forward: ConfigurationTable.forward.map { $0.lifted(\.forward) }
         case .log: ConfigurationTable.log.map { $0.lifted(\.log) }
-        case .logzIO, .clickHouse, .elasticsearch, .otlp: []
+        case .logzIO, .ownStore: []
         }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPShipping
 import IssueCore
 
 extension ConfigurationTable {
@@ -10,22 +11,14 @@ extension ConfigurationTable {
         .init("Backlog", \.backlog, .choice(), default: "new", "What it starts with."),
     ]
 
-    private static let name = "a name of at most 64 letters, digits, “_”, “-” and “.”"
-    private static let user = ConfigurationKey<OwnStoreSettings>(
-        optional: "User", \.user, .name(name), default: "", "Whose password the credential is.")
-
     /// The keys of a kind that no other section of a destination shares.
     static func ownStore(_ kind: OwnStoreKind) -> [ConfigurationKey<OwnStoreSettings>] {
-        switch kind {
-        case .clickHouse:
-            ownStore + [
-                user, .init("Database", \.database, .name(name), default: "issued", "Its database."),
-                .init("Table", \.table, .name(name), default: "records", "Its table."),
-            ]
-        case .elasticsearch:
-            ownStore + [user, .init("Index", \.index, .name(name), default: "issued", "Its index or data stream.")]
-        case .otlp: ownStore
-        }
+        let name = ValueForm<String>.name("a name of at most 64 letters, digits, “_”, “-” and “.”")
+        return ownStore
+            + kind.format.options.map {
+                .init(
+                    optional: $0.name, \OwnStoreSettings[option: $0.name], name, default: $0.defaultText, $0.help)
+            }
     }
 
     /// What each may say besides.

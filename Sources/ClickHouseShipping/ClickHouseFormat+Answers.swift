@@ -1,35 +1,16 @@
 package import HTTPShipping
 package import HTTPTransfer
-package import IssueCore
-package import IssueProtocol
+import IssueCore
 
-/// Says what an answer of ClickHouse's HTTP interface means.
-///
-/// An exception has a number, in a header or, before version 19, only in the
-/// text (`Code: 27, …`); the status does not tell much, as old versions answer
-/// each with 500. Source: `ErrorCodes.cpp` of ClickHouse. An insert is one
-/// block, so of a refused one nothing is taken.
-package struct ClickHouseAnswer: Sendable {
-    private let reader: AnswerReader
-
-    package init(origin: String, token: ShippingToken?) {
-        reader = AnswerReader(origin: origin, token: token)
-    }
-
-    package func meaning(of error: HTTPTransferError) -> DeliveryAnswer { reader.meaning(of: error) }
-
-    package func meaning(of response: HTTPResponse, count: Int, at now: Timestamp) -> DeliveryAnswer {
-        let text =
-            response.status == 200
-            ? "\(response.status): \(AnswerReader.count(count)) taken" : reader.text(of: response)
-        return DeliveryAnswer(
-            verdict(of: response, at: now), AnswerSummary(text), mayHaveArrivedTwice: response.mayHaveArrivedTwice)
-    }
-
-    private func verdict(of response: HTTPResponse, at now: Timestamp) -> DeliveryVerdict {
-        if let code = Self.exception(of: response), let verdict = Self.verdict(of: code) { return verdict }
-        if let verdict = reader.verdict(of: response, at: now) { return verdict }
-        return response.status == 400 ? .partial(PartialAnswer(successful: 0)) : .accepted
+extension ClickHouseFormat {
+    /// An exception has a number, in a header or, before version 19, only in the text (`Code: 27, …`); the status does
+    /// not tell much, as old versions answer each with 500. Source: `ErrorCodes.cpp` of ClickHouse. An insert is one
+    /// block, so of a refused one nothing is taken.
+    package static func reading(
+        of response: HTTPResponse, to lines: [[UInt8]], by reader: AnswerReader
+    ) -> AnswerReading? {
+        guard let exception = exception(of: response), let verdict = verdict(of: exception) else { return nil }
+        return AnswerReading(verdict, reader.text(of: response))
     }
 
     private static func verdict(of exception: Int) -> DeliveryVerdict? {

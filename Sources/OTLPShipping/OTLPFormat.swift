@@ -1,0 +1,34 @@
+package import HTTPShipping
+import HTTPTransfer
+package import IssueCore
+
+/// Sends records as logs over OTLP/HTTP, in JSON.
+package struct OTLPFormat: StoreFormat {
+    package static var kind: String { "otlp" }
+    package static var section: String { "OTLP" }
+    package static var options: [StoreOption] { [] }
+
+    package let http: HTTPSettings
+    private let payload = OTLPPayload()
+
+    /// An address without a path means the usual one, as with every exporter.
+    package init(_ http: HTTPSettings, _ option: (String) -> String?) {
+        var http = http
+        let address = http.address
+        if address.path == "/" {
+            http.address = HTTPAddress(
+                scheme: address.scheme, host: address.host, port: address.port, path: "/v1/logs")
+        }
+        self.http = http
+    }
+
+    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { payload.line(of: record) }
+
+    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
+
+    package func post(_ lines: [[UInt8]], token: ShippingToken?) -> HTTPPost {
+        let body = Array("{\"resourceLogs\":[".utf8) + LineList.elements(lines) + Array("]}".utf8)
+        let headers: HTTPHeaders = token.map { ["Authorization": "Bearer \($0.text)"] } ?? [:]
+        return HTTPPost(body, type: "application/json", headers: headers)
+    }
+}
