@@ -50,7 +50,9 @@ extension HTTPTransferError {
 
     private static func tlsSentence(_ result: CURLcode, at origin: HTTPOrigin, verification: Int) -> String {
         if result == CURLE_SSL_CACERT_BADFILE { return "The file of authorities for \(origin) cannot be used" }
-        guard result == CURLE_PEER_FAILED_VERIFICATION else { return "No TLS connection to \(origin)" }
+        guard result == CURLE_PEER_FAILED_VERIFICATION else {
+            return "No TLS connection to \(origin): it speaks no TLS, or none that is safe"
+        }
         switch verification {
         case 0, 1:
             // OpenSSL found no fault, so it was the name, which libcurl

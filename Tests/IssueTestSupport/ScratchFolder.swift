@@ -38,6 +38,10 @@ package final class ScratchFolder: Sendable {
         return file
     }
 
+    package func remove(_ name: String) throws {
+        try FileManager.default.removeItem(atPath: self[name])
+    }
+
     package func text(of name: String) -> String {
         (FileManager.default.contents(atPath: self[name])).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }

@@ -1,0 +1,127 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("Through a proxy", .daemonLog)
+struct ProxyTests {
+    /// `proxy.py` as it runs.
+    private final class Proxy {
+        let folder: ScratchFolder
+        private let process: ChildProcess
+
+        init(python: String) async throws {
+            let folder = try ScratchFolder(named: "proxy")
+            self.folder = folder
+            let script = "\(TestBinaries.repository)Tests/EndToEndTests/proxy.py"
+            process = try ChildProcess(
+                python, [script, folder.path], in: folder, name: "proxy", environment: ["PATH": "/usr/bin:/bin"])
+            try await eventually("it listens") { !folder.text(of: "port").isEmpty }
+        }
+
+        var url: String { "http://127.0.0.1:\(folder.text(of: "port"))" }
+        var seen: [String] { folder.text(of: "seen").split(separator: "\n").map(String.init) }
+    }
+
+    private func with(
+        tls: Bool, _ settings: (Proxy) -> String, environment: (Proxy) -> [String: String] = { _ in [:] },
+        _ body: (FakeLogz, Proxy, DaemonFixture, RawClient, _ address: String) async throws -> Void
+    ) async throws {
+        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let front = tls ? try await TLSFront(python: python, before: listener.port) : nil
+        let proxy = try await Proxy(python: python)
+        let address = "127.0.0.1:\(front?.port ?? "\(listener.port)")"
+        var configuration = DaemonConfiguration(
+            """
+            [Forward]
+            BatchDelay=0
+            CriticalDelay=0
+            [LogzIO]
+            URL=\(tls ? "https" : "http")://\(address)
+            Credential=TOKENFILE
+            \(front.map { "CAFile=\($0.caFile)" } ?? "")
+            \(settings(proxy))
+            """)
+        configuration.environment = environment(proxy)
+        try await DaemonFixture.with(configuration) { daemon in
+            try await body(listener, proxy, daemon, try RawClient(path: daemon.socket), address)
+        }
+    }
+
+    private func delivers(_ listener: FakeLogz, _ client: RawClient) async throws {
+        let ids = try client.report("One", "Two “é”")
+        try await eventually("they have arrived") { try client.destination().ledger.delivered == 2 }
+        #expect(listener.compare(with: ids).isMet)
+        #expect(listener.stats.duplicates == 0)
+    }
+
+    @Test("Proxy= takes plain requests there, with the whole address")
+    func plain() async throws {
+        try await with(tls: false) {
+            "Proxy=\($0.url)"
+        } _: { listener, proxy, _, client, address in
+            try await delivers(listener, client)
+            #expect(Set(proxy.seen) == ["POST http://\(address)/"])
+        }
+    }
+
+    @Test("Through it TLS goes to the listener itself, which is verified as without")
+    func connect() async throws {
+        try await with(tls: true) {
+            "Proxy=\($0.url)"
+        } _: { listener, proxy, daemon, client, address in
+            try await delivers(listener, client)
+            #expect(Set(proxy.seen) == ["CONNECT \(address)"])
+            #expect(!daemon.log.contains(DaemonConfiguration.token))
+        }
+    }
+
+    @Test(
+        "The usual environment says it, too",
+        arguments: [(true, "https_proxy"), (true, "HTTPS_PROXY"), (false, "http_proxy")])
+    func environment(tls: Bool, name: String) async throws {
+        try await with(tls: tls) { _ in
+            ""
+        } environment: {
+            [name: $0.url]
+        } _: { listener, proxy, _, client, address in
+            try await delivers(listener, client)
+            #expect(proxy.seen.allSatisfy { $0 == (tls ? "CONNECT \(address)" : "POST http://\(address)/") })
+            #expect(!proxy.seen.isEmpty)
+        }
+    }
+
+    @Test("no_proxy leaves it out")
+    func excepted() async throws {
+        try await with(tls: false) { _ in
+            ""
+        } environment: {
+            ["http_proxy": $0.url, "no_proxy": "127.0.0.1"]
+        } _: { listener, proxy, _, client, _ in
+            try await delivers(listener, client)
+            #expect(proxy.seen.isEmpty)
+        }
+    }
+
+    @Test("One that refuses loses nothing, and is named as what is in the way")
+    func refused() async throws {
+        try await with(tls: true) {
+            "Proxy=\($0.url)"
+        } _: { listener, proxy, _, client, address in
+            try proxy.folder.write("403", to: "refuse")
+            let ids = try client.report("Kept")
+            try await eventually("it says why") {
+                try client.destination().lastAnswer == "The proxy answered 403 when asked for \(address)"
+            }
+            #expect(listener.requests.isEmpty)
+            #expect(try client.destination().ledger.pending == 1)
+            try proxy.folder.remove("refuse")
+            try await eventually("it has arrived", within: .seconds(30)) {
+                try client.destination().ledger.delivered == 1
+            }
+            #expect(listener.compare(with: ids).isMet)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import FakeLogz
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("TLS that is at fault closes the way, with a reason that people understand", .daemonLog)
+struct TLSFaultTests {
+    private func with(
+        _ body: (FakeLogz, TLSFront, DaemonFixture, RawClient) async throws -> Void
+    ) async throws {
+        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let front = try await TLSFront(python: python, before: listener.port)
+        let settings = """
+            [Forward]
+            BatchDelay=0
+            CriticalDelay=0
+            ConnectTimeout=500ms
+            [LogzIO]
+            URL=https://127.0.0.1:\(front.port)
+            Credential=TOKENFILE
+            CAFile=\(front.caFile)
+            """
+        try await DaemonFixture.with(DaemonConfiguration(settings)) { daemon in
+            try await body(listener, front, daemon, try RawClient(path: daemon.socket))
+        }
+    }
+
+    @Test(
+        "Nothing is sent to a listener whose TLS is not to be trusted; when it is, all arrives once",
+        arguments: [
+            ("tls_unknown_ca", "tls", "is from an unknown authority"),
+            ("tls_expired", "tls", "has expired"),
+            ("tls_not_yet_valid", "tls", "is not valid yet"),
+            ("tls_wrong_host", "tls", "is for another name"),
+            ("tls_old", "tls", "speaks no TLS, or none that is safe"),
+            ("tls_plaintext", "tls", "speaks no TLS, or none that is safe"),
+            ("tls_stall", "timeout", "in time"),
+        ])
+    func failsClosed(fault: String, reason: String, sentence: String) async throws {
+        try await with { listener, front, daemon, client in
+            try front.set(fault)
+            let ids = try client.report("A secret", "Another")
+            try await eventually("it says why", within: .seconds(20)) {
+                try client.destination().lastAnswer?.contains(sentence) == true
+            }
+            #expect(try client.destination().reason == reason)
+            #expect(listener.requests.isEmpty)
+            #expect(try client.destination().ledger.pending == 2)
+            try front.set("")
+            try await eventually("all has arrived", within: .seconds(30)) {
+                try client.destination().ledger.delivered == 2
+            }
+            #expect(listener.compare(with: ids).isMet)
+            #expect(listener.stats.duplicates == 0)
+            #expect(try daemon.file.ledgerFaults == [])
+            #expect(!daemon.log.contains(DaemonConfiguration.token))
+        }
+    }
+}
