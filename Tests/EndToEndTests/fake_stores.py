@@ -8,10 +8,12 @@ after each request what it has to FOLDER/state.json. FOLDER/plan.json, a list of
 the front: such an answer comes in place of the usual one; with "takes" the
 records are taken before it.
 
-Elasticsearch: every action is a create with an id; one that is there already is
-409; a document with POISON in its message is refused as a mapping error. OTLP:
-the body must be an ExportLogsServiceRequest, which opentelemetry-proto parses,
-unknown fields being an error; records with POISON are rejected and counted.
+Elasticsearch: the body is read by the serializer of Elasticsearch's own client
+(elastic-transport), and must be the bytes that it would write; every action is a
+create with an id; one that is there already is 409; a document with POISON in
+its message is refused as a mapping error. OTLP: the body must be an
+ExportLogsServiceRequest, which opentelemetry-proto parses, unknown fields being
+an error; records with POISON are rejected and counted.
 """
 
 import gzip
@@ -21,6 +23,7 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from elastic_transport import NdjsonSerializer
 from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
@@ -56,15 +59,14 @@ def bulk(body):
     """The items of an answer, or a sentence that says why the whole body is refused."""
     if not body.endswith(b"\n"):
         return "The bulk request must be terminated by a newline [\\n]"
-    lines = body[:-1].split(b"\n")
-    if len(lines) % 2:
+    serializer = NdjsonSerializer()
+    values = serializer.loads(body)
+    if len(values) % 2:
         return "an action without a document"
+    if serializer.dumps(values) != body:
+        return "not the bytes that the client's serializer would have written"
     items = []
-    for action, document in zip(lines[::2], lines[1::2]):
-        try:
-            action, document = json.loads(action), json.loads(document)
-        except ValueError as error:
-            return str(error)
+    for action, document in zip(values[::2], values[1::2]):
         if list(action) != ["create"] or set(action["create"]) != {"_index", "_id"}:
             return "not a create with index and id"
         if "@timestamp" not in document:
@@ -146,6 +148,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def usual(self, body):
         if self.path == "/_bulk":
+            if self.headers["Content-Type"] != NdjsonSerializer.mimetype:
+                state["faults"].append(f"Content-Type {self.headers['Content-Type']}")
             items = bulk(body)
             if isinstance(items, str):
                 state["faults"].append(items)
