@@ -13,6 +13,8 @@ package struct ClickHouseFormat: StoreFormat {
         ]
     }
 
+    package static let frame = BodyFrame.lines
+
     package let http: HTTPSettings
     private let user: String
     private let query: String
@@ -29,10 +31,10 @@ package struct ClickHouseFormat: StoreFormat {
 
     package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
 
-    package func post(_ lines: [[UInt8]], token: ShippingToken?) -> HTTPPost {
+    package func post(token: ShippingToken?) -> HTTPPost {
         var headers: HTTPHeaders = ["X-ClickHouse-User": user]
         if let token { headers.append(name: "X-ClickHouse-Key", value: token.text) }
-        return HTTPPost(LineList.lines(lines), type: "application/octet-stream", query: query, headers: headers)
+        return HTTPPost(type: "application/octet-stream", query: query, headers: headers)
     }
 
     private static func quoted(_ name: String) -> String {

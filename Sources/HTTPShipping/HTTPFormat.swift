@@ -18,8 +18,11 @@ package protocol HTTPFormat: Sendable {
     /// A line that was too large, cut as far as it can be, or nothing where there is nothing left to cut.
     func cut(_ line: [UInt8]) -> [UInt8]?
 
-    /// Lines as one request.
-    func post(_ lines: [[UInt8]], token: ShippingToken?) -> HTTPPost
+    /// How lines become one body.
+    static var frame: BodyFrame { get }
+
+    /// How a body is posted.
+    func post(token: ShippingToken?) -> HTTPPost
 
     /// What an answer means beyond its status; nothing where the status says it all.
     static func reading(of response: HTTPResponse, to lines: [[UInt8]], by reader: AnswerReader) -> AnswerReading?

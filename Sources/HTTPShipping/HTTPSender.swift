@@ -17,21 +17,35 @@ package struct HTTPSender: ~Copyable, Sendable {
         compressor = settings.compressionLevel > 0 ? try? GzipCompressor(level: settings.compressionLevel) : nil
     }
 
+    /// What compresses a body ahead; nothing where none is compressed.
+    func press(_ frame: BodyFrame) -> BodyPress? {
+        settings.compressionLevel > 0 ? BodyPress(frame, level: settings.compressionLevel) : nil
+    }
+
     /// Posts a body and waits for the answer.
-    package mutating func post(_ post: HTTPPost) throws(HTTPTransferError) -> HTTPResponse {
+    ///
+    /// - Parameter compressed: The body as it was compressed ahead; nothing where it has to be made.
+    mutating func post(_ post: HTTPPost, compressed: [UInt8]?, _ body: () -> [UInt8]) throws(HTTPTransferError)
+        -> HTTPResponse
+    {
         var url = settings.address.url
         if !post.path.isEmpty { url += (url.hasSuffix("/") ? "" : "/") + post.path }
         if !post.query.isEmpty { url += "?\(post.query)" }
         var request = request(to: url)
         request.headers = post.headers
         request.headers.append(name: "Content-Type", value: post.type)
-        if post.body.count > Self.leastCompressed, let compressed = try? compressor?.compress(post.body) {
+        if let compressed = compressed ?? pressed(body(), into: &request) {
             request.headers.append(name: "Content-Encoding", value: "gzip")
             request.body = compressed
-        } else {
-            request.body = post.body
         }
         return try client.perform(request, cancellation: cancellation)
+    }
+
+    /// A body, compressed; where that gains nothing it is put into the request as it is.
+    private mutating func pressed(_ body: [UInt8], into request: inout HTTPRequest) -> [UInt8]? {
+        if body.count > Self.leastCompressed, let compressed = try? compressor?.compress(body) { return compressed }
+        request.body = body
+        return nil
     }
 
     /// Whether a bare connection comes about.

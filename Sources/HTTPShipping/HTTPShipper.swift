@@ -30,11 +30,16 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
 
     package func cut(_ line: [UInt8]) -> [UInt8]? { format.cut(line) }
 
-    package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
+    package func prepare() -> (any PreparedBody)? { sender.press(Format.frame) }
+
+    package mutating func send(_ lines: [[UInt8]], prepared: (any PreparedBody)?) -> DeliveryAnswer {
         guard !credential.isMissing else { return Credential.missing }
         let reader = AnswerReader(origin: format.http.address.origin, token: credential.token)
         do throws(HTTPTransferError) {
-            let response = try sender.post(format.post(lines, token: credential.token))
+            let compressed = (prepared as? BodyPress)?.finished(lines.count)
+            let response = try sender.post(format.post(token: credential.token), compressed: compressed) {
+                Format.frame.body(of: lines)
+            }
             return reader.meaning(of: response, to: lines, in: Format.self, at: now())
         } catch {
             return reader.meaning(of: error)

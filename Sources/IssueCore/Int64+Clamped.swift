@@ -1,6 +1,6 @@
 extension Int64 {
     /// The sum, or the nearest number there is.
-    func clampedSum(_ other: Int64) -> Int64 {
+    package func clampedSum(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         guard overflow else { return sum }
         return other < 0 ? .min : .max

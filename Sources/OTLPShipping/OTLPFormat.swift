@@ -8,6 +8,8 @@ package struct OTLPFormat: StoreFormat {
     package static var section: String { "OTLP" }
     package static var options: [StoreOption] { [] }
 
+    package static let frame = BodyFrame.array(named: "resourceLogs")
+
     package let http: HTTPSettings
     private let payload = OTLPPayload()
 
@@ -26,9 +28,8 @@ package struct OTLPFormat: StoreFormat {
 
     package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
 
-    package func post(_ lines: [[UInt8]], token: ShippingToken?) -> HTTPPost {
-        let body = Array("{\"resourceLogs\":[".utf8) + LineList.elements(lines) + Array("]}".utf8)
+    package func post(token: ShippingToken?) -> HTTPPost {
         let headers: HTTPHeaders = token.map { ["Authorization": "Bearer \($0.text)"] } ?? [:]
-        return HTTPPost(body, type: "application/json", headers: headers)
+        return HTTPPost(type: "application/json", headers: headers)
     }
 }

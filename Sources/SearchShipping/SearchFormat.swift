@@ -10,6 +10,8 @@ package struct SearchFormat: StoreFormat {
         [.user, StoreOption("Index", default: "issued", "Its index or data stream.")]
     }
 
+    package static let frame = BodyFrame.lines
+
     package let http: HTTPSettings
     /// With it the credential is a password, without it an API key.
     private let user: String?
@@ -25,9 +27,9 @@ package struct SearchFormat: StoreFormat {
 
     package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
 
-    package func post(_ lines: [[UInt8]], token: ShippingToken?) -> HTTPPost {
+    package func post(token: ShippingToken?) -> HTTPPost {
         HTTPPost(
-            LineList.lines(lines), type: "application/x-ndjson", path: "_bulk", headers: token.map(headers) ?? [:])
+            type: "application/x-ndjson", path: "_bulk", headers: token.map(headers) ?? [:])
     }
 
     private func headers(_ token: ShippingToken) -> HTTPHeaders {

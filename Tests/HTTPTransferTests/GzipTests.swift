@@ -31,6 +31,20 @@ import Testing
         }
     }
 
+    @Test("A body that comes in pieces is one, whatever the pieces", arguments: [0, 1, 1000, 65_536, 3_000_000])
+    func pieces(count: Int) throws {
+        var compressor = try GzipCompressor(level: 6)
+        let bytes = Self.sample(count)
+        for size in [1, 70_000, 1 << 20] where count / size < 100_000 {
+            var packed: [UInt8] = []
+            for start in stride(from: 0, to: count, by: size) {
+                try compressor.append(Array(bytes[start..<min(start + size, count)]), to: &packed)
+            }
+            try compressor.finish(into: &packed)
+            #expect(try Gzip.decompress(packed, limit: count) == bytes)
+        }
+    }
+
     @Test("It is smaller")
     func smaller() throws {
         let bytes = [UInt8](repeating: 7, count: 1_000_000)

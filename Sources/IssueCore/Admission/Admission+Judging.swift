@@ -12,7 +12,7 @@ extension Admission {
         case .suppress(let reason): suppress(candidate, for: reason, in: &counted, at: now)
         case .withhold: break
         }
-        store(counted, of: candidate)
+        store(counted, as: candidate.group)
         return judgement
     }
 
@@ -30,10 +30,10 @@ extension Admission {
             return nil
         case .admit:
             admit(candidate, in: &counted)
-            store(counted, of: candidate)
+            store(counted, as: candidate.group)
             return judgement
         case .withhold:
-            store(counted, of: candidate)
+            store(counted, as: candidate.group)
             return judgement
         }
     }
@@ -98,30 +98,37 @@ extension Admission {
         _ candidate: Candidate, for reason: SuppressionReason, in group: inout Group, at now: LogInstant
     ) {
         group.suppressedBefore += 1
-        let key = WindowRow.Key(group: candidate.group, reason: reason)
+        let key = open(.init(group: candidate.group, reason: reason), of: candidate.account, in: &group, at: now)
+        windows[key]?.count(candidate, occurrences: group.occurrences, at: now)
+    }
+
+    /// A window in which is counted, which begins now where there is none.
+    mutating func open(
+        _ key: WindowRow.Key, of account: Int64, in group: inout Group, at now: LogInstant
+    ) -> WindowRow.Key {
         if windows[key] == nil {
-            let number = (group.sequences[reason] ?? 0) + 1
-            group.sequences[reason] = number
+            let number = (group.sequences[key.reason] ?? 0) + 1
+            group.sequences[key.reason] = number
             group.openWindows += 1
             let interval = firstInterval
             let window = WindowRow(
-                key: key, account: candidate.account, start: now, due: now.advanced(by: interval),
+                key: key, account: account, start: now, due: now.advanced(by: interval),
                 interval: interval, sequence: number)
             windows[key] = window
             earliestDue = min(earliestDue ?? window.due, window.due)
         }
-        windows[key]?.count(candidate, occurrences: group.occurrences, at: now)
         unsaved.windows.insert(key)
         unsaved.closedWindows.remove(key)
+        return key
     }
 
-    private mutating func store(_ group: Group, of candidate: Candidate) {
+    mutating func store(_ group: Group, as id: Int64) {
         var changed = group
         if !changed.isChanged {
             changed.isChanged = true
-            unsaved.groups.append(candidate.group)
+            unsaved.groups.append(id)
         }
-        put(changed, for: candidate.group)
+        put(changed, for: id)
     }
 
     /// At least a second, so that no setting makes summaries without end.

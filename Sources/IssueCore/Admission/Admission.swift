@@ -88,6 +88,13 @@ package struct Admission: Sendable {
         self.init(settings: settings, state: state, bounds: bounds) { _ in settings.ofAnyApplication }
     }
 
+    /// What the store knows and this does not, so that it has to be adopted before a record is judged.
+    ///
+    /// It changes nothing. But where it is lent to be changed, it isn't copied to be asked.
+    package mutating func lacks(_ candidate: Candidate) -> (account: Bool, group: Bool) {
+        (!knows(account: candidate.account), !candidate.isFirstOfGroup && !knows(group: candidate.group))
+    }
+
     /// Whether a group is remembered; if not, what the store knows of it has to be adopted before it is judged.
     package func knows(group: Int64) -> Bool {
         groups.contains(group) || unsaved.evictedGroups[group] != nil

@@ -55,6 +55,19 @@ package struct WindowRow: Equatable, Sendable {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }
 
+    /// Counts what a run has held back, of which each record lies behind all that was counted when the run began.
+    mutating func count(_ run: HeldRun, occurrences total: Int64) {
+        firstSeen = suppressedCount == 0 ? run.first : min(firstSeen, run.first)
+        lastSeen = max(lastSeen, run.last)
+        suppressedCount += run.records
+        suppressedOccurrences = suppressedOccurrences.clampedSum(run.occurrences)
+        occurrences = total
+        let known = records ?? run.rows
+        records = min(known.lowerBound, run.rows.lowerBound)...max(known.upperBound, run.rows.upperBound)
+        maxSeverity = max(maxSeverity, run.severity)
+        samples = Array((samples + run.samples).sorted().prefix(Self.mostSamples))
+    }
+
     mutating func count(_ candidate: Candidate, occurrences total: Int64, at now: LogInstant) {
         if suppressedCount == 0 { firstSeen = now }
         lastSeen = max(lastSeen, now)

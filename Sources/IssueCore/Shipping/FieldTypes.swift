@@ -36,6 +36,9 @@ package struct FieldTypes: Equatable, Sendable {
         return .fits
     }
 
+    /// Whether a field is known to be an object, and so all that it stands in.
+    package func isObject(at path: String) -> Bool { kinds[path] == .object }
+
     /// What has been fixed since this was asked last, to be stored.
     package mutating func takeAdded() -> [String: Kind] {
         defer { added.removeAll() }

@@ -10,7 +10,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if let step = try buildExpress(limit) { return step }
         let again = try reader.requeued(for: service.destination.id, limit: limit.records)
         var walk = Walk(
-            NewBatch(destination: service.destination.id, kind: .requeued, at: Clock.wall), limit)
+            NewBatch(destination: service.destination.id, kind: .requeued, at: Clock.wall), limit, prepared: nil)
         for record in again where !walk.isFull {
             let candidate = record.candidate
             let occurrences = try admission.occurrences(of: candidate.group) ?? occurrences(of: candidate)
@@ -24,7 +24,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         guard try reader.newest() - cursor > Int64(limit.records) else { return nil }
         let records = try reader.express(above: max(cursor, express), limit: limit.records)
         guard !records.isEmpty else { return nil }
-        var walk = Walk(NewBatch(destination: service.destination.id, kind: .express, at: Clock.wall), limit)
+        var walk = Walk(
+            NewBatch(destination: service.destination.id, kind: .express, at: Clock.wall), limit, prepared: nil)
         for record in records where !walk.isFull {
             let candidate = record.candidate
             walk.batch.expressThrough = candidate.record
@@ -65,15 +66,16 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Gives the limiter what the store knows and it does not hold.
     func recall(_ candidate: Candidate) throws {
+        let lacks = admission.lacks(candidate)
+        guard lacks.account || lacks.group else { return }
         let id = service.destination.id
-        if !admission.knows(account: candidate.account), let account = try reader.account(candidate.account) {
+        if lacks.account, let account = try reader.account(candidate.account) {
             admission.adopt(
                 account: candidate.account,
                 limits: service.settings.limits.limits(uid: account.uid, application: account.app),
                 buckets: try reader.buckets(of: candidate.account, id))
         }
-        guard !candidate.isFirstOfGroup, !admission.knows(group: candidate.group) else { return }
-        if let row = try reader.limits(ofGroup: candidate.group, id) { admission.adopt(row) }
+        if lacks.group, let row = try reader.limits(ofGroup: candidate.group, id) { admission.adopt(row) }
     }
 
     /// The limiter as it was stored, with each application's own limits.

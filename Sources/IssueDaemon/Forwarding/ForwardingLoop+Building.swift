@@ -4,8 +4,8 @@ import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
     /// How many rows one walk passes at most, so that a flood of what is held back is stored in portions.
-    private static var mostWalked: Int { 20_000 }
-    private static var stretch: Int { 1000 }
+    private static var mostWalked: Int { 65_536 }
+    private static var stretch: Int { 4096 }
     private static var mostSummaries: Int { 100 }
 
     /// Goes on behind what retention has taken.
@@ -36,7 +36,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         admission.dailyBytes = budget.state(at: Clock.wall)
         try catchUp()
         if let step = try buildAhead(limit) { return step }
-        var walk = Walk(NewBatch(destination: service.destination.id, at: Clock.wall), limit)
+        var walk = Walk(
+            NewBatch(destination: service.destination.id, at: Clock.wall), limit, prepared: shipper.prepare())
         for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.mostSummaries))
         {
             let line = try reader.line(ofSummary: id)
@@ -44,25 +45,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             walk.add(line, id: id)
         }
         let first = cursor + 1
-        var position = cursor
-        while !walk.isFull, walk.walked < Self.mostWalked {
-            let records = try reader.walk(after: position, limit: Self.stretch)
-            guard let lowest = records.first?.candidate.record, let highest = records.last?.candidate.record else {
-                break
-            }
-            let ahead = try reader.goneAhead(of: service.destination.id, in: lowest...highest, express: express)
-            for record in records where !walk.isFull {
-                if ahead.gone.contains(record.candidate.record) {
-                    walk.batch.gone += 1
-                } else {
-                    var record = record
-                    record.candidate.wasExpress = ahead.refused.contains(record.candidate.record)
-                    try judge(record, &walk)
-                }
-                position = record.candidate.record
-                walk.walked += 1
-            }
-        }
+        let position = try reader.snapshot { try walkOn(&walk) }
         if position >= first { walk.batch.span = first...position }
         walk.batch.changes = admission.takeChanges()
         walk.batch.fieldTypes = types.takeAdded()
@@ -90,13 +73,63 @@ extension ForwardingLoop where Destination: ~Copyable {
         guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
         batch = stored
         lines = walk.lines
+        prepared = walk.prepared
         return step(machine.batchStored(forwardingBatch(stored), at: now))
     }
 
-    private func judge(_ record: WalkedRecord, _ walk: inout Walk) throws {
-        if let due = admission.nextSummaryDue, due <= record.at {
-            walk.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
+    /// Walks on from the cursor until the batch is full, and says how far it came.
+    private func walkOn(_ walk: inout Walk) throws -> Int64 {
+        var runs = HeldRuns()
+        var position = cursor
+        var due = admission.nextSummaryDue
+        while !walk.isFull, walk.walked < Self.mostWalked {
+            let stretch = try reader.stretch(after: position, limit: Self.stretch)
+            guard let lowest = stretch.steps.first?.row, let highest = stretch.steps.last?.row else { break }
+            let ahead = try reader.goneAhead(of: service.destination.id, in: lowest...highest, express: express)
+            let isPlain = ahead.gone.isEmpty && ahead.refused.isEmpty
+            for step in stretch.steps {
+                if walk.isFull { break }
+                let number = try runs.number(of: step) { try reader.facts(ofSeries: step.series) }
+                let now = LogInstant(milliseconds: step.receivedAt.milliseconds &+ stretch.offset)
+                position = step.row
+                walk.walked += 1
+                let isDue = due.map { $0 <= now } ?? false
+                let isUsual = isPlain || !ahead.gone.contains(step.row) && !ahead.refused.contains(step.row)
+                if isUsual, !isDue, runs.take(step, number, at: now) { continue }
+                guard let facts = runs.facts(number) else { continue }
+                if ahead.gone.contains(step.row) {
+                    walk.batch.gone += 1
+                    continue
+                }
+                if isDue {
+                    count(runs.end(), &walk)
+                    // Each has to open its window anew, so that it is told in time.
+                    runs.forget()
+                    walk.batch.newSummaries += try summaries(of: admission.dueSummaries(at: now))
+                }
+                var record = facts.record(step, offset: stretch.offset)
+                record.candidate.wasExpress = ahead.refused.contains(step.row)
+                count(runs.end(ofGroup: facts.group), &walk)
+                // What is let through opens no window.
+                if try !judge(record, number, &runs, &walk) || isDue { due = admission.nextSummaryDue }
+            }
         }
+        count(runs.end(), &walk)
+        for (reason, rows) in runs.held { walk.batch.held[reason, default: []] += rows }
+        return position
+    }
+
+    private func count(_ runs: [HeldRun], _ walk: inout Walk) {
+        for run in runs {
+            admission.count(run)
+            walk.summarise(run)
+        }
+    }
+
+    /// Judges one record, and says whether it was let through.
+    private func judge(
+        _ record: WalkedRecord, _ number: Int, _ runs: inout HeldRuns, _ walk: inout Walk
+    ) throws -> Bool {
         let candidate = record.candidate
         try recall(candidate)
         switch admission.judge(candidate, at: record.at) {
@@ -104,11 +137,21 @@ extension ForwardingLoop where Destination: ~Copyable {
             let sent = SentRecord(
                 row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: before,
                 occurrences: occurrences)
-            guard let line = try line(of: sent) else { return walk.withhold(candidate) }
-            walk.batch.sent.append(sent)
-            walk.add(line, id: candidate.record)
-        case .suppress(let reason): walk.summarise(candidate, reason)
-        case .withhold: walk.withhold(candidate)
+            if let line = try line(of: sent) {
+                walk.batch.sent.append(sent)
+                walk.add(line, id: candidate.record)
+            } else {
+                walk.withhold(candidate)
+            }
+            runs.admitted(inGroup: candidate.group)
+            return true
+        case .suppress(let reason):
+            walk.summarise(candidate, reason)
+            runs.begin(admission.run(after: candidate, heldFor: reason, at: record.at), number)
+            return false
+        case .withhold:
+            walk.withhold(candidate)
+            return false
         }
     }
 
@@ -131,9 +174,10 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Summaries
 
-    /// When the next window closes, by the monotonic clock.
+    /// When the next window closes, by the monotonic clock; nothing while the walk has not come to the end of the log,
+    /// since then it closes windows by the way.
     func summariesDue() throws -> MonotonicInstant? {
-        guard let due = admission.nextSummaryDue else { return nil }
+        guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return nil }
         let wait = due.milliseconds - (Clock.wall.milliseconds + (try reader.logOffset()))
         return Clock.monotonic.advanced(by: .milliseconds(max(wait, 0)))
     }

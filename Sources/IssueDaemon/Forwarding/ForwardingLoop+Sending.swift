@@ -7,7 +7,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
         let part = Array(lines[shipment.range])
-        let answer = shipper.send(part)
+        let answer = shipper.send(part, prepared: part.count == lines.count && !shipment.isCut ? prepared : nil)
+        prepared = nil
         let now = Clock.monotonic
         count(part)
         let action = machine.answered(answer, unit: random, at: now)

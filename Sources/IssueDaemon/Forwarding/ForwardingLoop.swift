@@ -21,6 +21,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// The batch that is under way, and its lines.
     var batch: StoredBatch?
     var lines: [[UInt8]] = []
+    /// What was made of all of them ahead; it is sent once, and only when they go all together.
+    var prepared: (any PreparedBody)?
     /// The last answer that found fault with lines of it.
     var refusal: String?
     /// How many lines that were sent again are counted already; the machine counts from its start.

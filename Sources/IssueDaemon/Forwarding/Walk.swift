@@ -11,8 +11,12 @@ struct Walk {
     private var withheld: [Int64: NewBatch.Tally] = [:]
     private var summarised: [Int64: NewBatch.Tally] = [:]
 
-    init(_ batch: NewBatch, _ limit: BatchLimit) {
+    /// What is made of the lines ahead.
+    let prepared: (any PreparedBody)?
+
+    init(_ batch: NewBatch, _ limit: BatchLimit, prepared: (any PreparedBody)?) {
         self.batch = batch
+        self.prepared = prepared
         builder = BatchBuilder(limit: limit)
     }
 
@@ -20,17 +24,23 @@ struct Walk {
 
     mutating func add(_ line: [UInt8], id: Int64) {
         lines.append(line)
+        prepared?.add(line)
         builder.add(id, bytes: line.count + 1)
     }
 
     mutating func withhold(_ candidate: Candidate) {
         batch.withheld.append(candidate.record)
-        Self.count(candidate, in: &withheld)
+        Self.count(1, candidate.count, of: candidate.account, in: &withheld)
     }
 
     mutating func summarise(_ candidate: Candidate, _ reason: SuppressionReason) {
         batch.held[reason, default: []].append(candidate.record)
-        Self.count(candidate, in: &summarised)
+        Self.count(1, candidate.count, of: candidate.account, in: &summarised)
+    }
+
+    /// Counts records whose rows are noted one by one.
+    mutating func summarise(_ run: HeldRun) {
+        Self.count(run.records, run.occurrences, of: run.account, in: &summarised)
     }
 
     /// The batch with all its sums.
@@ -41,11 +51,11 @@ struct Walk {
         return batch
     }
 
-    private static func count(_ candidate: Candidate, in tallies: inout [Int64: NewBatch.Tally]) {
-        var tally =
-            tallies[candidate.account] ?? NewBatch.Tally(account: candidate.account, records: 0, occurrences: 0)
-        tally.records += 1
-        tally.occurrences += candidate.count
-        tallies[candidate.account] = tally
+    private static func count(
+        _ records: Int64, _ occurrences: Int64, of account: Int64, in tallies: inout [Int64: NewBatch.Tally]
+    ) {
+        let none = NewBatch.Tally(account: account, records: 0, occurrences: 0)
+        tallies[account, default: none].records += records
+        tallies[account, default: none].occurrences += occurrences
     }
 }

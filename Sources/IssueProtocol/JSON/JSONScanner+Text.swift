@@ -11,6 +11,9 @@ extension JSONScanner {
 
     /// The text as a string, its escapes resolved.
     package func string(_ text: JSONText) -> String {
+        if !text.hasEscapes, let utf8 = try? UTF8Span(validating: bytes.extracting(text.start..<text.end)) {
+            return String(copying: utf8)
+        }
         var resolved = ByteBuffer()
         append(text, to: &resolved)
         return String(decoding: resolved[0..<resolved.count], as: UTF8.self)

@@ -12,6 +12,15 @@ extension JSONWriter {
         }
     }
 
+    /// Whether a text can't stand in a string as it is.
+    static func needsEscape(_ text: Span<UInt8>) -> Bool {
+        for index in text.indices {
+            let byte = text[index]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return true }
+        }
+        return false
+    }
+
     package static func append(_ value: Int64, to output: inout [UInt8]) {
         if value < 0 { output.append(UInt8(ascii: "-")) }
         var rest = value.magnitude

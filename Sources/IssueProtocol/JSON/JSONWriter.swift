@@ -82,7 +82,11 @@ package struct JSONWriter: Sendable {
     package mutating func string(_ value: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        Self.append(escaped: value.utf8.span, to: &bytes)
+        if Self.needsEscape(value.utf8.span) {
+            Self.append(escaped: value.utf8.span, to: &bytes)
+        } else {
+            bytes.append(contentsOf: value.utf8)
+        }
         bytes.append(UInt8(ascii: "\""))
         needsComma = true
     }

@@ -9,17 +9,25 @@ extension Timestamp {
         let day = Self.floorDivide(milliseconds, 86_400_000)
         let rest = milliseconds - day * 86_400_000
         let (year, month, dayOfMonth) = Self.civil(day: day)
-        let parts: [(Int64, Int, Character)] = [
-            (year, 4, "-"), (month, 2, "-"), (dayOfMonth, 2, "T"), (rest / 3_600_000, 2, ":"),
-            (rest / 60_000 % 60, 2, ":"), (rest / 1000 % 60, 2, "."), (rest % 1000, 3, "Z"),
-        ]
-        var text = ""
-        for (value, width, end) in parts {
-            let digits = String(value)
-            text += String(repeating: "0", count: max(0, width - digits.count)) + digits
-            text.append(end)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(24)
+        func append(_ value: Int64, _ width: Int, _ end: Unicode.Scalar) {
+            var scale: Int64 = 1
+            for _ in 1..<width { scale *= 10 }
+            while scale > 0 {
+                bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / scale % 10))
+                scale /= 10
+            }
+            bytes.append(UInt8(ascii: end))
         }
-        return text
+        append(year, 4, "-")
+        append(month, 2, "-")
+        append(dayOfMonth, 2, "T")
+        append(rest / 3_600_000, 2, ":")
+        append(rest / 60_000 % 60, 2, ":")
+        append(rest / 1000 % 60, 2, ".")
+        append(rest % 1000, 3, "Z")
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The moment that an RFC 3339 text names, any offset, fraction of any length (cut to milliseconds), or nothing.

@@ -68,13 +68,26 @@ extension StoreReader {
     /// The records that lie behind the cursor, up to where their range or the log's clock changes.
     package func walk(after cursor: Int64, limit: Int) throws -> [WalkedRecord] {
         try snapshot {
+            let stretch = try stretch(after: cursor, limit: limit)
+            var known: [Int64: SeriesFacts] = [:]
+            return try stretch.steps.compactMap { step in
+                let facts = try known[step.series] ?? facts(ofSeries: step.series)
+                known[step.series] = facts
+                return facts?.record(step, offset: stretch.offset)
+            }
+        }
+    }
+
+    /// The same, without looking up what is said of their series.
+    package func stretch(after cursor: Int64, limit: Int) throws -> LogStretch {
+        try snapshot {
             var start = cursor
             while true {
                 let clock = try offset(after: start)
                 let end = min(try rangeEnd(after: start), clock.end)
-                let found = try records(above: start, through: end, offset: clock.offset, limit: limit)
+                let steps = try steps(above: start, through: end, limit: limit)
                 // Of a range whose records are gone there is nothing to walk, and the next may hold some.
-                guard found.isEmpty, end < .max else { return found }
+                guard steps.isEmpty, end < .max else { return LogStretch(steps: steps, offset: clock.offset) }
                 start = end
             }
         }
@@ -82,34 +95,50 @@ extension StoreReader {
 
     /// One record as the walk would meet it, or nothing where it is gone.
     func walked(row: Int64) throws -> WalkedRecord? {
-        try records(above: row - 1, through: row, offset: try offset(after: row - 1).offset, limit: 1).first
+        guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
+        return try facts(ofSeries: step.series)?.record(step, offset: try offset(after: row - 1).offset)
     }
 
-    private func records(
-        above start: Int64, through end: Int64, offset: Int64, limit: Int
-    ) throws -> [WalkedRecord] {
+    private func steps(above start: Int64, through end: Int64, limit: Int) throws -> [LogStep] {
         try connection.withStatement(
             """
-            SELECT records.id, records.received_at, records.count, series."group", series.account,
-                   series.severity, series.reportable, groups.first_record, groups.state, groups.muted_until
-            FROM records JOIN series ON series.id = records.series JOIN groups ON groups.id = series."group"
-            WHERE records.id > ?1 AND records.id <= ?2 ORDER BY records.id LIMIT ?3
+            SELECT id, received_at, count, series FROM records WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
             """
         ) { statement in
             statement.bind(start, at: 1)
             statement.bind(end, at: 2)
             statement.bind(limit, at: 3)
-            return try statement.all { row in
-                let at = Timestamp(milliseconds: row.int64(1))
-                let mutedUntil = row.optionalInt64(9) ?? .max
-                return WalkedRecord(
-                    candidate: Candidate(
-                        record: row.int64(0), group: row.int64(3), account: row.int64(4),
-                        severity: Severity(rawValue: UInt8(clamping: row.int64(5))) ?? .error,
-                        isFirstOfGroup: row.int64(7) == row.int64(0), count: row.int64(2),
-                        isReportable: row.int64(6) != 0,
-                        isMuted: row.int64(8) == Int64(GroupState.muted.rawValue) && at.milliseconds < mutedUntil),
-                    at: LogInstant(milliseconds: at.milliseconds &+ offset), receivedAt: at)
+            var steps: [LogStep] = []
+            try statement.forEach { row in
+                steps.append(
+                    LogStep(
+                        row: row.int64(0), receivedAt: Timestamp(milliseconds: row.int64(1)), count: row.int64(2),
+                        series: row.int64(3)))
+            }
+            return steps
+        }
+    }
+
+    /// What a walk has to know of a series; nothing where a damaged file has lost it.
+    package func facts(ofSeries id: Int64) throws -> SeriesFacts? {
+        try snapshot {
+            try connection.withStatement(
+                """
+                SELECT series."group", series.account, series.severity, series.reportable, groups.first_record,
+                       groups.state, groups.muted_until
+                FROM series JOIN groups ON groups.id = series."group" WHERE series.id = ?1
+                """
+            ) { statement in
+                statement.bind(id, at: 1)
+                return try statement.first { row in
+                    let isMuted = row.int64(5) == Int64(GroupState.muted.rawValue)
+                    return SeriesFacts(
+                        group: row.int64(0), account: row.int64(1),
+                        severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
+                        isReportable: row.int64(3) != 0, firstOfGroup: row.int64(4),
+                        mutedUntil: isMuted
+                            ? Timestamp(milliseconds: row.optionalInt64(6) ?? .max) : Timestamp(milliseconds: .min))
+                }
             }
         }
     }

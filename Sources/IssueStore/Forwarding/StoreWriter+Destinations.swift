@@ -93,22 +93,37 @@ extension StoreWriter {
     }
 
     /// Counts records that are there already as received by a destination, and as pending.
+    ///
+    /// They are added up here: to group them, SQLite would sort all of them in memory.
     private func give(_ destination: Int64, recordsAbove row: Int64) throws {
-        for fate in [LedgerChanges.received, Int64(Fate.pending.rawValue)] {
-            try connection.withStatement(
-                """
-                INSERT INTO ledger (destination, account, fate, records, occurrences)
-                SELECT ?1, series.account, ?2, count(*), sum(records.count)
-                FROM records JOIN series ON series.id = records.series
-                WHERE records.id > ?3 GROUP BY series.account
-                ON CONFLICT DO UPDATE SET records = records + excluded.records,
-                                          occurrences = occurrences + excluded.occurrences
-                """
-            ) { statement in
-                statement.bind(destination, at: 1)
-                statement.bind(fate, at: 2)
-                statement.bind(row, at: 3)
-                try statement.run()
+        var numbers = DenseNumbers()
+        var sums: [LedgerChanges.Sum] = []
+        try connection.withStatement("SELECT series, count FROM records WHERE id > ?1") { statement in
+            statement.bind(row, at: 1)
+            try statement.forEach { row in
+                let number = numbers.number(of: row.int64(0))
+                if number == sums.count { sums.append(LedgerChanges.Sum(records: 0, occurrences: 0)) }
+                sums[number].records += 1
+                sums[number].occurrences = sums[number].occurrences.clampedSum(row.int64(1))
+            }
+        }
+        for (series, sum) in zip(numbers.ids, sums) {
+            for fate in [LedgerChanges.received, Int64(Fate.pending.rawValue)] {
+                try connection.withStatement(
+                    """
+                    INSERT INTO ledger (destination, account, fate, records, occurrences)
+                    SELECT ?1, account, ?2, ?3, ?4 FROM series WHERE id = ?5
+                    ON CONFLICT DO UPDATE SET records = records + excluded.records,
+                                              occurrences = occurrences + excluded.occurrences
+                    """
+                ) { statement in
+                    statement.bind(destination, at: 1)
+                    statement.bind(fate, at: 2)
+                    statement.bind(sum.records, at: 3)
+                    statement.bind(sum.occurrences, at: 4)
+                    statement.bind(series, at: 5)
+                    try statement.run()
+                }
             }
         }
     }

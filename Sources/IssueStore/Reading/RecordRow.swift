@@ -1,8 +1,7 @@
 import IssueCore
 package import IssueProtocol
-import SQLiteKit
 
-/// A record with its series, process and group, as one query finds them.
+/// A record with its series, process and group.
 package struct RecordRow: Sendable {
     package var row: Int64
     package var group: Int64
@@ -15,51 +14,32 @@ package struct RecordRow: Sendable {
     /// How many bytes of it can be long.
     var size: Int
 
-    static let sql: StaticString = """
-        SELECT records.id, records.received_at, records.occurred, records.first_occurred, records.count,
-               records.message, records.metadata, records.details, series.key, groups.id, groups.key,
-               groups.fingerprint, groups.first_record, accounts.id, accounts.app, senders.uid, senders.command,
-               senders.executable, senders.unit, processes.pid, processes.gid
-        FROM records
-        JOIN series ON series.id = records.series
-        JOIN groups ON groups.id = series."group"
-        JOIN accounts ON accounts.id = series.account
-        JOIN processes ON processes.id = records.process
-        JOIN senders ON senders.id = processes.sender
-        """
+    init(_ cells: RecordCells, of series: KnownSeries, by sender: Sender, id: String) {
+        row = cells.row
+        group = series.group
+        account = series.account
+        receivedAt = cells.receivedAt
+        isFirstOfGroup = series.firstOfGroup == cells.row
+        fingerprint = series.fingerprint
+        accountName = series.accountName
 
-    /// Reads a row of the query above; nothing where it is damaged.
-    init?(_ row: borrowing Row, id: (Int64) -> String) {
-        guard let series = SeriesKey.decode(row.bytes(8)) else { return nil }
-        self.row = row.int64(0)
-        group = row.int64(9)
-        account = row.int64(13)
-        receivedAt = Timestamp(milliseconds: row.int64(1))
-        isFirstOfGroup = row.int64(12) == self.row
-        fingerprint = row.text(11)
-        accountName = row.text(14)
-
-        let message: String
-        switch row.type(5) {
-        case .text: message = row.text(5)
-        case .null, .blob, .integer, .real:
-            message = MessageTemplate.message(template: series.template, parts: row.bytes(5))
-        }
+        let kind = series.description
+        let message =
+            switch cells.message {
+            case .whole(let text): text
+            case .parts(let parts): MessageTemplate.text(template: kind.template, parts: parts)
+            }
         var record = IssueRecord(
-            message: message, severity: series.severity, domain: series.domain, code: series.code,
-            count: row.int64(4), source: series.source == SourceLocation() ? nil : series.source,
-            app: series.app == Application() ? nil : series.app, fingerprint: series.fingerprint,
-            reportable: series.isReportable)
-        record.occurredAt = row.optionalInt64(2).map { Timestamp(milliseconds: row.int64(1) &+ $0) } ?? receivedAt
-        record.firstOccurredAt = row.optionalInt64(3).map { Timestamp(milliseconds: row.int64(1) &+ $0) }
-        size = message.utf8.count + (row.optionalText(6)?.utf8.count ?? 0) + (row.optionalText(7)?.utf8.count ?? 0)
-        record.metadata = row.optionalText(6).flatMap { try? JSONValue(json: $0) }
+            message: message, severity: kind.severity, domain: kind.domain, code: kind.code, count: cells.count,
+            source: series.source, app: series.app, fingerprint: kind.fingerprint, reportable: kind.isReportable)
+        let received = cells.receivedAt.milliseconds
+        record.occurredAt = cells.occurred.map { Timestamp(milliseconds: received &+ $0) } ?? receivedAt
+        record.firstOccurredAt = cells.firstOccurred.map { Timestamp(milliseconds: received &+ $0) }
+        size = message.utf8.count + (cells.metadata?.utf8.count ?? 0) + (cells.details?.utf8.count ?? 0)
+        record.metadata = cells.metadata.flatMap { try? JSONValue(json: $0) }
         var repairs: [String] = []
-        var sender = Sender(
-            uid: UInt32(clamping: row.int64(15)), gid: UInt32(clamping: row.int64(20)),
-            pid: Int32(clamping: row.int64(19)), command: Self.present(row.text(16)),
-            executable: Self.present(row.text(17)), unit: Self.present(row.text(18)))
-        if let details = row.optionalText(7), let details = try? JSONValue(json: details) {
+        var sender = sender
+        if let details = cells.details, let details = try? JSONValue(json: details) {
             record.add(details, repairs: &repairs)
             if let said = details["sender"].flatMap({ try? Sender(json: $0.json) }) {
                 sender = said
@@ -67,12 +47,7 @@ package struct RecordRow: Sendable {
             }
         }
         stored = StoredRecord(
-            id: id(self.row), group: GroupID.text(key: row.int64(10)), receivedAt: receivedAt, sender: sender,
-            repairs: repairs, record: record)
-    }
-
-    private static func present(_ text: String) -> String? {
-        text.isEmpty ? nil : text
+            id: id, group: series.groupID, receivedAt: receivedAt, sender: sender, repairs: repairs, record: record)
     }
 }
 

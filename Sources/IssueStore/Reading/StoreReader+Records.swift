@@ -63,11 +63,46 @@ extension StoreReader {
 
     /// One record with all that belongs to it, or nothing.
     package func record(row: Int64) throws -> RecordRow? {
-        let code = try recordID(row: row).store
-        let statement = try Statement(composedSQL: "\(RecordRow.sql) WHERE records.id = ?1", on: connection)
-        statement.bind(row, at: 1)
-        return try statement.first { RecordRow($0) { RecordID(store: code, row: $0).text } } ?? nil
+        let cells = try connection.withStatement(RecordCells.sql) { statement in
+            statement.bind(row, at: 1)
+            return try statement.first { RecordCells($0) }
+        }
+        guard let cells, let series = try series(cells.series), let sender = try sender(ofProcess: cells.process)
+        else { return nil }
+        return RecordRow(cells, of: series, by: sender, id: try recordID(row: row).text)
     }
+
+    private func series(_ id: Int64) throws -> KnownSeries? {
+        if let series = known.series(id) { return series }
+        let found = try connection.withStatement(KnownSeries.sql) { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { KnownSeries($0) } ?? nil
+        }
+        if let found { known.learn(found, as: id) }
+        return found
+    }
+
+    private func sender(ofProcess id: Int64) throws -> Sender? {
+        if let sender = known.sender(id) { return sender }
+        let found = try connection.withStatement(
+            """
+            SELECT senders.uid, processes.gid, processes.pid, senders.command, senders.executable, senders.unit
+            FROM processes JOIN senders ON senders.id = processes.sender WHERE processes.id = ?1
+            """
+        ) { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { row in
+                Sender(
+                    uid: UInt32(clamping: row.int64(0)), gid: UInt32(clamping: row.int64(1)),
+                    pid: Int32(clamping: row.int64(2)), command: Self.present(row.text(3)),
+                    executable: Self.present(row.text(4)), unit: Self.present(row.text(5)))
+            }
+        }
+        if let found { known.learn(found, ofProcess: id) }
+        return found
+    }
+
+    private static func present(_ text: String) -> String? { text.isEmpty ? nil : text }
 
     /// Whether a record is what the filter asks for, of which its series has been looked at already.
     private func matches(_ record: RecordRow, _ filter: IssueFilter) throws -> Bool {

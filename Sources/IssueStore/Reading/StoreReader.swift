@@ -8,6 +8,8 @@ package import SQLiteKit
 /// writer's log can be copied back.
 package final class StoreReader {
     let connection: Connection
+    /// Of the snapshot that is open, or of none.
+    var known = KnownRows()
 
     package init(path: String) throws(StoreFailure) {
         do {
@@ -22,8 +24,10 @@ package final class StoreReader {
     /// Ends the question that is being answered, from another thread.
     package var interruptHandle: InterruptHandle { connection.interruptHandle }
 
-    /// Answers one question from one snapshot, or gives up at the deadline.
-    func snapshot<Value>(within deadline: Duration = .seconds(10), _ body: () throws -> Value) throws -> Value {
+    /// Answers one question from one snapshot, or gives up at the deadline; a question within it sees the same.
+    package func snapshot<Value>(within deadline: Duration = .seconds(10), _ body: () throws -> Value) throws -> Value {
+        if connection.isInTransaction { return try body() }
+        known.forget()
         connection.setDeadline(.after(deadline))
         defer { connection.setDeadline(nil) }
         do {
@@ -42,13 +46,20 @@ package final class StoreReader {
 
     /// The id of a record by its row.
     func recordID(row: Int64) throws -> RecordID {
-        let code = try connection.withStatement(
-            "SELECT code FROM stores WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
+        if let known = known.code, known.rows.contains(row) { return RecordID(store: known.code, row: row) }
+        let found = try connection.withStatement(
+            """
+            SELECT code, first_id, (SELECT min(first_id) - 1 FROM stores WHERE first_id > ?1)
+            FROM stores WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1
+            """
         ) { statement in
             statement.bind(row, at: 1)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { ($0.int64(0), $0.int64(1), $0.optionalInt64(2)) }
         }
-        return RecordID(store: UInt64(bitPattern: code ?? 0), row: row)
+        guard let found else { return RecordID(store: 0, row: row) }
+        let code = UInt64(bitPattern: found.0)
+        known.learn(code, ofRows: found.1...max(row, found.2 ?? .max))
+        return RecordID(store: code, row: row)
     }
 }
 

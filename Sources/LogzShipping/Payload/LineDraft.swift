@@ -1,57 +1,30 @@
 import IssueProtocol
 
-/// A line in the making: its members in order, each text within the limit, and what had to be cut for that.
+/// A line that is too long, taken apart to be trimmed.
 struct LineDraft {
-    var members: [JSONValue.Member] = []
-    private(set) var truncated: [String] = []
+    var members: [JSONValue.Member]
+    private var truncated: TruncatedNames
 
-    init() {}
-
-    /// A line that was made before.
     init?(line: [UInt8]) {
         guard let value = try? JSONValue(json: line), let members = value.asObject else { return nil }
-        self.members = members.filter { $0.key != Self.truncatedKey }
-        truncated = value[Self.truncatedKey]?.asArray?.compactMap(\.asString) ?? []
-    }
-
-    mutating func put(_ key: String, _ text: String) {
-        members.append(.init(key, .string(fitted(text, as: key))))
-    }
-
-    mutating func put(_ key: String, _ value: JSONValue) {
-        members.append(.init(key, value))
-    }
-
-    mutating func put(_ key: String, ifPresent text: String?) {
-        if let text { put(key, text) }
-    }
-
-    mutating func put(_ key: String, ifPresent number: Int64?) {
-        if let number { put(key, .integer(number)) }
-    }
-
-    /// A text that stands in a member, cut if need be.
-    mutating func fitted(_ text: String, as name: String) -> String {
-        guard text.utf8.count > LineLimits.textBytes else { return text }
-        noteTruncated(name)
-        return text.cut(toBytes: LineLimits.cutTextBytes)
+        self.members = members.filter { $0.key != TruncatedNames.key }
+        truncated = TruncatedNames(value[TruncatedNames.key]?.asArray?.compactMap(\.asString) ?? [])
     }
 
     mutating func noteTruncated(_ name: String) {
-        guard !truncated.contains(name) else { return }
-        truncated.append(name)
+        truncated.note(name)
     }
 
-    /// Names an object in place of what was cut within it.
     mutating func noteTruncated(allOf object: String) {
-        truncated.removeAll { $0 == object || $0.hasPrefix("\(object).") }
-        truncated.append(object)
+        truncated.note(allOf: object)
     }
 
     /// The line as it stands.
     var bytes: [UInt8] {
         var members = members
-        if !truncated.isEmpty { members.append(.init(Self.truncatedKey, .array(truncated.map { .string($0) }))) }
+        if !truncated.names.isEmpty {
+            members.append(.init(TruncatedNames.key, .array(truncated.names.map { .string($0) })))
+        }
         return JSONValue.object(members).json
     }
 
@@ -64,6 +37,4 @@ struct LineDraft {
         }
         return bytes
     }
-
-    static let truncatedKey = "truncated_fields"
 }

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-extension LineDraft {
+extension LineWriter {
     mutating func putCauses(_ causes: [Cause]) {
         let values = causes.prefix(LineLimits.causes).map { cause in
             var members: [JSONValue.Member] = []

@@ -10,16 +10,17 @@ extension LogzPayload {
         let (time, timeRepair) = stored.believedTime
         let metadata = Self.metadata(of: record)
 
-        var line = LineDraft()
-        line.put("@timestamp", time.text)
+        var line = LineWriter()
+        let moment = time.text
+        line.put("@timestamp", moment)
         line.put("type", type)
         line.put("event_kind", "issue")
         line.put("event_id", stored.id)
-        line.put("code", .integer(record.code ?? 0))
+        line.put("code", record.code ?? 0)
         line.putDomain(record.domain, app: outbound.app)
         line.put("message", record.message)
         line.putEnvironment(record.app)
-        line.put("reported_at", time.text)
+        line.put("reported_at", moment)
         line.putMobile(record.app)
         let context = putMetadata(metadata.members, of: record.app, into: &line, types: &types)
         line.put("severity", (record.severity ?? .error).name)
@@ -29,10 +30,10 @@ extension LogzPayload {
         line.put("function", ifPresent: record.source?.function)
         line.put("host", outbound.host)
         line.put("unit", ifPresent: stored.sender.unit)
-        line.put("uid", .integer(Int64(stored.sender.uid)))
+        line.put("uid", Int64(stored.sender.uid))
         line.put("fingerprint", outbound.fingerprint)
-        line.put("occurrences", .integer(outbound.occurrences))
-        line.put("suppressed_before", .integer(outbound.suppressedBefore))
+        line.put("occurrences", outbound.occurrences)
+        line.put("suppressed_before", outbound.suppressedBefore)
         line.putCauses(record.causes)
         if !record.backtrace.isEmpty {
             line.put("backtrace", record.backtrace.lazy.map(\.text).joined(separator: "\n"))
@@ -41,7 +42,7 @@ extension LogzPayload {
             line.put("context_json", String(decoding: JSONValue.object(context).json, as: UTF8.self))
         }
         line.putRepairs(stored.repairs + [timeRepair].compactMap(\.self) + metadata.repairs)
-        return line.trimmedBytes()
+        return line.line()
     }
 
     private static func metadata(of record: IssueRecord) -> (members: [JSONValue.Member], repairs: [String]) {
@@ -54,7 +55,7 @@ extension LogzPayload {
 
     /// Puts in what fits, and answers what does not.
     private func putMetadata(
-        _ members: [JSONValue.Member], of application: Application?, into line: inout LineDraft,
+        _ members: [JSONValue.Member], of application: Application?, into line: inout LineWriter,
         types: inout FieldTypes
     ) -> [JSONValue.Member] {
         guard !members.isEmpty else { return [] }

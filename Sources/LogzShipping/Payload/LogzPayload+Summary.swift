@@ -4,12 +4,12 @@ import IssueProtocol
 extension LogzPayload {
     /// The line that stands for records that were held back.
     package func line(of summary: OutboundSummary) -> [UInt8] {
-        var line = LineDraft()
+        var line = LineWriter()
         line.put("@timestamp", summary.windowEnd.text)
         line.put("type", type)
         line.put("event_kind", "suppression_summary")
         line.put("event_id", summary.eventID)
-        line.put("code", .integer(summary.code ?? 0))
+        line.put("code", summary.code ?? 0)
         line.putDomain(summary.domain, app: summary.app)
         line.put("message", Self.message(of: summary))
         line.putEnvironment(summary.application)
@@ -22,16 +22,16 @@ extension LogzPayload {
         line.put("suppression_reason", summary.reason.rawValue)
         line.put("window_start", summary.windowStart.text)
         line.put("window_end", summary.windowEnd.text)
-        line.put("suppressed_count", .integer(summary.suppressedCount))
-        line.put("forwarded_count", .integer(summary.forwardedCount))
-        line.put("occurrences", .integer(summary.occurrences))
-        line.put("summary_seq", .integer(summary.sequence))
+        line.put("suppressed_count", summary.suppressedCount)
+        line.put("forwarded_count", summary.forwardedCount)
+        line.put("occurrences", summary.occurrences)
+        line.put("summary_seq", summary.sequence)
         line.put("first_seen", summary.firstSeen.text)
         line.put("last_seen", summary.lastSeen.text)
-        line.put("distinct_groups_suppressed", .integer(summary.distinctGroups))
+        line.put("distinct_groups_suppressed", summary.distinctGroups)
         line.put("sample_event_ids", summary.sampleIDs.joined(separator: ","))
         line.put("still_suppressing", .bool(summary.stillSuppressing))
-        return line.trimmedBytes()
+        return line.line()
     }
 
     private static func message(of summary: OutboundSummary) -> String {

@@ -19,7 +19,7 @@ struct MetadataFitting {
 
     /// The part of the members that fits under a name.
     mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
-        guard enter(name, at: "", depth: 1) != nil, met(.object, at: name) else {
+        guard types.isObject(at: name) || enter(name, at: "", depth: 1) != nil && met(.object, at: name) else {
             context += members
             return nil
         }
@@ -34,9 +34,11 @@ struct MetadataFitting {
     ) -> [JSONValue.Member]? {
         var fitting: [JSONValue.Member] = []
         for member in ReservedKeys.unique(members) {
-            let place = "\(path).\(member.key)"
+            var place = path
+            place += "."
+            place += member.key
             if fields < LineLimits.metadataFields, let depth = enter(member.key, at: path, depth: depth),
-                let value = fit(member.value, at: place, way: "\(way)\(member.key).", depth: depth, whole: whole)
+                let value = fit(member.value, at: place, way: way, key: member.key, depth: depth, whole: whole)
             {
                 fields += 1
                 fitting.append(.init(member.key, value))
@@ -50,7 +52,7 @@ struct MetadataFitting {
     }
 
     private mutating func fit(
-        _ value: JSONValue, at path: String, way: String, depth: Int, whole: Bool
+        _ value: JSONValue, at path: String, way: String, key: String, depth: Int, whole: Bool
     ) -> JSONValue? {
         switch value {
         case .null:
@@ -70,10 +72,10 @@ struct MetadataFitting {
             return .string(text.cut(toBytes: LineLimits.cutTextBytes))
         case .array(let elements):
             guard depth <= LineLimits.depth else { return nil }
-            return fit(elements, at: path, way: way, depth: depth)
+            return fit(elements, at: path, way: way, key: key, depth: depth)
         case .object(let members):
             guard depth <= LineLimits.depth, met(.object, at: path) else { return nil }
-            return fit(members, at: path, way: way, depth: depth, whole: whole).map { .object($0) }
+            return fit(members, at: path, way: "\(way)\(key).", depth: depth, whole: whole).map { .object($0) }
         }
     }
 
@@ -84,11 +86,13 @@ struct MetadataFitting {
     }
 
     /// An array has the type of what is in it, so it goes as a whole or not at all.
-    private mutating func fit(_ elements: [JSONValue], at path: String, way: String, depth: Int) -> JSONValue? {
+    private mutating func fit(
+        _ elements: [JSONValue], at path: String, way: String, key: String, depth: Int
+    ) -> JSONValue? {
         let before = self
         var fitting: [JSONValue] = []
         for element in elements {
-            guard let value = fit(element, at: path, way: way, depth: depth + 1, whole: true) else {
+            guard let value = fit(element, at: path, way: way, key: key, depth: depth + 1, whole: true) else {
                 self = before
                 return nil
             }
@@ -106,6 +110,9 @@ struct MetadataFitting {
     ///
     /// A dot in a key means an object within an object there.
     private mutating func enter(_ key: String, at path: String, depth: Int) -> Int? {
+        if !key.utf8.contains(UInt8(ascii: ".")) {
+            return !key.isEmpty && key.utf8.count <= LineLimits.keyBytes && depth <= LineLimits.depth ? depth + 1 : nil
+        }
         let steps = key.split(separator: ".", omittingEmptySubsequences: false)
         guard key.utf8.count <= LineLimits.keyBytes, !steps.contains(where: \.isEmpty),
             depth + steps.count - 1 <= LineLimits.depth

@@ -37,6 +37,7 @@ enum ReservedKeys {
     /// The members with no reserved key, the last of several with one key alone, and the keys that had to change.
     static func renamed(in members: [JSONValue.Member]) -> (members: [JSONValue.Member], keys: [String]) {
         let unique = unique(members)
+        guard unique.contains(where: { contains($0.key) }) else { return (unique, []) }
         let taken = Set(unique.map(\.key))
         var keys: [String] = []
         let renamed = unique.map { member in
@@ -54,6 +55,13 @@ enum ReservedKeys {
 
     /// The last of several members with one key, where readers differ in which they take.
     static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
+        // Few have many, and a table of them would cost more than it finds.
+        if members.count <= 8 {
+            let isUnique = members.indices.allSatisfy { index in
+                !members[..<index].contains { $0.key == members[index].key }
+            }
+            if isUnique { return members }
+        }
         var seen: Set<String> = []
         return Array(members.reversed().filter { seen.insert($0.key).inserted }.reversed())
     }

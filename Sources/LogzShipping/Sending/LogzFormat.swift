@@ -6,6 +6,8 @@ package import IssueCore
 package struct LogzFormat: HTTPFormat {
     package static var kind: String { "logzio" }
 
+    package static let frame = BodyFrame.lines
+
     package let http: HTTPSettings
     private let type: String
     private let payload: LogzPayload
@@ -24,9 +26,9 @@ package struct LogzFormat: HTTPFormat {
 
     package func cut(_ line: [UInt8]) -> [UInt8]? { payload.cut(line) }
 
-    package func post(_ lines: [[UInt8]], token: ShippingToken?) -> HTTPPost {
+    package func post(token: ShippingToken?) -> HTTPPost {
         let query = "token=\(PercentEncoding.encode(token?.text ?? ""))&type=\(PercentEncoding.encode(type))"
-        return HTTPPost(LineList.lines(lines), type: "text/plain", query: query)
+        return HTTPPost(type: "text/plain", query: query)
     }
 
     package static func reading(

@@ -34,14 +34,14 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
 
     package func cut(_ line: [UInt8]) -> [UInt8]? { payload.cut(line) }
 
-    package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
+    package mutating func send(_ lines: [[UInt8]], prepared: (any PreparedBody)?) -> DeliveryAnswer {
         let reader = AnswerReader(origin: settings.http.address.origin, token: credential.token)
         guard let token = credential.token else {
             return Credential.missing
         }
         var head = Array("{\"token\":".utf8)
         head += JSONValue.string(token.text).json
-        let body = LineList.lines(lines.map { head + [UInt8(ascii: ",")] + $0.dropFirst() })
+        let body = BodyFrame.lines.body(of: lines.map { head + [UInt8(ascii: ",")] + $0.dropFirst() })
         do throws(HTTPTransferError) {
             try client.send(body, to: probe.request)
             return DeliveryAnswer(

@@ -1,0 +1,58 @@
+package import IssueProtocol
+
+/// Records of one series that are held back one after the other, without each of them being judged.
+///
+/// A bucket that is empty stays so until it has filled, and what it refuses
+/// takes nothing from the others: until then the judgement is known.
+package struct HeldRun: Sendable {
+    package let group: Int64
+    package let account: Int64
+    package let severity: Severity
+    package let reason: SuppressionReason
+    /// Of the reason, among all of them.
+    package let place: Int
+    /// From then on the next one has to be judged.
+    package let until: LogInstant
+    /// Whether a record that is let through ends it, since that could change the reason.
+    package let endsWithAdmission: Bool
+
+    package private(set) var records: Int64 = 0
+    package private(set) var occurrences: Int64 = 0
+    private(set) var first = LogInstant(milliseconds: 0)
+    private(set) var last = LogInstant(milliseconds: 0)
+    private(set) var rows: ClosedRange<Int64> = 0...0
+    private(set) var samples: [Int64] = []
+
+    init(of candidate: Candidate, _ reason: SuppressionReason, until: LogInstant, untilNext: Bool) {
+        group = candidate.group
+        account = candidate.account
+        severity = candidate.severity
+        self.reason = reason
+        place = SuppressionReason.allCases.firstIndex(of: reason) ?? 0
+        self.until = until
+        endsWithAdmission = untilNext
+    }
+
+    /// Counts one more.
+    package mutating func add(_ row: Int64, count: Int64, at now: LogInstant) {
+        if records == 0 {
+            first = now
+            last = now
+            rows = row...row
+        }
+        last = max(last, now)
+        rows = rows.lowerBound...max(rows.upperBound, row)
+        records += 1
+        occurrences = occurrences.clampedSum(count)
+        if samples.count < WindowRow.mostSamples { samples.append(row) }
+    }
+
+    /// The same with nothing counted.
+    package var emptied: HeldRun {
+        var run = self
+        run.records = 0
+        run.occurrences = 0
+        run.samples.removeAll(keepingCapacity: true)
+        return run
+    }
+}

@@ -1,0 +1,87 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+
+/// What one walk knows of the series that it meets, and the runs of those that are held back.
+struct HeldRuns {
+    /// What is looked at for each record stands by itself, so that to look costs no more than that.
+    private struct Known {
+        var firstOfGroup: Int64
+        var mutedUntil: Timestamp
+        /// Until then the run holds; nothing where there is none.
+        var until: LogInstant?
+        var run: HeldRun?
+    }
+
+    private var numbers = DenseNumbers()
+    private var facts: [SeriesFacts?] = []
+    private var known: [Known] = []
+    /// The series of each group, by their numbers.
+    private var series: [Int64: [Int]] = [:]
+    /// The runs that end when a record is let through.
+    private var shared: [Int] = []
+    /// Which rows were held back for which reason, by its place among all reasons.
+    private var rows = [[Int64]](repeating: [], count: SuppressionReason.allCases.count)
+
+    /// The number of a series in this walk.
+    mutating func number(of step: LogStep, or find: () throws -> SeriesFacts?) rethrows -> Int {
+        let number = numbers.number(of: step.series)
+        if number == known.count {
+            let found = try find()
+            facts.append(found)
+            known.append(
+                Known(firstOfGroup: found?.firstOfGroup ?? 0, mutedUntil: found?.mutedUntil ?? step.receivedAt))
+            if let found { series[found.group, default: []].append(number) }
+        }
+        return number
+    }
+
+    func facts(_ number: Int) -> SeriesFacts? { facts[number] }
+
+    /// Counts a record in its run; false where it has to be judged.
+    @inline(__always)
+    mutating func take(_ step: LogStep, _ number: Int, at now: LogInstant) -> Bool {
+        guard let until = known[number].until, now < until, known[number].firstOfGroup != step.row,
+            step.receivedAt >= known[number].mutedUntil, let place = known[number].run?.place
+        else { return false }
+        known[number].run?.add(step.row, count: step.count, at: now)
+        rows[place].append(step.row)
+        return true
+    }
+
+    mutating func begin(_ run: HeldRun?, _ number: Int) {
+        known[number].run = run
+        known[number].until = run?.until
+        if let run, run.endsWithAdmission { shared.append(number) }
+    }
+
+    /// The runs of a group, or all of them, each with something in it; they go on from nothing.
+    mutating func end(ofGroup group: Int64? = nil) -> [HeldRun] {
+        let numbers = group.map { series[$0] ?? [] } ?? Array(known.indices)
+        var ended: [HeldRun] = []
+        for number in numbers {
+            guard let run = known[number].run, run.records > 0 else { continue }
+            ended.append(run)
+            known[number].run = run.emptied
+        }
+        return ended
+    }
+
+    /// The next record of each series has to be judged.
+    mutating func forget() {
+        for number in known.indices { known[number].until = nil }
+        shared.removeAll(keepingCapacity: true)
+    }
+
+    /// A record of a group was let through: the next ones for which that may change something have to be judged.
+    mutating func admitted(inGroup group: Int64) {
+        for number in shared { known[number].until = nil }
+        shared.removeAll(keepingCapacity: true)
+        for number in series[group] ?? [] { known[number].until = nil }
+    }
+
+    /// The rows of all runs.
+    var held: [(reason: SuppressionReason, rows: [Int64])] {
+        zip(SuppressionReason.allCases, rows).filter { !$1.isEmpty }.map { ($0, $1) }
+    }
+}

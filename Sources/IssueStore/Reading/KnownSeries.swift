@@ -1,0 +1,37 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// What all records of one series share; one object, since a copy of it for each record would cost more than it says.
+final class KnownSeries {
+    let description: SeriesDescription
+    let app: Application?
+    let source: SourceLocation?
+    let group: Int64
+    /// As it is shown.
+    let groupID: String
+    let fingerprint: String
+    let firstOfGroup: Int64
+    let account: Int64
+    let accountName: String
+
+    static let sql: StaticString = """
+        SELECT series.key, groups.id, groups.key, groups.fingerprint, groups.first_record, accounts.id, accounts.app
+        FROM series JOIN groups ON groups.id = series."group" JOIN accounts ON accounts.id = series.account
+        WHERE series.id = ?1
+        """
+
+    /// Reads a row of the query above; nothing where it is damaged.
+    init?(_ row: borrowing Row) {
+        guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
+        self.description = description
+        app = description.app == Application() ? nil : description.app
+        source = description.source == SourceLocation() ? nil : description.source
+        group = row.int64(1)
+        groupID = GroupID.text(key: row.int64(2))
+        fingerprint = row.text(3)
+        firstOfGroup = row.int64(4)
+        account = row.int64(5)
+        accountName = row.text(6)
+    }
+}

@@ -1,0 +1,93 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+struct HeldRunTests {
+    private struct Series: Hashable {
+        var group: Int64
+        var severity: Severity
+    }
+
+    /// As the forwarder walks, each series of a group by itself.
+    private struct Runs {
+        var admission: Admission
+        var runs: [Series: HeldRun] = [:]
+        var judgements: [Judgement] = []
+        var drafts: [SummaryDraft] = []
+        var taken = 0
+
+        mutating func walk(_ candidate: Candidate, at now: LogInstant) {
+            let series = Series(group: candidate.group, severity: candidate.severity)
+            let isDue = admission.nextSummaryDue.map { $0 <= now } ?? false
+            let isUsual = !candidate.isFirstOfGroup && candidate.isReportable && !candidate.isMuted
+            if isUsual, !isDue, let run = runs[series], now < run.until {
+                runs[series]?.add(candidate.record, count: candidate.count, at: now)
+                taken += 1
+                return judgements.append(.suppress(run.reason))
+            }
+            if isDue {
+                end { _ in true }
+                runs = [:]
+                drafts += admission.dueSummaries(at: now)
+            }
+            end { $0.group == candidate.group }
+            let judgement = admission.judge(candidate, at: now)
+            judgements.append(judgement)
+            switch judgement {
+            case .admit:
+                // What is counted already is counted; nothing more comes to it.
+                end { $0.endsWithAdmission }
+                runs = runs.filter { !$1.endsWithAdmission && $0.group != candidate.group }
+            case .suppress(let reason):
+                runs[series] = admission.run(after: candidate, heldFor: reason, at: now)
+            case .withhold: break
+            }
+        }
+
+        mutating func end(_ isMeant: (HeldRun) -> Bool) {
+            for (series, run) in runs where isMeant(run) {
+                admission.count(run)
+                runs[series] = run.emptied
+            }
+        }
+    }
+
+    @Test(
+        "Held back in runs or one by one, it is judged, counted and told the same", arguments: 0..<12 as Range<UInt64>)
+    func same(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        let log = traffic.log(records: 4000, groups: seed % 3 == 0 ? 4 : 60, accounts: 3)
+        var settings = LimitSettings()
+        settings.applicationBurst = seed % 2 == 0 ? 20 : 100
+        settings.globalBurst = seed % 4 == 0 ? 30 : 300
+        settings.globalRefill = Rate(seed % 4 == 0 ? 10 : 300, per: .seconds(60))
+
+        var straight = Admission(settings: settings)
+        var judgements: [Judgement] = []
+        var drafts: [SummaryDraft] = []
+        var runs = Runs(admission: Admission(settings: settings))
+        for (candidate, now) in log {
+            drafts += straight.dueSummaries(at: now)
+            judgements.append(straight.judge(candidate, at: now))
+            runs.walk(candidate, at: now)
+        }
+        runs.end { _ in true }
+        #expect(runs.taken > 300)
+        #expect(runs.judgements.map(\.reason) == judgements.map(\.reason))
+        #expect(runs.judgements.filter { $0.reason == nil } == judgements.filter { $0.reason == nil })
+        #expect(runs.drafts == drafts)
+        var (one, other) = (AdmissionState(), AdmissionState())
+        one.apply(straight.takeChanges())
+        other.apply(runs.admission.takeChanges())
+        #expect(one.groups.sorted { $0.group < $1.group } == other.groups.sorted { $0.group < $1.group })
+        #expect(one.windows == other.windows)
+        #expect(one.buckets == other.buckets)
+    }
+}
+
+extension Judgement {
+    fileprivate var reason: SuppressionReason? {
+        guard case .suppress(let reason) = self else { return nil }
+        return reason
+    }
+}
