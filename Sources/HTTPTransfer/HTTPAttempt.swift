@@ -35,7 +35,7 @@ struct HTTPAttempt {
             unsafe request.body.withUnsafeBufferPointer { body in
                 let refusal = unsafe HTTPAttempt.configure(
                     easy, for: request, body: body, headers: headers, exchange: exchange)
-                return refusal ?? run()
+                return unsafe refusal ?? HTTPAttempt.run(easy, in: multi, cancellation)
             }
         }
         let facts = unsafe CurlFacts(easy)
@@ -60,7 +60,7 @@ struct HTTPAttempt {
             let refusal = unsafe HTTPAttempt.configure(
                 easy, for: request, body: body, headers: headers, exchange: exchange)
             guard refusal == nil, unsafe ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK else { return false }
-            return run() == CURLE_OK
+            return unsafe HTTPAttempt.run(easy, in: multi, cancellation) == CURLE_OK
         }
     }
 
@@ -74,11 +74,16 @@ struct HTTPAttempt {
     }
 
     /// Drives one transfer to its end; nil if it was cancelled before.
-    private func run() -> CURLcode? {
+    ///
+    /// - Parameter isKept: Whether the handle stays, and with it the connection that was made for it.
+    static func run(
+        _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ cancellation: HTTPCancellation?,
+        isKept: Bool = false
+    ) -> CURLcode? {
         unsafe cancellation?.add(multi)
         defer { unsafe cancellation?.remove(multi) }
         guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else { return CURLE_FAILED_INIT }
-        defer { unsafe curl_multi_remove_handle(multi, easy) }
+        defer { if !isKept { unsafe curl_multi_remove_handle(multi, easy) } }
 
         var running: CInt = 0
         repeat {

@@ -10,15 +10,26 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     // Sendable holds because there is one owner, and libcurl ties a handle to
     // no thread.
     private var easy: UnsafeMutableRawPointer?
+    private var multi: UnsafeMutableRawPointer?
+    private let cancellation: HTTPCancellation?
     /// What libcurl tells while it connects; it must live as long as the connection.
     private var exchange: HTTPExchange?
 
-    package init() {
+    /// - Parameter cancellation: Ends the making of a connection.
+    package init(cancellation: HTTPCancellation? = nil) {
         unsafe easy = nil
+        unsafe multi = nil
+        self.cancellation = cancellation
     }
 
     deinit {
+        unsafe Self.end(easy, multi)
+    }
+
+    private static func end(_ easy: UnsafeMutableRawPointer?, _ multi: UnsafeMutableRawPointer?) {
+        unsafe curl_multi_remove_handle(multi, easy)
         unsafe curl_easy_cleanup(easy)
+        unsafe curl_multi_cleanup(multi)
     }
 
     /// Sends bytes to where a request would go, over the connection that there is, or a new one.
@@ -49,9 +60,14 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
 
     private mutating func connect(_ request: HTTPRequest, _ origin: HTTPOrigin) throws(HTTPTransferError) {
         close()
-        guard CurlLibrary.isReady, let easy = unsafe curl_easy_init(), let headers = HeaderList([:], asksFirst: false)
-        else { throw HTTPTransferError(code: .other, sentence: "libcurl cannot be started", bodyFullySent: false) }
-        unsafe self.easy = easy
+        if CurlLibrary.isReady {
+            unsafe easy = curl_easy_init()
+            unsafe multi = curl_multi_init()
+        }
+        guard let easy = unsafe easy, let multi = unsafe multi, let headers = HeaderList([:], asksFirst: false) else {
+            close()
+            throw HTTPTransferError(code: .other, sentence: "libcurl cannot be started", bodyFullySent: false)
+        }
         let exchange = HTTPExchange(answerLimit: 0)
         let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
         var result = unsafe HTTPAttempt.configure(easy, for: request, body: body, headers: headers, exchange: exchange)
@@ -63,7 +79,12 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             ]
             result = options.first { $0 != CURLE_OK }
         }
-        let outcome = unsafe result ?? curl_easy_perform(easy)
+        let outcome = unsafe result ?? HTTPAttempt.run(easy, in: multi, cancellation, isKept: true)
+        guard let outcome else {
+            close()
+            throw HTTPTransferError(
+                code: .cancelled, sentence: "The connection to \(origin) was cancelled", bodyFullySent: false)
+        }
         guard outcome == CURLE_OK else {
             let facts = unsafe CurlFacts(easy)
             close()
@@ -90,8 +111,9 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     }
 
     private mutating func close() {
-        unsafe curl_easy_cleanup(easy)
+        unsafe Self.end(easy, multi)
         unsafe easy = nil
+        unsafe multi = nil
         exchange = nil
     }
 }

@@ -32,6 +32,24 @@ import Testing
         #expect(listener.connections == 0)
     }
 
+    @Test("A connection of which nothing comes is given up at once, too")
+    func cancelConnecting() throws {
+        let cancellation = HTTPCancellation()
+        let listener = try ScriptedListener { connection in
+            // The handshake has begun, and is never answered.
+            cancellation.cancel()
+            connection.readToEnd()
+        }
+        var request = Self.patientRequest(to: listener.port)
+        request.url = "https://127.0.0.1:\(listener.port)/"
+        var client = StreamClient(cancellation: cancellation)
+        let start = ContinuousClock.now
+        var code: HTTPTransferError.Code?
+        do throws(HTTPTransferError) { try client.send([1, 2, 3], to: request) } catch { code = error.code }
+        #expect(code == .cancelled)
+        #expect(start.duration(to: .now) < .seconds(4))
+    }
+
     @Test("One cancellation ends several transfers")
     func cancelSeveral() throws {
         let cancellation = HTTPCancellation()

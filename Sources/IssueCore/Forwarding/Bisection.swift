@@ -175,9 +175,14 @@ package struct Bisection: Equatable, Sendable {
         guard dead.count(where: { $0.reason == .refused }) > Self.mostDead else {
             return isDone ? .done : .proceed
         }
+        stop()
+        return .stop
+    }
+
+    /// Takes back what was given up as refused: the fault is not the lines'.
+    package mutating func stop() {
         let back = dead.filter { $0.reason == .refused }.map { Part($0.line..<$0.line + 1) }
         dead.removeAll { $0.reason == .refused }
         parts = (parts.map { Part($0.range) } + back).sorted { $0.range.lowerBound > $1.range.lowerBound }
-        return .stop
     }
 }

@@ -28,7 +28,14 @@ extension Forwarding {
             return go(on: bisection?.accepted(), at: now)
         case .partial(let answer):
             tookPart(at: now)
-            return go(on: bisection?.partlyAccepted(answer), at: now)
+            let since = bisectingSince ?? now
+            bisectingSince = since
+            let step = bisection?.partlyAccepted(answer)
+            guard step == .proceed, since.duration(to: now) >= Self.longestBisection else {
+                return go(on: step, at: now)
+            }
+            bisection?.stop()
+            return go(on: .stop, at: now)
         case .tooLarge:
             tookPart(at: now)
             // A single line that is too large says nothing about batches.
@@ -73,6 +80,7 @@ extension Forwarding {
         _ failure: FailureClass, retryAfter: Duration?, unit: Double, at now: MonotonicInstant
     ) -> AnswerAction {
         clock.run(at: now)
+        bisectingSince = nil
         breaker.failed()
         if failure.slowsDown { pacer.slowedDown(at: now) }
         if isStopping { return end() }
@@ -88,6 +96,7 @@ extension Forwarding {
 
     private mutating func pause(_ reason: PauseReason, at now: MonotonicInstant) -> AnswerAction {
         clock.stand(at: now)
+        bisectingSince = nil
         if isStopping { return end() }
         let until = now.advanced(by: probeDelay)
         probeDelay = min(probeDelay * 2, Self.lastProbe)
@@ -98,6 +107,7 @@ extension Forwarding {
     private mutating func settle() -> AnswerAction {
         guard let batch, let bisection else { preconditionFailure("A batch ended that was never begun") }
         state = .settling
+        bisectingSince = nil
         let outcome = BatchOutcome(
             delivered: bisection.delivered.sorted { $0.lowerBound < $1.lowerBound },
             dead: bisection.dead.sorted { $0.line < $1.line },

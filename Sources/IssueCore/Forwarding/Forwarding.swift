@@ -29,6 +29,8 @@ package struct Forwarding: Sendable {
 
     package static let firstProbe: Duration = .seconds(60)
     package static let lastProbe: Duration = .seconds(900)
+    /// Who refuses lines for so long, one request after the other, is at fault itself.
+    package static let longestBisection: Duration = .seconds(300)
     /// What has waited longer than this is backlog.
     package static let freshness: Duration = .seconds(60)
 
@@ -46,6 +48,8 @@ package struct Forwarding: Sendable {
     var lastCount = 0
     var maybeDuplicate = false
     var isConfirmed = true
+    /// Since when lines of the batch have been refused without a pause between.
+    var bisectingSince: MonotonicInstant?
 
     var schedule = RetrySchedule()
     var clock = RetryClock()

@@ -13,7 +13,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     private let settings: LogzSettings
     private let payload: LogzPayload
     private var credential: Credential
-    private var client = StreamClient()
+    private var client: StreamClient
     private var probe: HTTPSender
 
     package init(
@@ -23,6 +23,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
         self.settings = settings
         payload = LogzPayload(type: settings.type, metadataKey: settings.metadataKey)
         credential = Credential(readToken)
+        client = StreamClient(cancellation: cancellation)
         probe = HTTPSender(settings.http, cancellation: cancellation)
     }
 

@@ -17,8 +17,8 @@ struct ListenerControl: Sendable {
 
     /// Applies what the plan has for the port now; true when connections must end.
     func applyPortFaults() -> Bool {
-        guard let (mode, duration) = core.state.withLock({ $0.plan.portFault() }) else { return false }
-        try? door.change(to: mode, for: duration)
+        guard let change = core.state.withLock({ $0.plan.portFault() }) else { return false }
+        try? door.make(change)
         return true
     }
 

@@ -22,6 +22,7 @@ extension Fault {
         switch name {
         case "down": .down(for: try given.duration("ms"))
         case "blackhole": .blackhole(for: try given.duration("ms"))
+        case "flap": .flap(up: try given.neededDuration("up"), down: try given.neededDuration("down"))
         case "accept_silent": .acceptSilent
         case "read_silent": .readSilent
         case "slow_answer": .slowAnswer(try given.neededDuration("ms"))
@@ -31,6 +32,7 @@ extension Fault {
             .status(
                 try given.neededCount("code"), headers: try given.headers("headers"), body: try given.text("body") ?? ""
             )
+        case "auth_flip": .authFlip(after: try given.count("after") ?? 0)
         case "413_late": .tooLargeLate
         case "413_early": .tooLargeEarly(reset: try given.flag("reset") ?? false)
         case "413_above": .tooLargeAbove(bytes: try given.neededCount("bytes"))

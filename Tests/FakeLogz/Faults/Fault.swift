@@ -4,6 +4,8 @@ package enum Fault: Hashable, Sendable {
     case down(for: Duration?)
     /// The port is bound, and nobody ever accepts.
     case blackhole(for: Duration?)
+    /// The port is open for a while, closed for a while, and so on.
+    case flap(up: Duration, down: Duration)
     /// Accepted, not read, not answered.
     case acceptSilent
     /// Read, its lines taken, and never answered.
@@ -14,6 +16,8 @@ package enum Fault: Hashable, Sendable {
     case drip(Duration)
     /// Any answer, after a full read; no line is taken.
     case status(Int, headers: [HTTPField], body: String)
+    /// No token is valid any more, from the request behind so many on.
+    case authFlip(after: Int)
     case tooLargeLate
     /// 413 before the body has been read; the connection then ends in order, or is reset.
     case tooLargeEarly(reset: Bool)
@@ -44,12 +48,14 @@ package enum Fault: Hashable, Sendable {
         switch self {
         case .down: "down"
         case .blackhole: "blackhole"
+        case .flap: "flap"
         case .acceptSilent: "accept_silent"
         case .readSilent: "read_silent"
         case .slowAnswer: "slow_answer"
         case .slowRead: "slow_read"
         case .drip: "drip"
         case .status: "status"
+        case .authFlip: "auth_flip"
         case .tooLargeLate: "413_late"
         case .tooLargeEarly: "413_early"
         case .tooLargeAbove: "413_above"
@@ -67,22 +73,31 @@ package enum Fault: Hashable, Sendable {
     }
 
     /// What becomes of the port, and for how long, where it is not a request that it befalls.
-    var ofPort: (mode: DoorMode, duration: Duration?)? {
+    var ofPort: DoorChange? {
         switch self {
-        case .down(let duration): (.closed, duration)
-        case .blackhole(let duration): (.blackhole, duration)
-        case .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip, .status, .tooLargeLate, .tooLargeEarly,
+        case .down(let duration): DoorChange(to: .closed, for: duration)
+        case .blackhole(let duration): DoorChange(to: .blackhole, for: duration)
+        case .flap(let up, let down):
+            DoorChange(to: .closed, for: down, flapping: DoorChange.Flapping(up: up, down: down))
+        case .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip, .status, .authFlip, .tooLargeLate,
+            .tooLargeEarly,
             .tooLargeAbove, .poison, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON, .resetMidBody,
             .resetBeforeAnswer, .truncatedAnswer, .garbage, .hugeAnswer, .keepAliveClose:
             nil
         }
     }
 
+    /// Whether it befalls a request with this number, as far as the fault itself says.
+    func hasBegun(_ nth: Int) -> Bool {
+        guard case .authFlip(let after) = self else { return true }
+        return nth > after
+    }
+
     /// Whether no answer comes that is one.
     var leavesUnanswered: Bool {
         switch self {
-        case .down, .blackhole, .acceptSilent, .readSilent, .resetMidBody, .resetBeforeAnswer, .garbage: true
-        case .slowAnswer, .slowRead, .drip, .status, .tooLargeLate, .tooLargeEarly, .tooLargeAbove, .poison,
+        case .down, .blackhole, .flap, .acceptSilent, .readSilent, .resetMidBody, .resetBeforeAnswer, .garbage: true
+        case .slowAnswer, .slowRead, .drip, .status, .authFlip, .tooLargeLate, .tooLargeEarly, .tooLargeAbove, .poison,
             .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON, .truncatedAnswer, .hugeAnswer,
             .keepAliveClose:
             false

@@ -26,7 +26,7 @@ struct FaultPlan: Hashable, Sendable {
     mutating func headArrived(_ head: RequestHead, nth: Int) -> Fault? {
         let first = steps.indices.first {
             isLeft($0) && steps[$0].fault.ofPort == nil && steps[$0].fault != .acceptSilent
-                && steps[$0].match.fits(head, nth: nth)
+                && steps[$0].match.fits(head, nth: nth) && steps[$0].fault.hasBegun(nth)
         }
         guard let first else { return nil }
         used[first] += 1
@@ -37,7 +37,7 @@ struct FaultPlan: Hashable, Sendable {
     ///
     /// That is a step whose number has come, or one without a number when all
     /// before it are used up.
-    mutating func portFault() -> (mode: DoorMode, duration: Duration?)? {
+    mutating func portFault() -> DoorChange? {
         let next = seen + 1
         let first = steps.indices.first { index in
             guard isLeft(index), steps[index].fault.ofPort != nil else { return false }

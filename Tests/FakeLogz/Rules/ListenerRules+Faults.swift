@@ -19,7 +19,10 @@ extension ListenerRules {
             rules.bodyLimit = min(bytes, bodyLimit)
         case .poison(let text):
             rules.poison = text
-        case nil, .down, .blackhole, .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip, .resetBeforeAnswer,
+        case .authFlip:
+            return rules.judge(head, body: body, tokens: [])
+        case nil, .down, .blackhole, .flap, .acceptSilent, .readSilent, .slowAnswer, .slowRead, .drip,
+            .resetBeforeAnswer,
             .truncatedAnswer, .hugeAnswer, .keepAliveClose:
             break
         }

@@ -32,8 +32,8 @@ extension ConnectionService {
         case .keepAliveClose(let crossing):
             // The client is told that the connection goes on, which it does not.
             return (send(answer.bytes(closing: false)), crossing ? .resetOnNext : .close)
-        case nil, .down, .blackhole, .acceptSilent, .slowRead, .status, .tooLargeLate, .tooLargeEarly, .tooLargeAbove,
-            .poison, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON:
+        case nil, .down, .blackhole, .flap, .acceptSilent, .slowRead, .status, .authFlip, .tooLargeLate, .tooLargeEarly,
+            .tooLargeAbove, .poison, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON:
             return (send(bytes), next)
         }
     }

@@ -9,6 +9,26 @@ final class Door: Sendable {
         var actual = DoorMode.open
         /// When the door opens by itself.
         var reopening: KernelInstant?
+        /// When it closes again, and for how long it is what.
+        var closing: KernelInstant?
+        var flapping: DoorChange.Flapping?
+
+        /// Does what its times say; true when connections must end.
+        mutating func turn(at now: KernelInstant) -> Bool {
+            guard wanted != .ended else { return false }
+            if let time = reopening, time <= now {
+                wanted = .open
+                reopening = nil
+                closing = flapping.map { now.advanced(by: $0.up) }
+            }
+            guard let time = closing, time <= now else { return false }
+            wanted = .closed
+            closing = nil
+            reopening = flapping.map { now.advanced(by: $0.down) }
+            return true
+        }
+
+        var nextTurn: KernelInstant? { reopening ?? closing }
         var connections: [Int: OpenSocket] = [:]
         var connectionCount = 0
     }
@@ -46,12 +66,18 @@ final class Door: Sendable {
 
     /// Changes the mode; returns once it is in force, or throws where the port
     /// was taken by somebody else meanwhile.
-    func change(to mode: DoorMode, for duration: Duration? = nil) throws(Errno) {
-        let now = MonotonicClock.now
+    func change(to mode: DoorMode) throws(Errno) {
+        try make(DoorChange(to: mode))
+    }
+
+    func make(_ change: DoorChange) throws(Errno) {
+        let (now, mode) = (MonotonicClock.now, change.mode)
         state.withLock { state in
             guard state.wanted != .ended else { return }
             state.wanted = mode
-            state.reopening = duration.map { now.advanced(by: $0) }
+            state.reopening = change.duration.map { now.advanced(by: $0) }
+            state.closing = nil
+            state.flapping = change.flapping
         }
         wake.signal()
         let isDone = state.wait(deadline: now.advanced(by: .seconds(10))) { state in
@@ -83,13 +109,11 @@ final class Door: Sendable {
         var events: [PollEvent] = []
 
         while true {
-            let (wanted, reopening) = state.withLock { state in
-                if let reopening = state.reopening, reopening <= MonotonicClock.now, state.wanted != .ended {
-                    state.wanted = .open
-                    state.reopening = nil
-                }
-                return (state.wanted, state.reopening)
+            let (wanted, turning, isCut) = state.withLock { state in
+                let isCut = state.turn(at: MonotonicClock.now)
+                return (state.wanted, state.nextTurn, isCut)
             }
+            if isCut { cutConnections() }
             if wanted != mode {
                 listener = nil
                 crowd = []
@@ -114,7 +138,7 @@ final class Door: Sendable {
 
             let now = MonotonicClock.now
             // A port that could not be bound again is tried again.
-            let pause = wanted == mode ? reopening.map { now.duration(to: $0) } : .milliseconds(20)
+            let pause = wanted == mode ? turning.map { now.duration(to: $0) } : .milliseconds(20)
             try? poller.wait(into: &events, timeout: pause)
             wake.take()
             if mode == .open, let listener { acceptAll(listener) }

@@ -44,6 +44,33 @@ struct ForwardingTests {
         #expect(forwarding.view.lastAnswer == "an answer")
     }
 
+    @Test("Who refuses lines for five minutes without a pause is paused, and no line is given up")
+    func longBisection() {
+        var forwarding = sending(400)
+        let some = answer(.partial(PartialAnswer(successful: nil)))
+        var time = 0.0
+        while time < 300 {
+            guard case .send = forwarding.answered(some, unit: 0, at: at(time)) else {
+                Issue.record("It stopped after \(time) s")
+                return
+            }
+            time += 30
+        }
+        guard case .pause(.manyLinesRefused, _, _) = forwarding.answered(some, unit: 0, at: at(300)) else {
+            Issue.record("It goes on")
+            return
+        }
+        // From its next try on it has as long again.
+        guard case .send = forwarding.waited(at: at(360)) else {
+            Issue.record("It was not tried again")
+            return
+        }
+        guard case .send = forwarding.answered(some, unit: 0, at: at(361)) else {
+            Issue.record("It stopped at once")
+            return
+        }
+    }
+
     @Test("When all that the cursor met was held back, it goes on waiting")
     func nothingToSend() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
