@@ -14,7 +14,7 @@ package struct ClickHousePayload: Sendable {
         if !record.causes.isEmpty {
             members.append(.init("causes", .string(Self.text(RecordFields.causes(of: record)))))
         }
-        if let metadata = record.metadata, !metadata.isNull {
+        if let metadata = outbound.metadata, !metadata.isNull {
             members.append(.init("metadata", .string(Self.text(metadata))))
         }
         return JSONValue.object(members).json

@@ -17,7 +17,7 @@ package struct OTLPPayload: Sendable {
             attributes.append(("issue.\(member.key)", member.value))
         }
         if !record.causes.isEmpty { attributes.append(("issue.causes", RecordFields.causes(of: record))) }
-        for member in record.metadata?.asObject ?? [] {
+        for member in outbound.metadata?.asObject ?? [] {
             attributes.append(("issue.metadata.\(member.key)", member.value))
         }
         return Self.resourceLogs(

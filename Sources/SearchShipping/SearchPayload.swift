@@ -18,7 +18,7 @@ package struct SearchPayload: Sendable {
         ]
         members += RecordFields.members(of: outbound)
         if !stored.record.causes.isEmpty { members.append(.init("causes", RecordFields.causes(of: stored.record))) }
-        if let metadata = stored.record.metadata, !metadata.isNull { members.append(.init("metadata", metadata)) }
+        if let metadata = outbound.metadata, !metadata.isNull { members.append(.init("metadata", metadata)) }
         return document(members, id: stored.id)
     }
 

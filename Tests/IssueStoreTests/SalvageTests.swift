@@ -111,8 +111,10 @@ struct SalvageTests {
         }
     }
 
-    @Test("What had a fate is not forwarded again, and what was pending is")
-    func fates() throws {
+    @Test(
+        "What had a fate is not forwarded again, and what was pending is, also of an earlier version's file",
+        arguments: [false, true])
+    func fates(isOlder: Bool) throws {
         try TemporaryStore.with { store in
             do {
                 let writer = try store.writer()
@@ -133,6 +135,11 @@ struct SalvageTests {
                         answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()), destination: id)
             }
             let old = try setAside(store)
+            if isOlder {
+                let file = try Connection(path: old)
+                try file.execute(
+                    "DROP TABLE singles; DROP TABLE summary_windows; DROP TABLE ages; PRAGMA user_version = 5")
+            }
             let writer = try store.writer()
             _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
             #expect(try bringOver(old, into: writer, of: store).recovered == 6)

@@ -28,6 +28,29 @@ import Testing
         #expect(second.context == ["a": "1", "b": 2, "c": 1, "e": "text"])
     }
 
+    @Test(
+        "As the store has them or read, metadata make the same line and the same types",
+        arguments: [
+            #"{}"#, #"{"a":1}"#, #"{"a":1,"b":"text","c":true,"d":null}"#, #"{"a":"1"}"#, #"{"b":"é\u00e9\n\"q\""}"#,
+            #"{"a":1,"a":2}"#, #"{"e":0.5,"a":-0}"#, #"{"e":3}"#, #"{"a":1e2}"#, #"{"message":"m"}"#, #"{"x.y":1}"#,
+            #"{"":1}"#, #"{"f":[1,2]}"#, #"{"g":{"h":1}}"#, #"{"c":"true"}"#, #" { "a" : 7 , "new" : "n" } "#, "[1]",
+            "7", "null", #"{"é":1}"#, #"{"a":9223372036854775807,"b":""}"#, #"{"a":9223372036854775808}"#,
+            #"{"b":"\#(String(repeating: "x", count: 40_000))"}"#,
+            "{" + (0..<20).map { "\"k\($0)\":1" }.joined(separator: ",") + "}",
+        ])
+    func asStored(text: String) throws {
+        var (read, stored) = (FieldTypes(), FieldTypes())
+        for metadata in [#"{"a":1,"b":"text","c":true,"e":0.5,"g":{"h":2}}"#, text, text] {
+            let one = Golden.payload.line(
+                of: Samples.outbound(metadata: try JSONValue(json: metadata)), types: &read)
+            var outbound = Samples.outbound(metadata: nil)
+            outbound.storedMetadata = metadata
+            let other = Golden.payload.line(of: outbound, types: &stored)
+            #expect(String(decoding: one, as: UTF8.self) == String(decoding: other, as: UTF8.self))
+            #expect(read == stored)
+        }
+    }
+
     @Test("A fraction does not go into a field of integers, but an integer into one of fractions")
     func numbers() throws {
         var types = FieldTypes()

@@ -36,8 +36,8 @@ package struct FieldTypes: Equatable, Sendable {
         return .fits
     }
 
-    /// Whether a field is known to be an object, and so all that it stands in.
-    package func isObject(at path: String) -> Bool { kinds[path] == .object }
+    /// The type that a field is known to have; what an object stands in is an object, too.
+    package func kind(at path: String) -> Kind? { kinds[path] }
 
     /// What has been fixed since this was asked last, to be stored.
     package mutating func takeAdded() -> [String: Kind] {

@@ -4,6 +4,8 @@ package import IssueProtocol
 package struct OutboundRecord: Equatable, Sendable {
     /// All that is stored of it; its id is the `event_id` by which a receiver tells a duplicate.
     package var stored: StoredRecord
+    /// Its metadata as the store has it, in JSON that nobody has read yet; nothing where the record itself has it.
+    package var storedMetadata: String?
     /// The application it counts for: the name it claims, or else the sender's command.
     package var app: String
     package var fingerprint: String
@@ -13,11 +15,19 @@ package struct OutboundRecord: Equatable, Sendable {
     /// How often its group has occurred so far, as this destination's walk has seen it.
     package var occurrences: Int64
 
+    /// The metadata, read.
+    package var metadata: JSONValue? {
+        guard let storedMetadata else { return stored.record.metadata }
+        return try? JSONValue(json: storedMetadata)
+    }
+
     package init(
-        stored: StoredRecord, app: String, fingerprint: String, host: String, suppressedBefore: Int64,
+        stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
+        suppressedBefore: Int64,
         occurrences: Int64
     ) {
         self.stored = stored
+        self.storedMetadata = storedMetadata
         self.app = app
         self.fingerprint = fingerprint
         self.host = host

@@ -159,7 +159,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         guard let row = try reader.outbound(row: sent.row) else { return nil }
         return shipper.line(
             of: OutboundRecord(
-                stored: row.stored, app: row.accountName, fingerprint: row.fingerprint, host: service.settings.host,
+                stored: row.stored, storedMetadata: row.metadata, app: row.accountName, fingerprint: row.fingerprint,
+                host: service.settings.host,
                 suppressedBefore: sent.suppressedBefore, occurrences: sent.occurrences),
             types: &types)
     }

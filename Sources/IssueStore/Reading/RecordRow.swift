@@ -11,10 +11,12 @@ package struct RecordRow: Sendable {
     package var fingerprint: String
     package var accountName: String
     package var stored: StoredRecord
+    /// The metadata as they are stored, where they were not read.
+    package var metadata: String?
     /// How many bytes of it can be long.
     var size: Int
 
-    init(_ cells: RecordCells, of series: KnownSeries, by sender: Sender, id: String) {
+    init(_ cells: RecordCells, of series: KnownSeries, by sender: Sender, id: String, readsMetadata: Bool) {
         row = cells.row
         group = series.group
         account = series.account
@@ -36,7 +38,11 @@ package struct RecordRow: Sendable {
         record.occurredAt = cells.occurred.map { Timestamp(milliseconds: received &+ $0) } ?? receivedAt
         record.firstOccurredAt = cells.firstOccurred.map { Timestamp(milliseconds: received &+ $0) }
         size = message.utf8.count + (cells.metadata?.utf8.count ?? 0) + (cells.details?.utf8.count ?? 0)
-        record.metadata = cells.metadata.flatMap { try? JSONValue(json: $0) }
+        if readsMetadata {
+            record.metadata = cells.metadata.flatMap { try? JSONValue(json: $0) }
+        } else {
+            metadata = cells.metadata
+        }
         var repairs: [String] = []
         var sender = sender
         if let details = cells.details, let details = try? JSONValue(json: details) {

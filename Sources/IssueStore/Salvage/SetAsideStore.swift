@@ -20,6 +20,8 @@ package final class SetAsideStore {
     private var decoder: RecordDecoder
     private var next: Int64 = 1
     private let last: Int64
+    /// It was made by an earlier version, and lacks what came later.
+    private let isOlder: Bool
 
     /// How many rows are read at a time.
     private static let stretch: Int64 = 256
@@ -31,6 +33,7 @@ package final class SetAsideStore {
         do throws(SQLiteError) {
             id = Int32(truncatingIfNeeded: try reader.connection.pragma("application_id"))
             last = id == Schema.applicationID ? try Self.lastRow(reader.connection) : 0
+            isOlder = try reader.connection.pragma("user_version") < Int64(Schema.migrator.newestVersion)
         } catch {
             throw StoreFailure(error)
         }
@@ -153,11 +156,30 @@ package final class SetAsideStore {
             return try statement.first { (id: $0.int64(0), started: $0.int64(1)) }
         }
         guard let process else { return nil }
-        // What became of it may be unreadable: then it is as one that still has to go, since at least once is promised.
-        let fates = (try? reader.fates(ofRow: row)) ?? []
         return SalvagedRecord(
             row: row, process: process.id, startTime: process.started, stored: found.stored,
-            isPending: fates.isEmpty || fates.contains { $0.fate == .pending })
+            isPending: isPending(row))
+    }
+
+    /// What became of it may be unreadable: then it is as one that still has to go, since at least once is promised.
+    private func isPending(_ row: Int64) -> Bool {
+        if let fates = try? reader.fates(ofRow: row) { return fates.isEmpty || fates.contains { $0.fate == .pending } }
+        guard isOlder else { return true }
+        return (try? isPendingByCursors(row)) ?? true
+    }
+
+    /// The same by what a file of every version has: a cursor, and batches without an answer.
+    private func isPendingByCursors(_ row: Int64) throws -> Bool {
+        try reader.connection.withStatement(
+            """
+            SELECT coalesce(min(cursor), 0) < ?1
+                OR EXISTS (SELECT 1 FROM batches WHERE state = 0 AND first_id <= ?1 AND last_id >= ?1)
+            FROM destinations WHERE first_id <= ?1 AND (active = 1 OR given_id >= ?1)
+            """
+        ) { statement in
+            statement.bind(row, at: 1)
+            return try statement.first { $0.int64(0) != 0 } ?? true
+        }
     }
 
     // MARK: As calls

@@ -35,6 +35,12 @@ struct LineWriter {
         writer.object(members)
     }
 
+    /// A value that is JSON already.
+    mutating func put(_ key: String, json: [UInt8]) {
+        writer.key(key)
+        writer.raw(json)
+    }
+
     /// A text that stands in a member, cut if need be.
     mutating func fitted(_ text: String, as name: String) -> String {
         guard text.utf8.count > LineLimits.textBytes else { return text }

@@ -8,7 +8,6 @@ extension LogzPayload {
         let stored = outbound.stored
         let record = stored.record
         let (time, timeRepair) = stored.believedTime
-        let metadata = Self.metadata(of: record)
 
         var line = LineWriter()
         let moment = time.text
@@ -22,7 +21,7 @@ extension LogzPayload {
         line.putEnvironment(record.app)
         line.put("reported_at", moment)
         line.putMobile(record.app)
-        let context = putMetadata(metadata.members, of: record.app, into: &line, types: &types)
+        let metadata = putMetadata(of: outbound, into: &line, types: &types)
         line.put("severity", (record.severity ?? .error).name)
         line.put("app", outbound.app)
         line.put("file", ifPresent: record.source?.fileID)
@@ -38,15 +37,15 @@ extension LogzPayload {
         if !record.backtrace.isEmpty {
             line.put("backtrace", record.backtrace.lazy.map(\.text).joined(separator: "\n"))
         }
-        if !context.isEmpty {
-            line.put("context_json", String(decoding: JSONValue.object(context).json, as: UTF8.self))
+        if !metadata.context.isEmpty {
+            line.put("context_json", String(decoding: JSONValue.object(metadata.context).json, as: UTF8.self))
         }
         line.putRepairs(stored.repairs + [timeRepair].compactMap(\.self) + metadata.repairs)
         return line.line()
     }
 
-    private static func metadata(of record: IssueRecord) -> (members: [JSONValue.Member], repairs: [String]) {
-        guard let metadata = record.metadata, !metadata.isNull else { return ([], []) }
+    private static func metadata(of outbound: OutboundRecord) -> (members: [JSONValue.Member], repairs: [String]) {
+        guard let metadata = outbound.metadata, !metadata.isNull else { return ([], []) }
         // Anything but an object was refused before it was stored.
         guard let members = metadata.asObject else { return ([.init("value", metadata)], []) }
         let (renamed, keys) = ReservedKeys.renamed(in: members)
@@ -55,11 +54,15 @@ extension LogzPayload {
 
     /// Puts in what fits, and answers what does not.
     private func putMetadata(
-        _ members: [JSONValue.Member], of application: Application?, into line: inout LineWriter,
-        types: inout FieldTypes
-    ) -> [JSONValue.Member] {
-        guard !members.isEmpty else { return [] }
-        let name = metadataKey ?? "\(Self.fieldName(of: application?.platform)).metadata"
+        of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes
+    ) -> (context: [JSONValue.Member], repairs: [String]) {
+        let name = metadataKey ?? "\(Self.fieldName(of: outbound.stored.record.app?.platform)).metadata"
+        if let text = outbound.storedMetadata, let plain = PlainMetadata(text, under: name, types: types) {
+            line.put(name, json: plain.json)
+            return ([], [])
+        }
+        let (members, repairs) = Self.metadata(of: outbound)
+        guard !members.isEmpty else { return ([], repairs) }
         var fitting = MetadataFitting(types: types)
         if let object = fitting.fit(members, under: name) { line.put(name, object) }
         types = fitting.types
@@ -68,7 +71,7 @@ extension LogzPayload {
         } else {
             for path in fitting.truncated { line.noteTruncated(path) }
         }
-        return fitting.context
+        return (fitting.context, repairs)
     }
 
     /// A platform is the sender's word, and not every word can be part of a field's name.

@@ -19,7 +19,7 @@ struct MetadataFitting {
 
     /// The part of the members that fits under a name.
     mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
-        guard types.isObject(at: name) || enter(name, at: "", depth: 1) != nil && met(.object, at: name) else {
+        guard types.kind(at: name) == .object || enter(name, at: "", depth: 1) != nil && met(.object, at: name) else {
             context += members
             return nil
         }
@@ -62,8 +62,7 @@ struct MetadataFitting {
         case .integer:
             return scalar(value, .integer, at: path)
         case .number(let spelling):
-            // A field for fractions is single-precision, and refuses what is infinite in it.
-            guard !Self.isInteger(spelling), let number = Float(spelling), number.isFinite else { return nil }
+            guard Self.isFraction(spelling) else { return nil }
             return scalar(value, .number, at: path)
         case .string(let text):
             guard met(.string, at: path) else { return nil }
@@ -132,6 +131,12 @@ struct MetadataFitting {
     private mutating func noteTruncated(_ path: String) {
         guard !truncated.contains(path) else { return }
         truncated.append(path)
+    }
+
+    /// Whether a field of fractions takes it: it is single-precision, and refuses what is infinite in it.
+    static func isFraction(_ spelling: String) -> Bool {
+        guard !isInteger(spelling), let number = Float(spelling) else { return false }
+        return number.isFinite
     }
 
     private static func isInteger(_ spelling: String) -> Bool {
