@@ -42,6 +42,11 @@ def _measured(program, *arguments, environment=None):
     return json.loads(run.stdout)
 
 
+def deflate(level, bodies):
+    """Looks into what a listener got, and has zlib alone deflate it once more."""
+    return _measured("deflate_loop", level, bodies)
+
+
 def _traffic(shape):
     return ["--distribution", shape.distribution, "--series", shape.series]
 

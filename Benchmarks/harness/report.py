@@ -90,6 +90,23 @@ def _retention(retention):
                               (f"MaxSize={retention['limit_mib']}M", retention["rates"]["with"]))])
 
 
+def _forward(forward):
+    table = _table(
+        [f"forwarding, {forward['shape']}", "thousands a second", "zlib alone", "times zlib", "CPU s/million", "peak MiB"],
+        [[
+            name, _thousands(rates["records_per_second"]), _thousands(rates["zlib_per_second"]),
+            f"{rates['times_zlib']:.2f}", f"{rates['daemon_cpu']:.2f}", f"{rates['peak_mib']:.1f}",
+        ] for name, rates in (("a backlog", forward["rates"]["alone"]),
+                              ("while records come in", forward["rates"]["busy"]))])
+    beside = _table(
+        ["beside it", "thousands a second", "CPU s/million"],
+        [["taken in, nothing forwarded", _thousands(forward["taken_in"]["records_per_second"]),
+          f"{forward['taken_in']['daemon_cpu']:.2f}"],
+         ["taken in while a backlog leaves", _thousands(forward["ingest_per_second"]), ""],
+         ["walked and held back", "", f"{forward['walk_cpu']:.2f}"]])
+    return f"{table}\n\n{beside}"
+
+
 def _growth(growth):
     return _table(
         ["growth", "thousands a second", "CPU s/million", "start to READY, ms", "p50 ms", "p99 ms", "max ms",
@@ -118,6 +135,7 @@ TEXTS = {
     "slow-sync": _slow_sync,
     "retention": _retention,
     "growth": _growth,
+    "forward": _forward,
     "footprint": _footprint,
 }
 

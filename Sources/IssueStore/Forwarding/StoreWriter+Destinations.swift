@@ -30,6 +30,8 @@ extension StoreWriter {
             }
             return rows
         }
+        // To count a backlog all of it was read, of which nothing is needed again.
+        try? connection.execute("PRAGMA shrink_memory")
         destinations = rows.map(\.id)
         expressDestinations = !rows.isEmpty
         return rows

@@ -1,0 +1,232 @@
+"""How quick a backlog leaves over TLS with gzip, what that costs who reports meanwhile, and what it costs to hold back."""
+
+import json
+import os
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import time
+
+from . import marks, programs
+from .daemon import PATIENCE, Daemon, Failure
+from .throughput import SHAPES, Shape, fresh
+
+RATE = 60_000
+TIMES_ZLIB = 1.5
+INGEST_SHARE = 0.7
+RESIDENT_MIB = 32
+WALK_SHARE = 0.1
+LONGEST = 600
+POLL = 0.1
+# The share of a flood that the usual limits hold back at least; what is left leaves at their pace.
+MOST_HELD = 0.99
+
+# Everything goes, in the batches that a store of the team's own gets.
+WITHOUT_LIMITS = """\
+[LogzIO]
+URL=https://127.0.0.1:{port}
+CAFile={certificate}
+Credential={token}
+Backlog=all
+GroupBurst=0
+ApplicationBurst=0
+GlobalBurst=0
+SendRate=0
+DailyBytes=0
+BatchRecords=10000
+BatchBytes=8M
+BatchDelay=0
+"""
+
+# The usual limits, which hold a flood back.
+WITH_LIMITS = """\
+[LogzIO]
+URL=https://127.0.0.1:{port}
+CAFile={certificate}
+Credential={token}
+Backlog=all
+"""
+
+# Of a flood there is not much that is new.
+FLOOD = Shape("zipf ×50", "zipf", 300, 50)
+
+
+class Listener:
+    """A listener for one daemon; leaving the `with` ends it and looks into what it got."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.certificate = f"{folder}/certificate.pem"
+        self.key = f"{folder}/key.pem"
+        self.token = f"{folder}/token"
+        self.bodies = f"{folder}/bodies"
+
+    def __enter__(self):
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        made = subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+             "2", "-subj", "/CN=listener", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.key, "-out",
+             self.certificate], capture_output=True, text=True)
+        if made.returncode != 0:
+            raise Failure(f"openssl made no certificate:\n{made.stderr}")
+        with open(os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write("a-token-of-this-benchmark\n")
+        self.process = subprocess.Popen(
+            [programs.path("listener"), self.certificate, self.key, self.bodies], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, text=True)
+        self.port = json.loads(self.process.stdout.readline())["port"]
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise Failure("the listener did not end") from None
+        finally:
+            self.process.stdout.close()
+        if code != 0:
+            raise Failure(f"the listener ended with code {code}")
+
+    def configuration(self, text):
+        return text.format(port=self.port, certificate=self.certificate, token=self.token)
+
+
+def _fates(daemon):
+    """What became of the records, read beside the daemon, so that asking costs it nothing."""
+    database = sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)
+    try:
+        return dict(database.execute(
+            "SELECT fate, sum(records) FROM ledgers WHERE destination = 'logzio' GROUP BY fate"))
+    finally:
+        database.close()
+
+
+def _wait_until(daemon, is_so):
+    deadline = time.monotonic() + LONGEST
+    while not is_so(_fates(daemon)):
+        if time.monotonic() > deadline:
+            raise Failure(f"after {LONGEST} s this is all: {_fates(daemon)}; the daemon said: {daemon.said()}")
+        time.sleep(POLL)
+
+
+def _backlog(binary, folder, shape, options):
+    """A store with records that nobody has asked for yet, and what it cost to take them in."""
+    with Daemon(binary, folder) as daemon:
+        before = daemon.cpu_seconds()
+        sent = programs.generate(
+            daemon, shape, options.records, "--warm-up", options.warm_up, "--window", options.window,
+            *options.numbering)
+        sent["daemon_cpu"] = (daemon.cpu_seconds() - before) / sent["stored_in_all"] * 1e6
+    return sent
+
+
+def _check(daemon, stored, found=None):
+    """The ledger balances, and what was counted as delivered arrived."""
+    fates = _fates(daemon)
+    database = sqlite3.connect(f"file:{daemon.database}?mode=ro", uri=True)
+    try:
+        unbalanced = database.execute("SELECT count(*) FROM ledger_check").fetchone()[0]
+    finally:
+        database.close()
+    if unbalanced != 0 or fates.get("received") != stored:
+        raise Failure(f"of {stored} records the ledger says {fates}, and {unbalanced} accounts do not balance")
+    if found is not None and not fates.get("delivered", 0) == found == stored:
+        raise Failure(f"{stored} records were stored, {fates} is told, and {found} arrived")
+    return fates
+
+
+def _drain(binary, folder, stored, options, load=None):
+    """Forwards a backlog; with a load, while records come in."""
+    with Listener(f"{folder}/listener") as listener:
+        with Daemon(binary, f"{folder}/daemon", listener.configuration(WITHOUT_LIMITS)) as daemon:
+            cpu = daemon.cpu_seconds()
+            sent = None
+            if load:
+                sent = programs.generate(daemon, load, options.records, "--window", options.window, *options.numbering)
+                stored += sent["stored_in_all"]
+                sent["left"] = _fates(daemon)["pending"]
+            _wait_until(daemon, lambda fates: fates["pending"] == 0)
+            memory = daemon.memory()
+            cpu = daemon.cpu_seconds() - cpu
+    found = programs.deflate(6, listener.bodies)
+    _check(daemon, stored, found["lines"])
+    os.unlink(listener.bodies)
+    seconds = found["seconds_from_first_to_last"]
+    # What was answered first had no beginning that could be seen.
+    portion = (found["lines"] - found["lines_of_the_first"]) / found["lines"]
+    return found | {
+        "ingest": sent, "memory": memory, "daemon_cpu": cpu / found["lines"] * 1e6,
+        "records_per_second": found["lines"] * portion / seconds,
+        "zlib_per_second": found["lines"] / found["deflate_seconds"],
+        "times_zlib": seconds / (found["deflate_seconds"] * portion),
+    }
+
+
+def _suppressed(binary, folder, taken_in, options):
+    """What it costs to walk a flood that the usual limits hold back, beside what it cost to take it in."""
+    with Listener(f"{folder}/listener") as listener:
+        with Daemon(binary, f"{folder}/daemon", listener.configuration(WITH_LIMITS)) as daemon:
+            cpu = daemon.cpu_seconds()
+            stored = taken_in["stored_in_all"]
+            _wait_until(daemon, lambda fates: fates.get("summarised", 0) >= stored * MOST_HELD)
+            cpu = daemon.cpu_seconds() - cpu
+    fates = _check(daemon, taken_in["stored_in_all"])
+    return {"fates": fates, "daemon_cpu": cpu / taken_in["stored_in_all"] * 1e6}
+
+
+def _round(binary, folder, options):
+    fresh(folder)
+    taken_in = _backlog(binary, f"{folder}/daemon", FLOOD, options)
+    shutil.copytree(f"{folder}/daemon", f"{folder}/flood/daemon", ignore=shutil.ignore_patterns("*.sock"))
+    shutil.copytree(f"{folder}/daemon", f"{folder}/busy/daemon", ignore=shutil.ignore_patterns("*.sock"))
+    os.sync()
+    one = {
+        "alone": _drain(binary, folder, taken_in["stored_in_all"], options),
+        "busy": _drain(binary, f"{folder}/busy", taken_in["stored_in_all"], options, load=FLOOD),
+        "suppressed": _suppressed(binary, f"{folder}/flood", taken_in, options),
+        "taken_in": taken_in,
+    }
+    one["ingest_share"] = one["busy"]["ingest"]["records_per_second"] / taken_in["records_per_second"]
+    one["walk_share"] = one["suppressed"]["daemon_cpu"] / taken_in["daemon_cpu"]
+    shutil.rmtree(folder, ignore_errors=True)
+    return one
+
+
+def measure(binary, folder, options, progress):
+    """Rounds of a backlog that leaves, one that leaves while records come in, and one that is held back."""
+    rounds = []
+    for number in range(options.rounds):
+        progress(f"forward: round {number + 1} of {options.rounds}")
+        rounds.append(_round(binary, folder, options))
+
+    def median(*keys):
+        def value(one):
+            for key in keys:
+                one = one[key]
+            return one
+        return statistics.median(value(one) for one in rounds)
+
+    peak = max(one["alone"]["memory"]["peak"] for one in rounds)
+    return {
+        "shape": FLOOD.name,
+        "rates": {
+            kind: {key: median(kind, key) for key in ("records_per_second", "zlib_per_second", "times_zlib", "daemon_cpu")}
+            | {"peak_mib": max(one[kind]["memory"]["peak"] for one in rounds)}
+            for kind in ("alone", "busy")
+        },
+        "taken_in": {key: median("taken_in", key) for key in ("records_per_second", "daemon_cpu")},
+        "ingest_per_second": median("busy", "ingest", "records_per_second"),
+        "walk_cpu": median("suppressed", "daemon_cpu"),
+        "rounds": rounds,
+        "marks": [
+            marks.at_least("forwarding a backlog", median("alone", "records_per_second"), RATE, "records a second"),
+            marks.at_most("forwarding a backlog", median("alone", "times_zlib"), TIMES_ZLIB, "times zlib alone"),
+            marks.at_most("memory while forwarding", peak, RESIDENT_MIB, "MiB resident"),
+            marks.at_least("rate while forwarding", median("ingest_share"), INGEST_SHARE, "of that without"),
+            marks.at_most("walking what is held back", median("walk_share"), WALK_SHARE, "of taking it in"),
+        ],
+    }
