@@ -1,3 +1,4 @@
+import HTTPShipping
 import IssueCore
 import IssueProtocol
 import LogzShipping
