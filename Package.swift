@@ -88,7 +88,7 @@ let package = Package(
             dependencies: [
                 "IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO", "CProcesses",
             ]),
-        .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
+        .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "Issues", "IssueProtocol", "UnixIO"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["IssueTestSupport", "Torture", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"],

@@ -79,11 +79,34 @@ package struct CollectorConnection: ~Copyable {
     package mutating func stream(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) {
-        let call = VarlinkCall(method: method, parameters: parameters, more: true)
-        try send(call, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+        try begin(method, json: parameters, timeout: timeout)
         while true {
             let part = try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
             guard onReply(part.parameters), part.continues else { return }
+        }
+    }
+
+    // MARK: A reply in parts, whenever the caller wants the next
+
+    /// Calls a method whose reply comes in parts, for ``nextPart(timeout:)`` to take.
+    package mutating func begin(
+        _ method: String, json parameters: [UInt8], timeout: Duration?
+    ) throws(CollectorConnectionError) {
+        let call = VarlinkCall(method: method, parameters: parameters, more: true)
+        try send(call, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+    }
+
+    /// Waits for the next part of a reply that has not ended.
+    package mutating func nextPart<Reply: JSONCodable>(timeout: Duration?) throws(CollectorConnectionError) -> Reply {
+        try Self.decode(try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) }).parameters)
+    }
+
+    /// What ends the connection while this thread waits on it.
+    func hangUp() throws(CollectorConnectionError) -> HangUp {
+        do throws(Errno) {
+            return HangUp(try socket.duplicate())
+        } catch {
+            throw .unreachable(path: path, error)
         }
     }
 

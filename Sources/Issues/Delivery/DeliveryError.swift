@@ -22,6 +22,10 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let unreachable = Code(rawValue: "unreachable")
         /// The daemon said no to a question.
         public static let refused = Code(rawValue: "refused")
+        /// There is nothing with that id, or it belongs to another user.
+        public static let notFound = Code(rawValue: "not_found")
+        /// Only operators of the daemon may do that.
+        public static let denied = Code(rawValue: "denied")
         /// The answer did not come in time.
         public static let timedOut = Code(rawValue: "timed_out")
         /// What came back was no answer to the question.

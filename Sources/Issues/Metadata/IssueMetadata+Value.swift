@@ -81,6 +81,13 @@ extension IssueMetadata: CustomStringConvertible {
     /// The JSON text, keys in order.
     public var description: String { Value(self).description }
 
+    /// The facts of a JSON object; of any other value none.
+    init(json: JSONValue) {
+        let members = json.asObject ?? []
+        self.init(
+            Dictionary(members.map { (Key($0.key), Value(json: $0.value)) }, uniquingKeysWith: { _, last in last }))
+    }
+
     /// A JSON object with its keys in order, so that equal metadata reads the same.
     package var json: JSONValue {
         let names = keys.sorted { $0.rawValue < $1.rawValue }
