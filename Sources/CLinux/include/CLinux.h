@@ -102,6 +102,9 @@ int clinux_terminal_columns(int descriptor);
 int clinux_terminal_rows(int descriptor);
 int clinux_open(const char *path, int flags, mode_t mode);
 int clinux_thread_id(void);
+
+/// getpid(2), without a call of the kernel each time.
+int clinux_process_id(void);
 /// Starts a thread that leaves all signals to the others, except those that
 /// tell of a fault in the thread itself.
 int clinux_thread_start(

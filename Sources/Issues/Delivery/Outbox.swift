@@ -179,6 +179,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     private mutating func formCall() {
         var entries: [Entry] = []
+        entries.reserveCapacity(min(waitingCount, limits.callEntries))
         var bytes = 0
         while entries.count < limits.callEntries, let queue = oldestQueue, let entry = waiting[queue].first {
             guard entries.isEmpty || bytes + entry.bytes <= limits.callBytes else { break }
@@ -197,8 +198,13 @@ package struct Outbox<Payload: Sendable>: Sendable {
     }
 
     private var oldestQueue: Int? {
-        waiting.indices.filter { waiting[$0].count > 0 }
-            .min { (waiting[$0].first?.order ?? .max) < (waiting[$1].first?.order ?? .max) }
+        // By hand, since this runs for each issue while those who report wait for the lock.
+        var oldest: (queue: Int, order: UInt64)?
+        for queue in waiting.indices {
+            guard let order = waiting[queue].first?.order, order < oldest?.order ?? .max else { continue }
+            oldest = (queue, order)
+        }
+        return oldest?.queue
     }
 
     private mutating func takeMildest() -> Entry? {

@@ -9,7 +9,7 @@ extension Submission {
     init(_ report: IssueReport, receipt: ReceiptState?) {
         self.report = report
         // Its words are in the report; the error itself may hold on to half of the application.
-        self.report.error = nil
+        if report.error != nil { self.report.error = nil }
         application = IssueReporters.applicationSnapshot
         self.receipt = receipt
     }
