@@ -50,7 +50,7 @@ package struct CollectorConnection: ~Copyable {
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45)
     ) throws(CollectorConnectionError) -> [UInt8] {
         let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
-        try send(VarlinkCall(method: method, parameters: parameters), deadline: deadline)
+        try send(VarlinkCall(method: method, parameters: parameters).message, deadline: deadline)
         return try accepted(deadline: deadline).parameters
     }
 
@@ -86,6 +86,13 @@ package struct CollectorConnection: ~Copyable {
         }
     }
 
+    /// Sends a call that is encoded already, with the NUL behind it, and waits for its one reply, be it an error.
+    mutating func exchange(_ message: [UInt8], timeout: Duration) throws(CollectorConnectionError) -> VarlinkReply {
+        let deadline = MonotonicClock.now.advanced(by: timeout)
+        try send(message, deadline: deadline)
+        return try reply(deadline: deadline)
+    }
+
     // MARK: A reply in parts, whenever the caller wants the next
 
     /// Calls a method whose reply comes in parts, for ``nextPart(timeout:)`` to take.
@@ -93,7 +100,7 @@ package struct CollectorConnection: ~Copyable {
         _ method: String, json parameters: [UInt8], timeout: Duration?
     ) throws(CollectorConnectionError) {
         let call = VarlinkCall(method: method, parameters: parameters, more: true)
-        try send(call, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+        try send(call.message, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
     }
 
     /// Waits for the next part of a reply that has not ended.
@@ -112,10 +119,10 @@ package struct CollectorConnection: ~Copyable {
 
     // MARK: One message
 
-    private func send(_ call: VarlinkCall, deadline: KernelInstant?) throws(CollectorConnectionError) {
+    private func send(_ message: [UInt8], deadline: KernelInstant?) throws(CollectorConnectionError) {
         let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
         do throws(Errno) {
-            try socket.sendAll(call.message, timeout: timeout)
+            try socket.sendAll(message, timeout: timeout)
         } catch {
             throw Self.lost(error)
         }

@@ -16,6 +16,8 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let dropped = Code(rawValue: "dropped")
         /// The application itself withheld it, by ``IssueReporters/beforeSend``.
         public static let withheld = Code(rawValue: "withheld")
+        /// The process ended before the daemon answered; its next run sends it.
+        public static let postponed = Code(rawValue: "postponed")
         /// Delivery is switched off: `ISSUED_SOCKET` is empty.
         public static let disabled = Code(rawValue: "disabled")
         /// The daemon cannot be reached.

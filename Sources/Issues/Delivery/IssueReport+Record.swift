@@ -2,7 +2,9 @@ internal import IssueProtocol
 
 extension IssueReport {
     /// The report as it goes over the wire.
-    func record(application: ApplicationInfo, droppedBefore: Int) -> IssueRecord {
+    func record(
+        application: ApplicationInfo, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
+    ) -> IssueRecord {
         var metadata = metadata
         if !breadcrumbs.isEmpty, metadata[.breadcrumbs] == nil {
             metadata[.breadcrumbs] = .init(breadcrumbs.map(\.fact))
@@ -10,7 +12,8 @@ extension IssueReport {
         if droppedBefore > 0 { metadata[.droppedBefore] = .init(droppedBefore) }
         return IssueRecord(
             message: message, severity: level.wire, domain: domain, code: code.map { Int64($0) },
-            occurredAt: timestamp.wire, source: site.wire, app: application.wire,
+            occurredAt: (lastRepeat ?? timestamp).wire, firstOccurredAt: lastRepeat == nil ? nil : timestamp.wire,
+            count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
             causes: causes.map(\.wire), metadata: metadata.isEmpty ? nil : RecordFit.fitting(metadata.json),
             reportable: isReportable ? nil : false)
     }

@@ -85,10 +85,20 @@ package struct Outbox<Payload: Sendable>: Sendable {
     // MARK: What happens
 
     /// An issue came; answers which ones had to go to make room, it perhaps among them.
-    package mutating func submitted(_ payload: Payload, level: IssueLevel, bytes: Int) -> [Entry] {
+    ///
+    /// The one before it, if it still waits, may take it into itself.
+    package mutating func submitted(
+        _ payload: Payload, level: IssueLevel, bytes: Int,
+        coalescing: (inout Payload, Payload) -> Bool = { _, _ in false }
+    ) -> [Entry] {
+        let queue = Self.index(of: level)
+        if var last = waiting[queue].last, coalescing(&last.payload, payload) {
+            waiting[queue].last = last
+            return []
+        }
         let entry = Entry(order: nextOrder, level: level, bytes: bytes, payload: payload)
         nextOrder += 1
-        waiting[Self.index(of: level)].append(entry)
+        waiting[queue].append(entry)
         waitingCount += 1
         waitingBytes += bytes
 
@@ -131,6 +141,23 @@ package struct Outbox<Payload: Sendable>: Sendable {
     /// Somebody waits, so the next attempt is due now.
     package mutating func hurried() {
         retryAt = nil
+    }
+
+    /// All that is in the buffer, with its numbers, for somebody else to send.
+    package mutating func takeAll() -> [Call] {
+        while waitingCount > 0 { formCall() }
+        let all = calls
+        calls = []
+        callsCount = 0
+        callsBytes = 0
+        owed = []
+        return all
+    }
+
+    /// So many issues of before could not be kept; the next one says so.
+    mutating func lost(_ count: Int) {
+        dropped += count
+        droppedUnsaid += count
     }
 
     // MARK: What to do

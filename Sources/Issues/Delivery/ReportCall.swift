@@ -34,7 +34,8 @@ enum ReportCall {
     ) {
         let submission = entry.payload
         let record = submission.report.record(
-            application: submission.application.info, droppedBefore: droppedBefore)
+            application: submission.application.info, droppedBefore: droppedBefore, repeats: submission.repeats,
+            lastRepeat: submission.lastRepeat)
         if entry.bytes < certainlySmall {
             record.write(to: &writer)
         } else {

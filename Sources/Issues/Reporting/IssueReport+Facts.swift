@@ -17,6 +17,15 @@ extension IssueReport {
         /// The error's own words, without the caller's.
         var ownWords = ""
 
+        /// Whether others tell nothing that these do not, but for the time.
+        func saysTheSame(as other: Facts) -> Bool {
+            // Most differ in their place, which is quickest to see.
+            site.line == other.site.line && site.column == other.site.column && level == other.level
+                && message == other.message && metadata == other.metadata && domain == other.domain
+                && code == other.code && causes == other.causes && isReportable == other.isReportable
+                && breadcrumbs == other.breadcrumbs && site.fileID.description == other.site.fileID.description
+        }
+
         /// Puts another error in the place of this one; false where it is the same.
         mutating func replaceError(by error: any Error, _ reading: ErrorReading) -> Bool {
             let replaced = IssueCause(domain: domain, code: code, message: self.error == nil ? message : ownWords)

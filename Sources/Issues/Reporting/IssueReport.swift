@@ -125,6 +125,11 @@ public struct IssueReport: Sendable {
         storage = Storage(facts)
     }
 
+    /// Whether another one tells nothing that this one does not, but for the time.
+    func saysTheSame(as other: IssueReport) -> Bool {
+        storage.facts.saysTheSame(as: other.storage.facts)
+    }
+
     /// Puts another error in the place of this one, which becomes its first cause.
     mutating func replaceError(by error: any Error) {
         // A responder that has nothing to say of an error answers with the same.

@@ -1,8 +1,5 @@
 /// The way from a reporting call past the responders to the reporters.
 enum Reporting {
-    /// How long to wait for the daemon before the process ends on purpose.
-    static let lastWords: Duration = .seconds(1)
-
     /// Reports an error, or an issue in words where there is none.
     @discardableResult
     static func report(

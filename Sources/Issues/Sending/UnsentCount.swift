@@ -3,6 +3,9 @@ struct UnsentCount: Sendable {
     var withheld = 0
     var sampledOut = 0
 
+    /// Whether there is something to tell.
+    var isTelling: Bool { withheld > 0 || sampledOut > 0 }
+
     /// Has a report that is about to go tell of them.
     mutating func tell(in report: inout IssueReport) {
         if withheld > 0 { report.metadata[.withheldBefore] = .init(withheld) }
