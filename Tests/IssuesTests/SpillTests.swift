@@ -9,7 +9,7 @@ struct SpillTests {
     private static func endedRun(_ desk: Desk, _ folder: SpillFolder, _ messages: [String]) async throws -> String {
         let run = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
         let reporter = DaemonReporter(delivery: run)
-        let receipts = messages.map { reporter.submit(IssueReport($0)) }
+        let receipts = messages.map { reporter.submit(IssueReport($0, level: .warning)) }
         run.spill()
         for receipt in receipts {
             await #expect(throws: DeliveryError.self) { try await receipt.stored() }
@@ -31,7 +31,7 @@ struct SpillTests {
     }
 
     private static func calls(in folder: SpillFolder) -> [String] {
-        ((try? FileSystem.names(in: folder.path)) ?? []).filter { $0.hasSuffix(".calls") }
+        ((try? FileSystem.names(in: folder.path)) ?? []).filter { $0.hasSuffix(".call") }
     }
 
     @Test("It is sent by the next run, with its own producer and numbers, and the file goes")
@@ -39,8 +39,9 @@ struct SpillTests {
         try await Self.withFolder { folder in
             try await Desk.with(faults: nil) { desk in
                 let producer = try await Self.endedRun(desk, folder, (1...20).map { "old \($0)" })
-                #expect(Self.calls(in: folder) == ["\(producer).calls"])
-                let status = try FileSystem.status(of: "\(folder.path)/\(producer).calls")
+                let name = "\(producer)-0000000000000000001.call"
+                #expect(Self.calls(in: folder) == [name])
+                let status = try FileSystem.status(of: "\(folder.path)/\(name)")
                 #expect(status.mode == 0o600)
 
                 let collector = try FakeCollector(path: desk.path, faults: [.none, .busy(.milliseconds(1))])
@@ -85,11 +86,12 @@ struct SpillTests {
 
     @Test("Where there is no room left, the next run says how many are missing")
     func full() async throws {
-        try await Self.withFolder(1000) { folder in
+        try await Self.withFolder(6000) { folder in
             try await Desk.with(faults: nil) { desk in
-                _ = try await Self.endedRun(desk, folder, (1...20).map { "old \($0)" })
                 _ = try await Self.endedRun(
-                    desk, folder, (1...3).map { "older \($0) \(String(repeating: "x", count: 999))" })
+                    desk, folder, (1...20).map { "old \($0) \(String(repeating: "x", count: 999))" })
+                _ = try await Self.endedRun(
+                    desk, folder, (1...3).map { "older \($0) \(String(repeating: "x", count: 3999))" })
                 #expect(Self.calls(in: folder) == [])
                 // A file that can be kept, since otherwise nobody looks.
                 _ = try await Self.endedRun(desk, folder, ["small"])

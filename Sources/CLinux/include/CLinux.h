@@ -112,3 +112,28 @@ int clinux_thread_start(
 int clinux_set_thread_name(const char *name);
 ssize_t clinux_random(void *bytes, size_t count);
 int clinux_set_dumpable(int on);
+
+// Backtraces
+
+/// Fills in where the calls on this thread's stack return to, innermost first,
+/// by its frame pointers; answers how many.
+int clinux_return_addresses(uintptr_t *addresses, int capacity);
+
+/// The executable or a library, as it is loaded.
+struct clinux_image {
+    /// Its path; empty for the executable. Valid during the visit.
+    const char *name;
+    /// What is to be taken from an address to have one of the file.
+    uintptr_t base;
+    /// Its code: the first address, and the one behind the last.
+    uintptr_t start, end;
+    /// NULL where it has none. Valid during the visit.
+    const uint8_t *build_id;
+    size_t build_id_length;
+};
+
+typedef void (*clinux_image_visitor)(const struct clinux_image *image, void *context);
+
+void clinux_visit_images(clinux_image_visitor visitor, void *context);
+/// Another number after each image that was loaded or unloaded.
+uint64_t clinux_images_generation(void);

@@ -16,6 +16,7 @@ package final class Delivery: Sendable {
         var isStarted = false
         var isStopped = false
         var threadID: Int32?
+        var isPickingUp = false
     }
 
     let paths: [String]
@@ -97,7 +98,7 @@ package final class Delivery: Sendable {
             state.unsent.tell(in: &submission.report)
             // What tells of others must not vanish in one that looks the same.
             let dropped = state.outbox.submitted(
-                submission, level: report.level, bytes: bytes,
+                submission, level: report.level, bytes: bytes, growth: submission.report.estimatedGrowth,
                 coalescing: { !isTelling && $0.absorb($1) })
             for entry in dropped { state.unsent.takeBack(from: entry.payload.report) }
             let starts = !state.isStarted && !state.isStopped

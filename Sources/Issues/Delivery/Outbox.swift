@@ -88,7 +88,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     ///
     /// The one before it, if it still waits, may take it into itself.
     package mutating func submitted(
-        _ payload: Payload, level: IssueLevel, bytes: Int,
+        _ payload: Payload, level: IssueLevel, bytes: Int, growth: Int = 0,
         coalescing: (inout Payload, Payload) -> Bool = { _, _ in false }
     ) -> [Entry] {
         let queue = Self.index(of: level)
@@ -96,7 +96,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
             waiting[queue].last = last
             return []
         }
-        let entry = Entry(order: nextOrder, level: level, bytes: bytes, payload: payload)
+        let entry = Entry(order: nextOrder, level: level, bytes: bytes, sentBytes: bytes + growth, payload: payload)
         nextOrder += 1
         waiting[queue].append(entry)
         waitingCount += 1
@@ -208,11 +208,13 @@ package struct Outbox<Payload: Sendable>: Sendable {
         var entries: [Entry] = []
         entries.reserveCapacity(min(waitingCount, limits.callEntries))
         var bytes = 0
+        var sentBytes = 0
         while entries.count < limits.callEntries, let queue = oldestQueue, let entry = waiting[queue].first {
-            guard entries.isEmpty || bytes + entry.bytes <= limits.callBytes else { break }
+            guard entries.isEmpty || sentBytes + entry.sentBytes <= limits.callBytes else { break }
             _ = waiting[queue].popFirst()
             entries.append(entry)
             bytes += entry.bytes
+            sentBytes += entry.sentBytes
         }
         guard !entries.isEmpty else { return }
         waitingCount -= entries.count

@@ -18,5 +18,7 @@ package struct OutboxCall<Payload: Sendable>: Sendable {
         return (first, second)
     }
 
+    var sentBytes: Int { entries.reduce(0) { $0 + $1.sentBytes } }
+
     var bytes: Int { entries.reduce(0) { $0 + $1.bytes } }
 }

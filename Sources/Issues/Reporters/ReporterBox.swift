@@ -3,7 +3,11 @@ internal import Synchronization
 /// A list of reporters that can be replaced while others read it.
 final class ReporterBox: Sendable {
     /// What holds outside all scopes.
-    static let process = ReporterBox([.default])
+    static let process: ReporterBox = {
+        let box = ReporterBox(ProcessSettings.shared.reporters)
+        processKind.store(box.kind.load(ordering: .relaxed), ordering: .releasing)
+        return box
+    }()
     // Apart from the box, which to reach costs more than a report for nobody should.
     private static let processKind = Atomic(Kind.others)
 

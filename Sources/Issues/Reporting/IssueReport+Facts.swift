@@ -14,6 +14,8 @@ extension IssueReport {
         var isReportable = true
         /// The caller's own words, without the error's.
         var note: String?
+        /// Where the calls return to that led here, innermost first.
+        var addresses: [UInt] = []
         /// The error's own words, without the caller's.
         var ownWords = ""
 

@@ -73,6 +73,8 @@ public struct IssueReport: Sendable {
         set { facts.isReportable = newValue }
     }
 
+    /// Where the calls return to that led here, innermost first.
+    var addresses: [UInt] { storage.facts.addresses }
     /// The caller's own words, without the error's.
     package var note: String? { storage.facts.note }
 
@@ -120,7 +122,8 @@ public struct IssueReport: Sendable {
         let note = note.flatMap { $0.isEmpty ? nil : $0 }
         var facts = Facts(
             message: note ?? Self.wordless, level: level, metadata: scope.scope.metadata.merging(metadata),
-            breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note)
+            breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note,
+            addresses: BacktraceChoice.addresses(for: level))
         if let error { facts.take(error, ErrorReading(error)) }
         storage = Storage(facts)
     }

@@ -13,29 +13,22 @@ extension Delivery {
             state.isStopped = true
             return state.outbox.takeAll()
         }
-        guard !calls.isEmpty else { return }
-        var texts: [UInt8] = []
-        for call in calls { append(call, to: &texts) }
-        let issues = calls.reduce(0) { $0 + $1.entries.count }
-        let isKept = spillFolder.keep(texts, of: producer, issues: issues)
+        for call in calls { keep(call, in: spillFolder) }
+    }
+
+    private func keep(_ call: OutboxCall<Submission>, in folder: SpillFolder) {
+        let text = call.text ?? ReportCall.text(of: call, producer: producer)
+        if text.count > OutboxLimits().callBytes, call.entries.count > 1 {
+            let (first, second) = call.halves
+            keep(first, in: folder)
+            return keep(second, in: folder)
+        }
+        let isKept = folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
         let error =
             isKept
             ? DeliveryError(.postponed, "The process ends; its next run sends the issue.")
             : DeliveryError(.dropped, "The process ends, and the issue could not be kept for its next run.")
-        for call in calls {
-            for entry in call.entries { entry.payload.receipt?.fail(error) }
-        }
-    }
-
-    private func append(_ call: OutboxCall<Submission>, to texts: inout [UInt8]) {
-        let text = call.text ?? ReportCall.text(of: call, producer: producer)
-        if text.count > OutboxLimits().callBytes, call.entries.count > 1 {
-            let (first, second) = call.halves
-            append(first, to: &texts)
-            append(second, to: &texts)
-        } else {
-            texts += text
-        }
+        for entry in call.entries { entry.payload.receipt?.fail(error) }
     }
 
     /// Begins to send what an earlier run has left behind, once, on a thread of its own.
@@ -44,6 +37,17 @@ extension Delivery {
         // Hardly ever is there anything, and then no thread is needed.
         guard !spillFolder.files.isEmpty else { return }
         let pickup = SpillPickup(folder: spillFolder, socket: path, delivery: self)
-        _ = try? Thread.start(name: "issues-unsent") { pickup.run() }
+        state.withLock { $0.isPickingUp = true }
+        let body: @Sendable () -> Void = { [self] in
+            pickup.run()
+            state.withLock { $0.isPickingUp = false }
+            state.broadcast()
+        }
+        guard (try? Thread.start(name: "issues-unsent", body: body)) == nil else { return }
+        state.withLock { $0.isPickingUp = false }
+    }
+
+    func waitForPickup(until deadline: KernelInstant) {
+        _ = state.wait(deadline: deadline) { state -> Bool? in state.isPickingUp ? nil : true }
     }
 }

@@ -2,15 +2,15 @@ internal import UnixIO
 
 /// A folder with what a process could not send before it ended, for the next run of the application.
 ///
-/// One file for each process: its calls of `Report` as they were to be sent,
-/// with their producer and numbers, each ended by NUL as on the wire. So what
-/// did arrive, and was not answered, is known to the daemon when it comes again.
+/// One file for each call of `Report`, as it was to be sent, with its producer
+/// and numbers. So what did arrive, and was not answered, is known to the
+/// daemon when it comes again, and a run that is over soon gets some of them out.
 package struct SpillFolder: Sendable {
     package let path: String
     /// How much all files together may take.
     private let limit: Int
 
-    private static let suffix = ".calls"
+    private static let suffix = ".call"
 
     package init(path: String, limit: Int = 16 << 20) {
         self.path = path
@@ -32,12 +32,14 @@ package struct SpillFolder: Sendable {
         return SpillFolder(path: "\(state)/issued/unsent/\(name)")
     }
 
-    /// Keeps calls; false where they can't be, and then the next run is told how many issues are missing.
-    package func keep(_ calls: [UInt8], of producer: String, issues: Int) -> Bool {
+    /// Keeps a call; false where it can't be, and then the next run is told how many issues are missing.
+    package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
         guard (try? FileSystem.makeFolders(path, mode: 0o700)) != nil, isOwn else { return false }
-        let size = files.reduce(calls.count) { $0 + $1.size }
-        let file = "\(path)/\(producer)\(Self.suffix)"
-        guard size <= limit, (try? FileSystem.writeAtomically(calls, to: file)) != nil else {
+        let size = files.reduce(call.count) { $0 + $1.size }
+        let number = String(sequence)
+        let padded = String(repeating: "0", count: max(0, 19 - number.utf8.count)) + number
+        let file = "\(path)/\(producer)-\(padded)\(Self.suffix)"
+        guard size <= limit, (try? FileSystem.writeAtomically(call, to: file)) != nil else {
             noteLost(issues)
             return false
         }
@@ -46,18 +48,16 @@ package struct SpillFolder: Sendable {
 
     // MARK: Picking up
 
-    /// The files that are there, oldest first.
+    /// The files that are there, those of each producer in the order of their numbers.
     var files: [(path: String, size: Int)] {
         guard isOwn, let names = try? FileSystem.names(in: path) else { return [] }
-        let found = names.filter { $0.hasSuffix(Self.suffix) }.compactMap { name -> (String, FileStatus)? in
+        return names.filter { $0.hasSuffix(Self.suffix) }.sorted().compactMap { name in
             let file = "\(path)/\(name)"
             guard let status = try? FileSystem.status(of: file, followingLinks: false), status.kind == .regular else {
                 return nil
             }
-            return (file, status)
+            return (file, Int(status.size))
         }
-        return found.sorted { $0.1.modifiedNanoseconds < $1.1.modifiedNanoseconds }
-            .map { (path: $0.0, size: Int($0.1.size)) }
     }
 
     /// The right to pick up, which one process has at a time; nil while another has it.

@@ -9,8 +9,8 @@ struct SpillPickup {
 
     private static let attempts = 20
     private static let longestPause: Duration = .seconds(10)
-    // Larger than any file that a run leaves behind.
-    private static let fileLimit = 64 << 20
+    // Larger than any call.
+    private static let fileLimit = 4 << 20
 
     init(folder: SpillFolder, socket path: String, delivery: Delivery) {
         self.folder = folder
@@ -18,41 +18,49 @@ struct SpillPickup {
         self.delivery = delivery
     }
 
-    /// Sends all there is; a file is gone when all of it was answered, and otherwise stays for the next run.
+    /// Sends all there is, call by call; a file goes when it was answered, and otherwise stays for the next run.
     func run() {
         guard !folder.files.isEmpty, let lock = folder.lock() else { return }
         let lost = folder.takeLost()
         if lost > 0 { delivery.state.withLock { $0.outbox.lost(lost) } }
-        for file in folder.files {
-            guard let content = try? FileSystem.read(file.path, limit: Self.fileLimit), send(content) else { break }
-            try? FileSystem.remove(file.path)
+        var files = folder.files[...]
+        while !files.isEmpty, !isStopped, var connection = try? CollectorConnection(paths: [path]) {
+            conversation: while let file = files.first {
+                guard let call = try? FileSystem.read(file.path, limit: Self.fileLimit) else { return }
+                switch send(call, on: &connection) {
+                case .taken: break
+                case .never:
+                    // Behind a refused number only a new connection goes on.
+                    _ = files.popFirst()
+                    try? FileSystem.remove(file.path)
+                    break conversation
+                case .later: return
+                }
+                _ = files.popFirst()
+                try? FileSystem.remove(file.path)
+            }
         }
         _ = consume lock
     }
 
-    private func send(_ content: [UInt8]) -> Bool {
-        var calls = content.split(separator: 0).map { Array($0) + [0] }[...]
-        while !calls.isEmpty {
-            guard !isStopped, var connection = try? CollectorConnection(paths: [path]) else { return false }
-            var failures = 0
-            conversation: while let call = calls.first {
-                guard let reply = try? connection.exchange(call, timeout: .seconds(45)) else { return false }
-                switch ReportAnswer(reply) {
-                case .receipts: calls.removeFirst()
-                case .later(let delay):
-                    failures += 1
-                    guard failures < Self.attempts, pause(min(delay ?? .seconds(1), Self.longestPause)) else {
-                        return false
-                    }
-                case .tooLarge, .refused:
-                    // It will never be taken. Behind a refused number only a new connection goes on.
-                    calls.removeFirst()
-                    break conversation
-                case .malformed: return false
-                }
+    private enum Outcome {
+        case taken
+        case never
+        case later
+    }
+
+    private func send(_ call: [UInt8], on connection: inout CollectorConnection) -> Outcome {
+        for _ in 0..<Self.attempts {
+            guard !isStopped, let reply = try? connection.exchange(call, timeout: .seconds(45)) else { return .later }
+            switch ReportAnswer(reply) {
+            case .receipts: return .taken
+            case .tooLarge, .refused: return .never
+            case .malformed: return .later
+            case .later(let delay):
+                guard pause(min(delay ?? .seconds(1), Self.longestPause)) else { return .later }
             }
         }
-        return true
+        return .later
     }
 
     private var isStopped: Bool { delivery.state.withLock { $0.isStopped } }
