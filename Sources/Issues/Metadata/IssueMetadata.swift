@@ -92,9 +92,14 @@ extension IssueMetadata: Hashable {
     /// Whether both say the same, in whatever order.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.count == right.count else { return false }
-        // Nearly always in the same order, since both come from the same place.
-        if zip(left.members, right.members).allSatisfy({ $0 == $1 }) { return true }
-        return left.dictionary == right.dictionary
+        for (place, member) in left.members.enumerated() {
+            // Nearly always in the same order, since both come from the same place.
+            let isThere = right.members[place].0 == member.0
+            guard let other = isThere ? right.members[place].1 : right[member.0], other == member.1 else {
+                return false
+            }
+        }
+        return true
     }
 
     /// Hashes the facts, in whatever order.

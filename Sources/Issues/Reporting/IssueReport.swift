@@ -81,7 +81,7 @@ public struct IssueReport: Sendable {
     /// Describes an issue in words.
     ///
     /// The metadata of the scopes around the call is added; see
-    /// ``withIssueMetadata(_:operation:)-(_,()->R)``.
+    /// `withIssueMetadata`.
     public init(
         _ message: String, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
@@ -95,7 +95,7 @@ public struct IssueReport: Sendable {
     /// Describes a caught error, in its own words and those of the caller.
     ///
     /// The metadata of the scopes around the call is added; see
-    /// ``withIssueMetadata(_:operation:)-(_,()->R)``.
+    /// `withIssueMetadata`.
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
