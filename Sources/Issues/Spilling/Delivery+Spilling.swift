@@ -16,9 +16,12 @@ extension Delivery {
         for call in calls { keep(call, in: spillFolder) }
     }
 
+    // Small, so that even a run of half a second on a busy host gets one out.
+    private static let keptBytes = 128 << 10
+
     private func keep(_ call: OutboxCall<Submission>, in folder: SpillFolder) {
         let text = call.text ?? ReportCall.text(of: call, producer: producer)
-        if text.count > OutboxLimits().callBytes, call.entries.count > 1 {
+        if text.count > Self.keptBytes, call.entries.count > 1 {
             let (first, second) = call.halves
             keep(first, in: folder)
             return keep(second, in: folder)
