@@ -64,6 +64,8 @@ let package = Package(
         .target(name: "CProcesses", path: "Tests/CProcesses"),
         .executableTarget(
             name: "fork-reporter", dependencies: ["Issues", "CProcesses"], path: "Tests/fork-reporter"),
+        .executableTarget(
+            name: "client-under-test", dependencies: ["Issues", "UnixIO"], path: "Tests/client-under-test"),
         .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
         .testTarget(name: "UnixIOTests", dependencies: ["UnixIO"]),
         .testTarget(name: "IssueCoreTests", dependencies: ["IssueCore", "IssueProtocol"]),
@@ -88,7 +90,7 @@ let package = Package(
             dependencies: [
                 "IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO", "CProcesses",
             ]),
-        .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "IssueProtocol"]),
+        .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "Issues", "IssueProtocol", "UnixIO"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["IssueTestSupport", "Torture", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"],

@@ -16,6 +16,23 @@ let package = Package(
             name: "tally",
             dependencies: [.product(name: "Issues", package: "issued")],
             swiftSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "LogHandling",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "Basket",
+            dependencies: [.product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        // No product for tests: a report fails the test that runs by itself.
+        .testTarget(
+            name: "BasketTests",
+            dependencies: ["Basket", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .testTarget(
+            name: "LogHandlingTests",
+            dependencies: ["LogHandling", .product(name: "Issues", package: "issued")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -118,6 +118,17 @@ def _growth(growth):
         ] for look in growth["looks"]])
 
 
+def _client(client):
+    calls = client["calls_ns"]
+    return _table(
+        ["client library", "p50 ns", "p99 ns", "max ns"],
+        [["for nobody", f"{client['disabled_ns']['plain']:.1f}", "", ""],
+         ["for nobody, three keys", f"{client['disabled_ns']['three_keys']:.1f}", "", ""],
+         *([name, f"{times['p50']:,}", f"{times['p99']:,}", f"{times['max']:,}"] for name, times in (
+             ("to the daemon", calls["plain"]), ("to the daemon, three keys", calls["three-keys"]),
+             ("the same from 8 threads", calls["threads"])))])
+
+
 def _marks(results):
     found = [mark for part in TEXTS if part in results for mark in results[part]["marks"]]
     return _table(
@@ -137,6 +148,7 @@ TEXTS = {
     "growth": _growth,
     "forward": _forward,
     "footprint": _footprint,
+    "client": _client,
 }
 
 

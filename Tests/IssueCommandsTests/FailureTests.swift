@@ -1,6 +1,8 @@
 import IssueCommands
 import IssueProtocol
+import Issues
 import Testing
+import UnixIO
 
 @Suite("Failures")
 struct FailureTests {
@@ -19,7 +21,7 @@ struct FailureTests {
         "Each failure has its exit code and one line with what to do",
         arguments: [
             (
-                LinkFailure.switchedOff, ExitCode.unavailable,
+                CollectorConnectionError.switchedOff, ExitCode.unavailable,
                 "ISSUED_SOCKET is empty, which switches issues off: unset it, or give --socket"
             ),
             (.closed, .unavailable, "the daemon has closed the connection: see journalctl -u issued"),
@@ -28,7 +30,10 @@ struct FailureTests {
                 .malformed("x"), .refused,
                 "the daemon's answer can't be read (x): are issuectl and issued of one version?"
             ),
-            (.unusablePath("too long"), .usage, "the socket's path can't be used: too long"),
+            (
+                .unusablePath(.empty), .usage,
+                "the socket's path can't be used: A socket needs a path, or a name behind the @."
+            ),
             (
                 .refused(.notFound(id: "r\u{1B}1")), .refused,
                 "there is nothing with the id 'r\\x1b1', or it belongs to another user: see issuectl list"
@@ -49,7 +54,7 @@ struct FailureTests {
                 "this daemon does not offer that: is it older than issuectl? (issuectl status)"
             ),
         ])
-    func failures(failure: LinkFailure, code: ExitCode, message: String) {
+    func failures(failure: CollectorConnectionError, code: ExitCode, message: String) {
         let outcome = issuectl(["show", "r1"], .failure(failure))
         #expect(outcome.code == code)
         #expect(outcome.errors == "issuectl: \(message)\n")

@@ -1,5 +1,6 @@
 import IssueCommands
 import IssueProtocol
+import Issues
 import Testing
 
 @Suite("Backup, repair and purge")

@@ -1,5 +1,7 @@
 import IssueCommands
 import IssueProtocol
+import Issues
+import UnixIO
 
 /// What one run of `issuectl` left behind.
 struct Outcome {
@@ -65,9 +67,9 @@ func issuectl(
             if destination.hasPrefix("/full") { throw CommandFailure(.refused, "it stays at \(source)") }
             return destination
         },
-        connect: { (path) throws(LinkFailure) in
+        connect: { (path) throws(CollectorConnectionError) in
             if let path, path.hasPrefix("/absent") {
-                throw .unreachable(path: path, reason: "No such file or directory (ENOENT)")
+                throw .unreachable(path: path, .noSuchFile)
             }
             return link
         })

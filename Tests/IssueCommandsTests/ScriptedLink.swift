@@ -1,13 +1,14 @@
 import IssueCommands
 import IssueProtocol
+import Issues
 
 /// A daemon that says what a test has written down for it, and remembers what it was asked.
-final class ScriptedLink: CollectorLink {
+final class ScriptedLink: BrowserLink {
     enum Reply {
         case reply(String)
-        case failure(LinkFailure)
+        case failure(CollectorConnectionError)
         /// The parts of a stream, and how it ends.
-        case parts([String], LinkFailure?)
+        case parts([String], CollectorConnectionError?)
     }
 
     private var script: [Reply]
@@ -18,7 +19,9 @@ final class ScriptedLink: CollectorLink {
         self.script = script
     }
 
-    func call(_ method: CollectorMethod, parameters: [UInt8], timeout: Duration) throws(LinkFailure) -> [UInt8] {
+    func call(_ method: CollectorMethod, parameters: [UInt8], timeout: Duration) throws(CollectorConnectionError)
+        -> [UInt8]
+    {
         switch next(method, parameters) {
         case .reply(let json): return Array(json.utf8)
         case .failure(let failure): throw failure
@@ -26,7 +29,9 @@ final class ScriptedLink: CollectorLink {
         }
     }
 
-    func stream(_ method: CollectorMethod, parameters: [UInt8], receive: ([UInt8]) -> Bool) throws(LinkFailure) {
+    func stream(_ method: CollectorMethod, parameters: [UInt8], receive: ([UInt8]) -> Bool)
+        throws(CollectorConnectionError)
+    {
         switch next(method, parameters) {
         case .reply: throw .malformed("the script has a reply where a stream is asked for")
         case .failure(let failure): throw failure

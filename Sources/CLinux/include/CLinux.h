@@ -102,6 +102,9 @@ int clinux_terminal_columns(int descriptor);
 int clinux_terminal_rows(int descriptor);
 int clinux_open(const char *path, int flags, mode_t mode);
 int clinux_thread_id(void);
+
+/// getpid(2), without a call of the kernel each time.
+int clinux_process_id(void);
 /// Starts a thread that leaves all signals to the others, except those that
 /// tell of a fault in the thread itself.
 int clinux_thread_start(
@@ -109,3 +112,28 @@ int clinux_thread_start(
 int clinux_set_thread_name(const char *name);
 ssize_t clinux_random(void *bytes, size_t count);
 int clinux_set_dumpable(int on);
+
+// Backtraces
+
+/// Fills in where the calls on this thread's stack return to, innermost first,
+/// by its frame pointers; answers how many.
+int clinux_return_addresses(uintptr_t *addresses, int capacity);
+
+/// The executable or a library, as it is loaded.
+struct clinux_image {
+    /// Its path; empty for the executable. Valid during the visit.
+    const char *name;
+    /// What is to be taken from an address to have one of the file.
+    uintptr_t base;
+    /// Its code: the first address, and the one behind the last.
+    uintptr_t start, end;
+    /// NULL where it has none. Valid during the visit.
+    const uint8_t *build_id;
+    size_t build_id_length;
+};
+
+typedef void (*clinux_image_visitor)(const struct clinux_image *image, void *context);
+
+void clinux_visit_images(clinux_image_visitor visitor, void *context);
+/// Another number after each image that was loaded or unloaded.
+uint64_t clinux_images_generation(void);

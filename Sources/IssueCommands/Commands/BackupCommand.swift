@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl backup`: has the daemon copy its store, and takes the copy where it is wanted.
 struct BackupCommand: Command {
@@ -23,7 +24,7 @@ struct BackupCommand: Command {
             context.tellProgress("\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied")
         }
         context.tellProgress("")
-        guard var path = answer.value.path else { throw .unreadable("it names no file") }
+        guard var path = answer.value.path else { throw collector.senseless("it names no file") }
         if let file {
             path = try context.moveFile(path, file)
             answer.value.path = path

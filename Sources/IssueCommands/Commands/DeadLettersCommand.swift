@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl dead-letters`: what was given up for a destination, and another chance for it.
 struct DeadLettersCommand: Command {

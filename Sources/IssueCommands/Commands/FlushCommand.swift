@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl flush`: forwards now what is waiting, and says what became of it.
 struct FlushCommand: Command {

@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl follow`: new records as they come, until it is interrupted.
 struct FollowCommand: Command {

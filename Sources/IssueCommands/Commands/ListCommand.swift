@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl list`: the groups, what a person calls the issues.
 struct ListCommand: Command {

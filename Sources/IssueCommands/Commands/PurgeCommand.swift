@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl purge`: erases what a filter matches, for good.
 struct PurgeCommand: Command {

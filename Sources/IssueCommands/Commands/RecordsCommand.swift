@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl records`: single records.
 struct RecordsCommand: Command {

@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl repair`: brings over what is readable from databases that were set aside.
 struct RepairCommand: Command {

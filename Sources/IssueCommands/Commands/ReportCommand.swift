@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl report`: reports issues from scripts, as `logger` logs from them.
 struct ReportCommand: Command {

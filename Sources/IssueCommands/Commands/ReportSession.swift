@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// One run of `report`: gathers records into calls, and says what became of each.
 struct ReportSession {
@@ -115,7 +116,7 @@ struct ReportSession {
         }
         let elements = answer.elements(of: "receipts")
         guard elements.count == entries.count, answer.value.receipts.count == entries.count else {
-            throw .unreadable("\(elements.count) receipts for \(entries.count) records")
+            throw collector.senseless("\(elements.count) receipts for \(entries.count) records")
         }
         for (index, receipt) in answer.value.receipts.enumerated() {
             show(receipt, elements[index], line: entries[index].line)

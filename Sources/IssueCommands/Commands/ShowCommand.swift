@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl show`: one record with everything that is known of it.
 struct ShowCommand: Command {

@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// `issuectl status`: how the daemon, its store and its destinations are.
 struct StatusCommand: Command {

@@ -1,8 +1,10 @@
 import IssueProtocol
+import Issues
+import UnixIO
 
 extension CommandFailure {
     /// What a failed call means for people and scripts.
-    init(_ failure: LinkFailure) {
+    init(_ failure: CollectorConnectionError) {
         switch failure {
         case .unreachable(let path, let reason):
             let hint = "is issued running? (systemctl status issued)"
@@ -12,15 +14,11 @@ extension CommandFailure {
         case .unusablePath(let reason): self.init(.usage, "the socket's path can't be used: \(reason)")
         case .closed: self.init(.unavailable, "the daemon has closed the connection: see journalctl -u issued")
         case .timedOut: self.init(.tryAgain, "the daemon has not answered in time: try again")
-        case .malformed(let reason): self = .unreadable(reason)
+        case .malformed(let reason):
+            self.init(
+                .refused, "the daemon's answer can't be read (\(reason)): are issuectl and issued of one version?")
         case .refused(let error): self.init(error)
         }
-    }
-
-    /// The daemon's answer makes no sense to us.
-    static func unreadable(_ reason: String) -> CommandFailure {
-        CommandFailure(
-            .refused, "the daemon's answer can't be read (\(reason)): are issuectl and issued of one version?")
     }
 
     private init(_ error: CollectorError) {

@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 import UnixIO
 
 extension IssueControl {
@@ -18,7 +19,7 @@ extension IssueControl {
             moveFile: { (source, destination) throws(CommandFailure) in
                 try FileMoving.move(source, to: destination)
             },
-            connect: { (path) throws(LinkFailure) in try SocketLink(path) })
+            connect: { (path) throws(CollectorConnectionError) in try IssueBrowser(socket: path).link() })
         let code = control.run(arguments)
         CurrentProcess.exit(code == .success && output.hasFailed ? ExitCode.refused.rawValue : code.rawValue)
     }

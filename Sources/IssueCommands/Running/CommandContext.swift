@@ -1,4 +1,5 @@
 import IssueProtocol
+import Issues
 
 /// What a command works with: all that is neither its arguments nor its own decision.
 struct CommandContext {
@@ -10,15 +11,15 @@ struct CommandContext {
     var input: any CommandInput
     var output: any CommandOutput
     var moveFile: FileMove
-    var connect: () throws(LinkFailure) -> any CollectorLink
+    var connect: () throws(CollectorConnectionError) -> any BrowserLink
 
     /// The width that tables fit into, or nothing where they may be as wide as they like.
     var width: Int? { terminal.tableWidth(environment) }
 
     /// A connection to the daemon.
     func collector() throws(CommandFailure) -> Collector {
-        do throws(LinkFailure) {
-            return Collector(link: try connect())
+        do throws(CollectorConnectionError) {
+            return Collector(link: try connect(), failing: { CommandFailure($0) })
         } catch {
             throw CommandFailure(error)
         }

@@ -1,4 +1,5 @@
 package import IssueProtocol
+package import Issues
 
 /// The program `issuectl`, apart from the process in which it runs.
 ///
@@ -17,14 +18,14 @@ package struct IssueControl {
     private let input: any CommandInput
     private let output: any CommandOutput
     /// Opens a connection to the socket that was named, or to the first that answers.
-    private let connect: (String?) throws(LinkFailure) -> any CollectorLink
+    private let connect: (String?) throws(CollectorConnectionError) -> any BrowserLink
     private let moveFile: FileMove
 
     package init(
         environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalFacts,
         input: any CommandInput, output: any CommandOutput,
         moveFile: @escaping FileMove,
-        connect: @escaping (String?) throws(LinkFailure) -> any CollectorLink
+        connect: @escaping (String?) throws(CollectorConnectionError) -> any BrowserLink
     ) {
         self.environment = environment
         self.now = now
@@ -102,7 +103,7 @@ package struct IssueControl {
             format: arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human,
             painter: Painter(isColored: (choice ?? .auto).applies(to: terminal, environment)),
             input: input, output: output, moveFile: moveFile,
-            connect: { () throws(LinkFailure) in try connect(socket) })
+            connect: { () throws(CollectorConnectionError) in try connect(socket) })
     }
 
     private func command(named name: String) throws(CommandFailure) -> any Command.Type {

@@ -1,5 +1,5 @@
 /// Any JSON value, members in the order in which they came.
-package indirect enum JSONValue: Hashable, Sendable {
+package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)

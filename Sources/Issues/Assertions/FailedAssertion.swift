@@ -24,6 +24,6 @@ struct FailedAssertion {
 
     /// Gives the report a moment to get out, since the process is about to end.
     func flush() {
-        flushIssues(timeout: Reporting.lastWords)
+        LastWords.say()
     }
 }

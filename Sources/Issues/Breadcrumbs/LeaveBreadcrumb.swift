@@ -27,7 +27,7 @@ public func withBreadcrumbs<R>(operation: () throws -> R) rethrows -> R {
 
 /// Gives an asynchronous operation a trail of its own.
 ///
-/// An asynchronous version of ``withBreadcrumbs(operation:)-(()->R)``.
+/// An asynchronous version of `withBreadcrumbs`.
 ///
 /// - Parameters:
 ///   - isolation: Where the operation runs.

@@ -50,7 +50,7 @@ package struct CollectorConnection: ~Copyable {
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45)
     ) throws(CollectorConnectionError) -> [UInt8] {
         let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
-        try send(VarlinkCall(method: method, parameters: parameters), deadline: deadline)
+        try send(VarlinkCall(method: method, parameters: parameters).message, deadline: deadline)
         return try accepted(deadline: deadline).parameters
     }
 
@@ -79,20 +79,50 @@ package struct CollectorConnection: ~Copyable {
     package mutating func stream(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) {
-        let call = VarlinkCall(method: method, parameters: parameters, more: true)
-        try send(call, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+        try begin(method, json: parameters, timeout: timeout)
         while true {
             let part = try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
             guard onReply(part.parameters), part.continues else { return }
         }
     }
 
+    /// Sends a call that is encoded already, with the NUL behind it, and waits for its one reply, be it an error.
+    mutating func exchange(_ message: [UInt8], timeout: Duration) throws(CollectorConnectionError) -> VarlinkReply {
+        let deadline = MonotonicClock.now.advanced(by: timeout)
+        try send(message, deadline: deadline)
+        return try reply(deadline: deadline)
+    }
+
+    // MARK: A reply in parts, whenever the caller wants the next
+
+    /// Calls a method whose reply comes in parts, for ``nextPart(timeout:)`` to take.
+    package mutating func begin(
+        _ method: String, json parameters: [UInt8], timeout: Duration?
+    ) throws(CollectorConnectionError) {
+        let call = VarlinkCall(method: method, parameters: parameters, more: true)
+        try send(call.message, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
+    }
+
+    /// Waits for the next part of a reply that has not ended.
+    package mutating func nextPart<Reply: JSONCodable>(timeout: Duration?) throws(CollectorConnectionError) -> Reply {
+        try Self.decode(try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) }).parameters)
+    }
+
+    /// What ends the connection while this thread waits on it.
+    func hangUp() throws(CollectorConnectionError) -> HangUp {
+        do throws(Errno) {
+            return HangUp(try socket.duplicate())
+        } catch {
+            throw .unreachable(path: path, error)
+        }
+    }
+
     // MARK: One message
 
-    private func send(_ call: VarlinkCall, deadline: KernelInstant?) throws(CollectorConnectionError) {
+    private func send(_ message: [UInt8], deadline: KernelInstant?) throws(CollectorConnectionError) {
         let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
         do throws(Errno) {
-            try socket.sendAll(call.message, timeout: timeout)
+            try socket.sendAll(message, timeout: timeout)
         } catch {
             throw Self.lost(error)
         }

@@ -5,7 +5,8 @@ extension Delivery {
     private static let wasMade = Atomic(false)
     private static let first: Delivery = {
         wasMade.store(true, ordering: .releasing)
-        return Delivery(paths: SocketPath.search())
+        return Delivery(
+            paths: SocketPath.search(), spillFolder: SpillFolder.usual(application: ProcessDefaults.shared.name))
     }()
 
     /// The delivery of this process, made at the first report.

@@ -16,6 +16,7 @@ package final class Delivery: Sendable {
         var isStarted = false
         var isStopped = false
         var threadID: Int32?
+        var isPickingUp = false
     }
 
     let paths: [String]
@@ -26,15 +27,18 @@ package final class Delivery: Sendable {
     private let processID: Int32
     private let successor = AtomicLazyReference<Delivery>()
     private let hasSeenSocket = Atomic(false)
+    let spillFolder: SpillFolder?
+    let hasPickedUp = Atomic(false)
 
     package init(
         paths: [String], limits: OutboxLimits = OutboxLimits(), gate: SendingGate = .process,
-        processID: Int32 = CurrentProcess.pid
+        processID: Int32 = CurrentProcess.pid, spillFolder: SpillFolder? = nil
     ) {
         self.paths = paths
         self.limits = limits
         self.gate = gate
         self.processID = processID
+        self.spillFolder = spillFolder
         state = Monitor(State(outbox: Outbox(limits: limits)))
     }
 
@@ -60,7 +64,9 @@ package final class Delivery: Sendable {
             delivery =
                 delivery.successor.load()
                 ?? delivery.successor.storeIfNil(
-                    Delivery(paths: delivery.paths, limits: delivery.limits, gate: delivery.gate))
+                    Delivery(
+                        paths: delivery.paths, limits: delivery.limits, gate: delivery.gate,
+                        spillFolder: delivery.spillFolder))
         }
         return delivery
     }
@@ -88,8 +94,12 @@ package final class Delivery: Sendable {
 
         let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<Submission>], Waker?, Bool) in
             var submission = submission
+            let isTelling = state.unsent.isTelling
             state.unsent.tell(in: &submission.report)
-            let dropped = state.outbox.submitted(submission, level: report.level, bytes: bytes)
+            // What tells of others must not vanish in one that looks the same.
+            let dropped = state.outbox.submitted(
+                submission, level: report.level, bytes: bytes, growth: submission.report.estimatedGrowth,
+                coalescing: { !isTelling && $0.absorb($1) })
             for entry in dropped { state.unsent.takeBack(from: entry.payload.report) }
             let starts = !state.isStarted && !state.isStopped
             state.isStarted = true

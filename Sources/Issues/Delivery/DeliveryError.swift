@@ -16,12 +16,18 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let dropped = Code(rawValue: "dropped")
         /// The application itself withheld it, by ``IssueReporters/beforeSend``.
         public static let withheld = Code(rawValue: "withheld")
+        /// The process ended before the daemon answered; its next run sends it.
+        public static let postponed = Code(rawValue: "postponed")
         /// Delivery is switched off: `ISSUED_SOCKET` is empty.
         public static let disabled = Code(rawValue: "disabled")
         /// The daemon cannot be reached.
         public static let unreachable = Code(rawValue: "unreachable")
         /// The daemon said no to a question.
         public static let refused = Code(rawValue: "refused")
+        /// There is nothing with that id, or it belongs to another user.
+        public static let notFound = Code(rawValue: "not_found")
+        /// Only operators of the daemon may do that.
+        public static let denied = Code(rawValue: "denied")
         /// The answer did not come in time.
         public static let timedOut = Code(rawValue: "timed_out")
         /// What came back was no answer to the question.

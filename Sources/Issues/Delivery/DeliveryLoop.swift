@@ -81,6 +81,7 @@ struct DeliveryLoop: ~Copyable {
             link = try? CollectorLink(path: path, waker: waker, timeout: Self.connectTimeout)
             guard link != nil else { continue }
             delivery.state.withLock { $0.outbox.connected() }
+            delivery.pickUp(from: path)
             return
         }
         disconnect()

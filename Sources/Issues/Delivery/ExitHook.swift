@@ -9,7 +9,7 @@ enum ExitHook {
         // A child of a fork inherits the hook with the flag.
         guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
         ProcessHooks.atExit {
-            _ = Delivery.existing?.flush(timeout: .milliseconds(500), givesUpWhenAway: true)
+            LastWords.say(timeout: .milliseconds(500), givesUpWhenAway: true)
         }
     }
 }

@@ -17,6 +17,7 @@ extension IssueRecord {
         // An escape may take six bytes for one.
         record.message = message.prefix(ofBytes: limit / 8)
         record.causes = []
+        record.backtrace = []
         record.domain = domain?.prefix(ofBytes: 1024)
         return record.json
     }

@@ -2,22 +2,29 @@ internal import IssueProtocol
 
 extension IssueReport {
     /// The report as it goes over the wire.
-    func record(application: ApplicationInfo, droppedBefore: Int) -> IssueRecord {
+    func record(
+        application: ApplicationInfo, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
+    ) -> IssueRecord {
         var metadata = metadata
-        if !breadcrumbs.isEmpty, metadata[.breadcrumbs] == nil {
-            metadata[.breadcrumbs] = .init(breadcrumbs.map(\.fact))
-        }
-        if droppedBefore > 0 { metadata[.droppedBefore] = .init(droppedBefore) }
+        if !breadcrumbs.isEmpty { metadata.setOwn(.breadcrumbs, to: .init(breadcrumbs.map(\.fact))) }
+        if droppedBefore > 0 { metadata.setOwn(.droppedBefore, to: .init(droppedBefore)) }
+        let facts = metadata.isEmpty ? nil : RecordFit.fitting(metadata.json)
+        let frames = ImageMap.process.frames(of: addresses)
+            .prefix(RecordFit.frames(beside: facts, causes: causes.count))
         return IssueRecord(
             message: message, severity: level.wire, domain: domain, code: code.map { Int64($0) },
-            occurredAt: timestamp.wire, source: site.wire, app: application.wire,
-            causes: causes.map(\.wire), metadata: metadata.isEmpty ? nil : RecordFit.fitting(metadata.json),
+            occurredAt: (lastRepeat ?? timestamp).wire, firstOccurredAt: lastRepeat == nil ? nil : timestamp.wire,
+            count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
+            backtrace: Array(frames), causes: causes.map(\.wire), metadata: facts,
             reportable: isReportable ? nil : false)
     }
 
+    /// About how much longer it is on its way than here.
+    var estimatedGrowth: Int { addresses.count * 96 }
+
     /// About how much room it takes, found in less time than encoding would need.
     var estimatedBytes: Int {
-        320 + message.utf8.count + metadata.estimatedBytes
+        320 + message.utf8.count + metadata.estimatedBytes + addresses.count * 8
             + breadcrumbs.reduce(0) { $0 + 64 + $1.message.utf8.count + $1.metadata.estimatedBytes }
             + causes.reduce(0) { $0 + 64 + $1.message.utf8.count + ($1.domain?.utf8.count ?? 0) }
     }

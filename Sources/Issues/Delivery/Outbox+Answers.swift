@@ -54,14 +54,9 @@ extension Outbox {
     }
 
     mutating func halveCall(at index: Int) {
-        let call = calls[index]
-        let middle = call.entries.count / 2
-        calls[index].entries = Array(call.entries[..<middle])
-        calls[index].text = nil
-        let rest = Call(
-            sequence: call.sequence + Int64(middle), entries: Array(call.entries[middle...]), droppedBefore: 0,
-            text: nil)
-        calls.insert(rest, at: index + 1)
+        let (first, second) = calls[index].halves
+        calls[index] = first
+        calls.insert(second, at: index + 1)
     }
 
     private var owedCall: Int? {

@@ -85,10 +85,20 @@ package struct Outbox<Payload: Sendable>: Sendable {
     // MARK: What happens
 
     /// An issue came; answers which ones had to go to make room, it perhaps among them.
-    package mutating func submitted(_ payload: Payload, level: IssueLevel, bytes: Int) -> [Entry] {
-        let entry = Entry(order: nextOrder, level: level, bytes: bytes, payload: payload)
+    ///
+    /// The one before it, if it still waits, may take it into itself.
+    package mutating func submitted(
+        _ payload: Payload, level: IssueLevel, bytes: Int, growth: Int = 0,
+        coalescing: (inout Payload, Payload) -> Bool = { _, _ in false }
+    ) -> [Entry] {
+        let queue = Self.index(of: level)
+        if var last = waiting[queue].last, coalescing(&last.payload, payload) {
+            waiting[queue].last = last
+            return []
+        }
+        let entry = Entry(order: nextOrder, level: level, bytes: bytes, sentBytes: bytes + growth, payload: payload)
         nextOrder += 1
-        waiting[Self.index(of: level)].append(entry)
+        waiting[queue].append(entry)
         waitingCount += 1
         waitingBytes += bytes
 
@@ -131,6 +141,23 @@ package struct Outbox<Payload: Sendable>: Sendable {
     /// Somebody waits, so the next attempt is due now.
     package mutating func hurried() {
         retryAt = nil
+    }
+
+    /// All that is in the buffer, with its numbers, for somebody else to send.
+    package mutating func takeAll() -> [Call] {
+        while waitingCount > 0 { formCall() }
+        let all = calls
+        calls = []
+        callsCount = 0
+        callsBytes = 0
+        owed = []
+        return all
+    }
+
+    /// So many issues of before could not be kept; the next one says so.
+    mutating func lost(_ count: Int) {
+        dropped += count
+        droppedUnsaid += count
     }
 
     // MARK: What to do
@@ -179,12 +206,15 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     private mutating func formCall() {
         var entries: [Entry] = []
+        entries.reserveCapacity(min(waitingCount, limits.callEntries))
         var bytes = 0
+        var sentBytes = 0
         while entries.count < limits.callEntries, let queue = oldestQueue, let entry = waiting[queue].first {
-            guard entries.isEmpty || bytes + entry.bytes <= limits.callBytes else { break }
+            guard entries.isEmpty || sentBytes + entry.sentBytes <= limits.callBytes else { break }
             _ = waiting[queue].popFirst()
             entries.append(entry)
             bytes += entry.bytes
+            sentBytes += entry.sentBytes
         }
         guard !entries.isEmpty else { return }
         waitingCount -= entries.count
@@ -197,8 +227,13 @@ package struct Outbox<Payload: Sendable>: Sendable {
     }
 
     private var oldestQueue: Int? {
-        waiting.indices.filter { waiting[$0].count > 0 }
-            .min { (waiting[$0].first?.order ?? .max) < (waiting[$1].first?.order ?? .max) }
+        // By hand, since this runs for each issue while those who report wait for the lock.
+        var oldest: (queue: Int, order: UInt64)?
+        for queue in waiting.indices {
+            guard let order = waiting[queue].first?.order, order < oldest?.order ?? .max else { continue }
+            oldest = (queue, order)
+        }
+        return oldest?.queue
     }
 
     private mutating func takeMildest() -> Entry? {

@@ -1,27 +1,42 @@
-/// First in, first out.
+/// First in, first out, in pieces: it grows without moving what it holds, and keeps no memory of a flood that is over.
 struct Queue<Element> {
-    private var elements: [Element?] = []
+    private static var pieceCount: Int { 64 }
+
+    // Elements that are taken leave a hole, so that each is let go at once.
+    private var pieces: [[Element?]] = []
     private var head = 0
 
-    var count: Int { elements.count - head }
-    var first: Element? { head < elements.count ? elements[head] : nil }
+    private(set) var count = 0
+    var first: Element? { pieces.first?[head] }
+
+    /// The one that was appended last, to be changed in its place.
+    var last: Element? {
+        get { pieces.last?.last ?? nil }
+        set {
+            guard count > 0, let newValue else { return }
+            let piece = pieces.count - 1
+            pieces[piece][pieces[piece].count - 1] = newValue
+        }
+    }
 
     mutating func append(_ element: Element) {
-        elements.append(element)
+        if pieces.last.map({ $0.count == Self.pieceCount }) ?? true {
+            var piece: [Element?] = []
+            piece.reserveCapacity(Self.pieceCount)
+            pieces.append(piece)
+        }
+        pieces[pieces.count - 1].append(element)
+        count += 1
     }
 
     mutating func popFirst() -> Element? {
-        guard head < elements.count else { return nil }
-        let element = elements[head]
-        // Let go now, not when the room is used again.
-        elements[head] = nil
+        guard count > 0 else { return nil }
+        let element = pieces[0][head]
+        pieces[0][head] = nil
         head += 1
-        if head == elements.count {
-            // Keeps no memory of a flood that is over.
-            elements.removeAll(keepingCapacity: elements.capacity <= 64)
-            head = 0
-        } else if head >= 64, head * 2 >= elements.count {
-            elements.removeFirst(head)
+        count -= 1
+        if head == pieces[0].count {
+            pieces.removeFirst()
             head = 0
         }
         return element

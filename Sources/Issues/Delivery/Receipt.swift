@@ -33,7 +33,8 @@ public struct Receipt: Sendable {
         let start = ContinuousClock.now
         let stored = try await stored(within: timeout)
         let rest = max(.zero, timeout - (ContinuousClock.now - start))
-        return try await Awaiting.fates(of: stored, destination: destination, timeout: rest)
+        return try await IssueBrowser(socket: stored.path).fates(
+            of: stored.id, destination: destination, timeout: rest)
     }
 
     private func stored(within timeout: Duration) async throws -> ReceiptState.Stored {

@@ -14,6 +14,15 @@ package struct RecordFit {
     /// What did not fit at the top, where a text cannot stand for the whole.
     private static let rest = "more"
 
+    /// Keys that a record, its source and its application have at most.
+    private static let recordKeys = 32
+    private static let allKeys = 256
+
+    /// How many frames of a backtrace have room beside the rest of a record.
+    static func frames(beside metadata: JSONValue?, causes: Int) -> Int {
+        max(0, allKeys - recordKeys - (metadata?.keyCount ?? 0) - causes * 3) / 3
+    }
+
     private var keysLeft = RecordFit.keys
 
     /// The same facts in a form that a daemon takes.
@@ -29,7 +38,11 @@ package struct RecordFit {
         let others = Array(members[taken.endIndex...])
         fit.keysLeft -= taken.count + (others.isEmpty ? 0 : 1)
         var fitted = taken.map { JSONValue.Member($0.key, fit.fitted($0.value, depth: depth - 1)) }
-        if !others.isEmpty { fitted.append(JSONValue.Member(rest, .string(JSONValue.object(others).text))) }
+        if !others.isEmpty {
+            var name = rest
+            while taken.contains(where: { $0.key == name }) { name += "_" }
+            fitted.append(JSONValue.Member(name, .string(JSONValue.object(others).text)))
+        }
         return .object(fitted)
     }
 
@@ -59,6 +72,15 @@ extension JSONValue {
             keysLeft -= members.count
             guard depth > 0, keysLeft >= 0 else { return false }
             return members.allSatisfy { $0.value.fits(keysLeft: &keysLeft, depth: depth - 1) }
+        }
+    }
+
+    /// The keys in it, at all depths.
+    fileprivate var keyCount: Int {
+        switch self {
+        case .null, .bool, .integer, .number, .string: 0
+        case .array(let elements): elements.reduce(0) { $0 + $1.keyCount }
+        case .object(let members): members.reduce(members.count) { $0 + $1.value.keyCount }
         }
     }
 

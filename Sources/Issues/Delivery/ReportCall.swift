@@ -8,7 +8,7 @@ enum ReportCall {
     private static let certainlySmall = recordLimit / 8
 
     static func text(of call: OutboxCall<Submission>, producer: String) -> [UInt8] {
-        var writer = JSONWriter(reserving: min(call.bytes * 5 / 4 + 256, 1 << 20))
+        var writer = JSONWriter(reserving: min(call.sentBytes * 5 / 4 + 256, 1 << 20))
         writer.object { writer in
             writer.member("method", CollectorMethod.report.fullName)
             writer.key("parameters")
@@ -34,8 +34,9 @@ enum ReportCall {
     ) {
         let submission = entry.payload
         let record = submission.report.record(
-            application: submission.application.info, droppedBefore: droppedBefore)
-        if entry.bytes < certainlySmall {
+            application: submission.application.info, droppedBefore: droppedBefore, repeats: submission.repeats,
+            lastRepeat: submission.lastRepeat)
+        if entry.sentBytes < certainlySmall {
             record.write(to: &writer)
         } else {
             writer.raw(record.json(atMost: recordLimit))

@@ -16,6 +16,10 @@ public struct IssueCause: Hashable, Sendable {
         self.message = message
     }
 
+    init(_ wire: Cause) {
+        self.init(domain: wire.domain, code: wire.code.map { Int(clamping: $0) }, message: wire.message ?? "")
+    }
+
     package var wire: Cause {
         Cause(domain: domain, code: code.map { Int64($0) }, message: message)
     }

@@ -3,7 +3,7 @@ internal import IssueProtocol
 extension IssueMetadata {
     /// About how many bytes it takes on the wire.
     var estimatedBytes: Int {
-        keys.reduce(0) { $0 + $1.rawValue.utf8.count + 4 + (self[$1]?.json.estimatedBytes ?? 0) }
+        members.reduce(0) { $0 + $1.0.rawValue.utf8.count + 4 + $1.1.json.estimatedBytes }
     }
 }
 

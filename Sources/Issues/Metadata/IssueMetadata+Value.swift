@@ -19,6 +19,11 @@ extension IssueMetadata {
         }
 
         /// A whole number.
+        public init(_ number: Int) {
+            json = .integer(Int64(number))
+        }
+
+        /// A whole number.
         public init(_ number: some BinaryInteger) {
             json = Int64(exactly: number).map { .integer($0) } ?? .number(String(number))
         }
@@ -64,7 +69,7 @@ extension IssueMetadata.Value: ExpressibleByStringInterpolation, ExpressibleByIn
 
     /// Facts within a fact, the last of equal keys winning.
     public init(dictionaryLiteral elements: (IssueMetadata.Key, IssueMetadata.Value)...) {
-        self.init(IssueMetadata(Dictionary(elements, uniquingKeysWith: { _, last in last })))
+        self.init(IssueMetadata(elements))
     }
 }
 
@@ -81,9 +86,15 @@ extension IssueMetadata: CustomStringConvertible {
     /// The JSON text, keys in order.
     public var description: String { Value(self).description }
 
+    /// The facts of a JSON object; of any other value none.
+    init(json: JSONValue) {
+        let members = json.asObject ?? []
+        self.init(members.map { (Key($0.key), Value(json: $0.value)) })
+    }
+
     /// A JSON object with its keys in order, so that equal metadata reads the same.
     package var json: JSONValue {
-        let names = keys.sorted { $0.rawValue < $1.rawValue }
-        return .object(names.map { JSONValue.Member($0.rawValue, self[$0]?.json ?? .null) })
+        let sorted = members.sorted { $0.0.rawValue < $1.0.rawValue }
+        return .object(sorted.map { JSONValue.Member($0.0.rawValue, $0.1.json) })
     }
 }

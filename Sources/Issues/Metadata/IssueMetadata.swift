@@ -5,44 +5,105 @@
 /// ```swift
 /// reportIssue("Payment refused", metadata: ["attempt": 3, "cart": .init(cart)])
 /// ```
-public struct IssueMetadata: Sendable, Hashable, ExpressibleByDictionaryLiteral {
-    private var values: [Key: Value]
+public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
+    /// Each key once. A list, since facts are few: it takes the literal as it
+    /// is, where a dictionary would hash every key.
+    private(set) var members: [(Key, Value)]
+
+    /// Above so many comparisons of keys, hashing them is quicker.
+    private static let comparisons = 1024
 
     /// No facts at all.
     public init() {
-        values = [:]
+        members = []
     }
 
     /// The facts of a literal, the last of equal keys winning.
     public init(dictionaryLiteral elements: (Key, Value)...) {
-        // Not Dictionary's own literal, which traps on a key that comes twice.
-        values = Dictionary(elements, uniquingKeysWith: { _, last in last })
+        self.init(elements)
     }
 
     /// The facts of a dictionary.
     public init(_ values: [Key: Value]) {
-        self.values = values
+        members = values.map { ($0.key, $0.value) }
+    }
+
+    /// The facts of a list, the last of equal keys winning.
+    init(_ elements: [(Key, Value)]) {
+        if Self.areKeysDifferent(elements) {
+            members = elements
+        } else {
+            members = Dictionary(elements, uniquingKeysWith: { _, last in last }).map { ($0.key, $0.value) }
+        }
     }
 
     /// Whether nothing is said.
-    public var isEmpty: Bool { values.isEmpty }
+    public var isEmpty: Bool { members.isEmpty }
 
     /// How many facts there are.
-    public var count: Int { values.count }
+    public var count: Int { members.count }
 
     /// The names of all facts, in no order.
-    public var keys: some Collection<Key> { values.keys }
+    public var keys: some Collection<Key> { members.lazy.map(\.0) }
 
     /// One fact by its name.
     public subscript(key: Key) -> Value? {
-        get { values[key] }
-        set { values[key] = newValue }
+        get { index(of: key).map { members[$0].1 } }
+        set {
+            switch (index(of: key), newValue) {
+            case (let index?, let value?): members[index].1 = value
+            case (let index?, nil): members.remove(at: index)
+            case (nil, let value?): members.append((key, value))
+            case (nil, nil): break
+            }
+        }
     }
 
     /// These facts and others, which win where both name the same key.
     public func merging(_ others: IssueMetadata) -> IssueMetadata {
         guard !others.isEmpty else { return self }
         guard !isEmpty else { return others }
-        return IssueMetadata(values.merging(others.values) { _, other in other })
+        guard count * others.count <= Self.comparisons else {
+            return IssueMetadata(dictionary.merging(others.dictionary) { _, other in other })
+        }
+        var merged = self
+        for (key, value) in others.members { merged[key] = value }
+        return merged
+    }
+
+    private func index(of key: Key) -> Int? {
+        members.firstIndex { $0.0 == key }
+    }
+
+    private var dictionary: [Key: Value] {
+        Dictionary(members, uniquingKeysWith: { _, last in last })
+    }
+
+    private static func areKeysDifferent(_ elements: [(Key, Value)]) -> Bool {
+        guard elements.count * elements.count <= comparisons else { return false }
+        for index in elements.indices.dropFirst() {
+            for other in 0..<index where elements[other].0 == elements[index].0 { return false }
+        }
+        return true
+    }
+}
+
+extension IssueMetadata: Hashable {
+    /// Whether both say the same, in whatever order.
+    public static func == (left: Self, right: Self) -> Bool {
+        guard left.count == right.count else { return false }
+        for (place, member) in left.members.enumerated() {
+            // Nearly always in the same order, since both come from the same place.
+            let isThere = right.members[place].0 == member.0
+            guard let other = isThere ? right.members[place].1 : right[member.0], other == member.1 else {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Hashes the facts, in whatever order.
+    public func hash(into hasher: inout Hasher) {
+        dictionary.hash(into: &hasher)
     }
 }

@@ -14,6 +14,9 @@ public struct DaemonReporter: IssueSink {
         ownDelivery = delivery
     }
 
+    /// Whether it is the one that all share.
+    var isOfProcess: Bool { ownDelivery == nil }
+
     private var delivery: Delivery {
         ownDelivery?.ofThisProcess ?? Delivery.current
     }

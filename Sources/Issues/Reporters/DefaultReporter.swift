@@ -14,7 +14,7 @@ public struct _DefaultReporter: IssueSink {
             if !TestFailure.record(report) { StandardErrorLine.write(report) }
             return
         }
-        StandardErrorLine.write(report)
+        if report.level >= ProcessSettings.shared.level { StandardErrorLine.write(report) }
         guard Delivery.current.isExpectedToWork else { return }
         DaemonReporter().receive(report, reached: &reached)
     }

@@ -7,6 +7,7 @@ public struct _FatalErrorReporter: IssueReporter {
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
     ) {
+        LastWords.say()
         Swift.fatalError(message() ?? "Issue reported", file: filePath, line: line)
     }
 }

@@ -5,7 +5,7 @@ public enum IssueReporters {
     /// The reporters in force here; `[.default]` at first.
     ///
     /// Assigning changes the innermost
-    /// ``withIssueReporters(_:operation:)-(_,()->R)`` around the assignment,
+    /// `withIssueReporters` around the assignment,
     /// or the whole process where there is none.
     public static var current: [any IssueReporter] {
         get { ReportingScope.current.reporters.reporters }

@@ -16,7 +16,7 @@ public func withIssueReporters<R>(_ reporters: [any IssueReporter], operation: (
 
 /// Replaces the reporters during an asynchronous operation.
 ///
-/// An asynchronous version of ``withIssueReporters(_:operation:)-(_,()->R)``.
+/// An asynchronous version of `withIssueReporters`.
 ///
 /// - Parameters:
 ///   - reporters: Who is told instead; an empty list silences.

@@ -34,6 +34,16 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
         left.wire < right.wire
     }
 
+    init(_ wire: Severity) {
+        switch wire {
+        case .debug: self = .debug
+        case .info: self = .info
+        case .warning: self = .warning
+        case .error: self = .error
+        case .critical: self = .critical
+        }
+    }
+
     package var wire: Severity {
         switch self {
         case .debug: .debug

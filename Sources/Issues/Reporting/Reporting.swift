@@ -1,8 +1,5 @@
 /// The way from a reporting call past the responders to the reporters.
 enum Reporting {
-    /// How long to wait for the daemon before the process ends on purpose.
-    static let lastWords: Duration = .seconds(1)
-
     /// Reports an error, or an issue in words where there is none.
     @discardableResult
     static func report(
@@ -11,9 +8,25 @@ enum Reporting {
     ) -> ReportOutcome {
         // Looked at in place: a copy of the scope would be most of the cost of a
         // report for nobody.
-        let box = ReportingScope.box
+        guard !ReportingScope.isSilent else { return .unhandled }
+        return report(error, message, level: level, metadata: metadata, at: site, in: ReportingScope.here)
+    }
+
+    @inline(never)
+    private static func report(
+        _ error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
+        at site: IssueSite, in box: ReportingScope.Box
+    ) -> ReportOutcome {
         let hasResponders = !box.scope.responders.isEmpty
-        guard hasResponders || !box.scope.reporters.isEmpty else { return .unhandled }
+        // An error's own words may be somebody's code, which may report.
+        if error == nil, !hasResponders, box.scope.reporters.areDaemonAlone, box.scope.knownIssues == nil,
+            !box.scope.isReporting
+        {
+            Delivery.current.submit(
+                IssueReport(
+                    note: message(), level: level, metadata: metadata(), site: box.scope.site ?? site, in: box))
+            return .unhandled
+        }
         let scope = box.scope
         var pending = PendingReport(error: error, level: level, site: scope.site ?? site)
         guard !scope.isReporting else {

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// What the scopes around a call say about its reports.
 ///
 /// All of it is one task-local value, so that a report which nobody wants costs
@@ -25,16 +27,36 @@ struct ReportingScope: Sendable {
         init(_ scope: ReportingScope) {
             self.scope = scope
         }
+
+        /// Whether a report is for nobody.
+        var isSilent: Bool { scope.reporters.isEmpty && scope.responders.isEmpty }
     }
 
-    @TaskLocal static var box = Box(ReportingScope())
+    /// What holds outside all scopes.
+    private static let process = Box(ReportingScope())
+    // To look a task-local value up costs more than a report for nobody should.
+    private static let hasScopes = Atomic(false)
 
-    static var current: ReportingScope { box.scope }
+    @TaskLocal static var box = process
+
+    /// Whether a report here is for nobody; found without a reference counted where there are no scopes.
+    static var isSilent: Bool {
+        guard hasScopes.load(ordering: .relaxed) else {
+            return ReporterBox.isProcessEmpty && ErrorResponders.isRootEmpty
+        }
+        return box.isSilent
+    }
+
+    /// The scope here, shared.
+    static var here: Box { hasScopes.load(ordering: .relaxed) ? box : process }
+
+    static var current: ReportingScope { here.scope }
 
     /// The scope here with a change in it.
     static func changed(_ change: (inout ReportingScope) -> Void) -> Box {
         var scope = current
         change(&scope)
+        hasScopes.store(true, ordering: .relaxed)
         return Box(scope)
     }
 }

@@ -33,7 +33,7 @@ public func withErrorReporting<R>(
 
 /// Runs an operation that may answer nil, and reports an error that it throws.
 ///
-/// The same as ``withErrorReporting(_:to:fileID:filePath:line:column:catching:)-(_,_,_,_,_,_,()->R)``
+/// The same as `withErrorReporting`
 /// without an optional within an optional.
 ///
 /// - Parameters:
@@ -58,7 +58,7 @@ public func withErrorReporting<R>(
 /// Runs an asynchronous operation, and reports an error that it throws.
 ///
 /// An asynchronous version of
-/// ``withErrorReporting(_:to:fileID:filePath:line:column:catching:)-(_,_,_,_,_,_,()->R)``.
+/// `withErrorReporting`.
 ///
 /// - Parameters:
 ///   - message: What was being done.
@@ -88,7 +88,7 @@ public func withErrorReporting<R>(
 /// Runs an asynchronous operation that may answer nil, and reports an error that it throws.
 ///
 /// An asynchronous version of
-/// ``withErrorReporting(_:to:fileID:filePath:line:column:catching:)-(_,_,_,_,_,_,()->R?)``.
+/// `withErrorReporting`.
 ///
 /// - Parameters:
 ///   - message: What was being done.

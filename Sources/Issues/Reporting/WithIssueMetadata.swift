@@ -19,7 +19,7 @@ public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () throws
 
 /// Adds metadata to every issue that is reported during an asynchronous operation.
 ///
-/// An asynchronous version of ``withIssueMetadata(_:operation:)-(_,()->R)``.
+/// An asynchronous version of `withIssueMetadata`.
 ///
 /// - Parameters:
 ///   - metadata: What to add.

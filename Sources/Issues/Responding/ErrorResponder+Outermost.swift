@@ -11,7 +11,7 @@ extension ErrorResponder {
     public static var trapUnhandled: Self {
         Self { report in
             report.tellReporters()
-            flushIssues(timeout: Reporting.lastWords)
+            if FailedAssertion.traps { LastWords.say() }
             let site = report.report.site
             Swift.assertionFailure("Unhandled error: \(report.report.message)", file: site.filePath, line: site.line)
             return .handled

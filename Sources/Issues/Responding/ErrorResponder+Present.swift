@@ -10,7 +10,7 @@ extension ErrorResponder {
             report.tellReporters()
             presenter.choose(prompt).handler()
             if case .terminate? = (report.error as? any ReportableError)?.recovery {
-                flushIssues(timeout: Reporting.lastWords)
+                LastWords.say()
                 Swift.fatalError(
                     report.report.message, file: report.report.site.filePath, line: report.report.site.line)
             }

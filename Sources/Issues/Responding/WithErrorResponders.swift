@@ -10,7 +10,7 @@ public func withErrorResponders<R>(_ responders: ErrorResponder..., operation: (
 
 /// Puts responders on the way of what is reported during an asynchronous operation.
 ///
-/// An asynchronous version of ``withErrorResponders(_:operation:)-(_,()->R)``.
+/// An asynchronous version of `withErrorResponders`.
 ///
 /// - Parameters:
 ///   - responders: Who is asked, the first one first, and all before those of outer scopes.

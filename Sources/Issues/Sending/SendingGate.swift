@@ -12,7 +12,7 @@ package final class SendingGate: Sendable {
     }
 
     /// That of the process.
-    package static let process = SendingGate()
+    package static let process = SendingGate(level: ProcessSettings.shared.level)
 
     private struct Rules: Sendable {
         var beforeSend: BeforeSend?
@@ -21,9 +21,14 @@ package final class SendingGate: Sendable {
 
     private let rules = Mutex(Rules())
     // Apart, since nearly all applications have no rules.
-    private let hasRules = Atomic(false)
+    private let hasRules: Atomic<Bool>
+    private let level: IssueLevel
 
-    package init() {}
+    /// A gate that withholds what is milder than a level.
+    package init(level: IssueLevel = .debug) {
+        self.level = level
+        hasRules = Atomic(level > .debug)
+    }
 
     /// Whether every report goes as it is.
     var isOpen: Bool { !hasRules.load(ordering: .acquiring) }
@@ -41,7 +46,8 @@ package final class SendingGate: Sendable {
     private func change(_ change: (inout Rules) -> Void) {
         rules.withLock { rules in
             change(&rules)
-            hasRules.store(rules.beforeSend != nil || !rules.sampling.isEmpty, ordering: .releasing)
+            let isAny = level > .debug || rules.beforeSend != nil || !rules.sampling.isEmpty
+            hasRules.store(isAny, ordering: .releasing)
         }
     }
 
@@ -54,6 +60,7 @@ package final class SendingGate: Sendable {
     package func judge(
         _ report: IssueReport, mayBeLeftOut: Bool, chance: @autoclosure () -> Double
     ) -> Verdict {
+        if mayBeLeftOut, report.level < level { return .withheld }
         let rules = rules.withLock { $0 }
         if mayBeLeftOut, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }
         guard let beforeSend = rules.beforeSend else { return .send(report) }

@@ -3,10 +3,13 @@ struct UnsentCount: Sendable {
     var withheld = 0
     var sampledOut = 0
 
+    /// Whether there is something to tell.
+    var isTelling: Bool { withheld > 0 || sampledOut > 0 }
+
     /// Has a report that is about to go tell of them.
     mutating func tell(in report: inout IssueReport) {
-        if withheld > 0 { report.metadata[.withheldBefore] = .init(withheld) }
-        if sampledOut > 0 { report.metadata[.sampledOutBefore] = .init(sampledOut) }
+        if withheld > 0 { report.metadata.setOwn(.withheldBefore, to: .init(withheld)) }
+        if sampledOut > 0 { report.metadata.setOwn(.sampledOutBefore, to: .init(sampledOut)) }
         self = UnsentCount()
     }
 

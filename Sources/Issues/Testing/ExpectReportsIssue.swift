@@ -33,7 +33,7 @@ public func expectReportsIssue(
 /// Expects that an asynchronous operation reports issues, and that all of them are as they should be.
 ///
 /// An asynchronous version of
-/// ``expectReportsIssue(_:fileID:filePath:line:column:_:matching:)-(_,_,_,_,_,()->Void,_)``.
+/// `expectReportsIssue`.
 ///
 /// - Parameters:
 ///   - message: What the issue would be good for.

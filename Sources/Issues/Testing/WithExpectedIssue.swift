@@ -1,6 +1,6 @@
 /// Runs an operation that is known to report issues or to throw, and reports only that it does not.
 ///
-/// The name that ``_withKnownIssue(_:isIntermittent:fileID:filePath:line:column:_:)``
+/// The name that `_withKnownIssue`
 /// had in version 1 of swift-issue-reporting, and has in public here.
 ///
 /// - Parameters:

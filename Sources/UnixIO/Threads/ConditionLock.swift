@@ -11,7 +11,13 @@ package final class ConditionLock: @unchecked Sendable {
     package init() {
         unsafe mutex = .allocate(capacity: 1)
         unsafe condition = .allocate(capacity: 1)
-        let mutexMade = unsafe pthread_mutex_init(mutex, nil)
+        var kind = pthread_mutexattr_t()
+        unsafe pthread_mutexattr_init(&kind)
+        // Held for a handful of assignments: whoever comes meanwhile is through
+        // sooner by trying again than by sleeping.
+        unsafe pthread_mutexattr_settype(&kind, CInt(PTHREAD_MUTEX_ADAPTIVE_NP))
+        let mutexMade = unsafe pthread_mutex_init(mutex, &kind)
+        unsafe pthread_mutexattr_destroy(&kind)
         precondition(mutexMade == 0, "A mutex cannot be made: \(Errno(rawValue: mutexMade))")
 
         var attributes = pthread_condattr_t()

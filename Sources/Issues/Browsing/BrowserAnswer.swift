@@ -1,21 +1,21 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// A reply in both forms: as the daemon wrote it, and as values.
-struct Answer<Value: JSONCodable> {
-    var json: [UInt8]
-    var value: Value
+package struct BrowserAnswer<Value: JSONCodable> {
+    package var json: [UInt8]
+    package var value: Value
 
-    init(_ json: [UInt8]) throws(CommandFailure) {
+    package init(_ json: [UInt8]) throws(CollectorConnectionError) {
         self.json = json
         do throws(FieldError) {
             value = try Value(json: json)
         } catch {
-            throw .unreadable("\(error)")
+            throw .malformed("\(error)")
         }
     }
 
     /// The elements of an array in the reply, each as the daemon wrote it.
-    func elements(of member: String) -> [[UInt8]] {
+    package func elements(of member: String) -> [[UInt8]] {
         (try? Self.elements(of: member, in: json)) ?? []
     }
 
@@ -34,3 +34,5 @@ struct Answer<Value: JSONCodable> {
         return elements
     }
 }
+
+extension BrowserAnswer: Sendable where Value: Sendable {}

@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What an application pays for linking the client library. Measured by ../run --part client.
+let package = Package(
+    name: "client-benchmark",
+    dependencies: [.package(name: "issued", path: "../../..")],
+    targets: [
+        .executableTarget(name: "client-cost", dependencies: [.product(name: "Issues", package: "issued")]),
+        .executableTarget(name: "hello"),
+        .executableTarget(name: "hello-issues", dependencies: [.product(name: "Issues", package: "issued")]),
+        .target(name: "calls", dependencies: [.product(name: "Issues", package: "issued")]),
+        .target(name: "no-calls", dependencies: [.product(name: "Issues", package: "issued")]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,96 @@
+import Glibc
+import Issues
+import Synchronization
+
+// Which report costs the caller how much; ISSUED_SOCKET says where the daemon is.
+//
+//   client-cost disabled|plain|three-keys|threads|idle
+//
+// Prints one JSON object.
+
+/// Fewer than the buffer holds, so that none is dropped.
+let burst = 500
+let rounds = 40
+
+func perCall(_ calls: Int, _ body: (Int) -> Void) -> Double {
+    let start = nanoseconds()
+    for number in 0..<calls { body(number) }
+    return Double(nanoseconds() - start) / Double(calls)
+}
+
+/// Bursts that the daemon has taken before the next begins, each call timed.
+func bursts(_ body: (Int) -> Void) -> Samples {
+    var samples = Samples(reserving: burst * rounds)
+    for round in 0..<rounds + 3 {
+        for number in 0..<burst {
+            let start = nanoseconds()
+            body(number)
+            let time = nanoseconds() - start
+            // The first rounds make what is kept.
+            if round >= 3 { samples.add(time) }
+        }
+        flushIssues(timeout: .seconds(20))
+    }
+    return samples
+}
+
+func privateKiB() -> Int {
+    guard let file = fopen("/proc/self/smaps_rollup", "r") else { return 0 }
+    defer { fclose(file) }
+    var buffer = [CChar](repeating: 0, count: 8192)
+    let count = fread(&buffer, 1, buffer.count - 1, file)
+    let text = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return text.split(separator: "\n").filter { $0.hasPrefix("Anonymous:") }
+        .compactMap { Int($0.split(separator: " ")[1]) }.reduce(0, +)
+}
+
+func say(_ samples: Samples) {
+    print("{\"p50\": \(samples.quantile(0.5)), \"p99\": \(samples.quantile(0.99)), \"max\": \(samples.quantile(1))}")
+}
+
+switch CommandLine.arguments.dropFirst().first {
+case "disabled":
+    IssueReporters.current = []
+    let calls = 20_000_000
+    _ = perCall(1_000_000, Reports.plain)
+    let (empty, plain, threeKeys) = (
+        perCall(calls, Reports.nothing), perCall(calls, Reports.plain), perCall(calls, Reports.threeKeys)
+    )
+    print("{\"empty\": \(empty), \"plain\": \(plain), \"three_keys\": \(threeKeys)}")
+case "clock":
+    say(bursts(Reports.nothing))
+case "plain":
+    IssueReporters.current = [.daemon]
+    say(bursts(Reports.plain))
+case "three-keys":
+    IssueReporters.current = [.daemon]
+    say(bursts(Reports.threeKeys))
+case "threads":
+    IssueReporters.current = [.daemon]
+    let all = Mutex(Samples(reserving: 0))
+    for round in 0..<rounds + 3 {
+        Threads.run(8) { _ in
+            var samples = Samples(reserving: burst)
+            for number in 0..<burst {
+                let start = nanoseconds()
+                Reports.threeKeys(number)
+                samples.add(nanoseconds() - start)
+            }
+            if round >= 3 { all.withLock { $0.add(samples) } }
+        }
+        flushIssues(timeout: .seconds(20))
+    }
+    say(all.withLock { $0 })
+case "idle":
+    IssueReporters.current = [.daemon]
+    print("")
+    let before = privateKiB()
+    Reports.threeKeys(0)
+    let isStored = flushIssues(timeout: .seconds(20))
+    // Its thread is at rest soon after.
+    usleep(500_000)
+    print("{\"before_kib\": \(before), \"with_kib\": \(privateKiB()), \"is_stored\": \(isStored)}")
+default:
+    print("usage: client-cost disabled|clock|plain|three-keys|threads|idle")
+    exit(64)
+}

@@ -1,0 +1,2 @@
+print("Hello")
+if CommandLine.arguments.count > 100 { print("Too many words") }

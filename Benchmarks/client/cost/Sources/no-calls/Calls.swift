@@ -1,0 +1,4 @@
+import Issues
+
+/// The same without a call.
+public func calls() {}

@@ -1,0 +1,91 @@
+"""What an application pays for linking the client library, and for each report."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from . import marks, programs
+from .daemon import Daemon, Failure
+
+PACKAGE = f"{programs.BENCHMARKS}/client/cost"
+SCRATCH = f"{programs.BENCHMARKS}/.build/client"
+CALLS = 50
+
+
+def _run(*command, environment=None):
+    run = subprocess.run(
+        command, capture_output=True, text=True, timeout=programs.LONGEST, stdin=subprocess.DEVNULL,
+        env={"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", "/")} | (environment or {}))
+    if run.returncode != 0:
+        raise Failure(f"{' '.join(command[:3])}: {(run.stderr or run.stdout).strip()[-2000:]}")
+    return run.stdout
+
+
+def _build():
+    _run("swift", "build", "-c", "release", "--static-swift-stdlib", "--package-path", PACKAGE, "--scratch-path",
+         SCRATCH)
+    return f"{SCRATCH}/release"
+
+
+def _stripped(program, folder):
+    copy = f"{folder}/stripped"
+    _run("strip", "-o", copy, program)
+    return os.path.getsize(copy)
+
+
+def _code(binaries):
+    """Bytes of code for each call, the closure of its message included."""
+    sections = _run("size", "-A", f"{binaries}/calls.build/Calls.swift.o")
+    found = re.findall(r"^\.text\S*\s+(\d+)", sections, re.MULTILINE)
+    return sum(int(size) for size in found) / CALLS
+
+
+def _allocations(program, folder):
+    counted = f"{folder}/allocations"
+    _run(program, environment={
+        "LD_PRELOAD": programs.path("allocations.so"), "ALLOCATIONS_FILE": counted})
+    with open(counted) as file:
+        return int(file.read())
+
+
+def measure(binary, folder, options, progress):
+    """Calls that are for nobody and for the daemon; sizes; memory."""
+    progress("client: build")
+    binaries = _build()
+    os.makedirs(folder, exist_ok=True)
+    sizes = {name: _stripped(f"{binaries}/{name}", folder) for name in ("hello", "hello-issues")}
+    allocations = {name: _allocations(f"{binaries}/{name}", folder) for name in ("hello", "hello-issues")}
+    with Daemon(binary, f"{folder}/daemon") as daemon:
+        def cost(what):
+            progress(f"client: {what}")
+            return json.loads(_run(
+                f"{binaries}/client-cost", what, environment={"ISSUED_SOCKET": daemon.socket, "ISSUED_APP": "cost"}))
+
+        disabled, clock = cost("disabled"), cost("clock")
+        calls = {what: cost(what) for what in ("plain", "three-keys", "threads")}
+        idle = cost("idle")
+    shutil.rmtree(folder, ignore_errors=True)
+    if not idle["is_stored"]:
+        raise Failure("the daemon did not take the one report of the idle client")
+    # What the clock takes is no part of the call.
+    for times in calls.values():
+        times["p50"] = max(0, times["p50"] - clock["p50"])
+    code = _code(binaries)
+    growth = (sizes["hello-issues"] - sizes["hello"]) / 1e6
+    more = allocations["hello-issues"] - allocations["hello"]
+    memory = idle["with_kib"] - idle["before_kib"]
+    return {
+        "disabled_ns": disabled, "clock_ns": clock, "calls_ns": calls, "code_bytes": code, "sizes": sizes,
+        "allocations": allocations, "idle": idle,
+        "marks": [
+            marks.at_most("a report for nobody", disabled["plain"], 20, "ns"),
+            marks.at_most("a report with three keys", calls["three-keys"]["p50"], 1000, "ns"),
+            marks.at_most("99 of 100 such with 8 threads", calls["threads"]["p99"], 10_000, "ns"),
+            marks.at_most("code of a call", code, 120, "bytes"),
+            marks.at_most("a static hello-world grows by", growth, 1.5, "MB"),
+            marks.at_most("allocated before the first report", more, 0, "times"),
+            marks.at_most("memory of a client at rest", memory, 256, "KiB"),
+        ],
+    }

@@ -1,0 +1,43 @@
+import Issues
+import LogHandling
+import Synchronization
+import Testing
+
+@Suite("A log handler for reports")
+struct IssueLogHandlerTests {
+    private final class Heard: IssueSink {
+        let reports = Mutex<[IssueReport]>([])
+
+        func receive(_ report: IssueReport) {
+            reports.withLock { $0.append(report) }
+        }
+    }
+
+    @Test("Errors and worse are reported with their facts, what came before them goes along")
+    func reported() throws {
+        let heard = Heard()
+        var handler = IssueLogHandler(label: "shop")
+        handler[metadataKey: "request"] = .string("r-7")
+        func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata? = nil) {
+            handler.log(
+                level: level, message: message, metadata: metadata, source: "Shop", file: "Shop/Till.swift",
+                function: "open()", line: 12)
+        }
+        withIssueReporters([heard]) {
+            withBreadcrumbs {
+                log(.info, "The till was opened")
+                log(.error, "The till is stuck", ["till": .stringConvertible(2), "drawers": .array([.string("left")])])
+                log(.critical, "The shop is on fire")
+            }
+        }
+        let reports = heard.reports.withLock { $0 }
+        #expect(reports.map(\.message) == ["The till is stuck", "The shop is on fire"])
+        #expect(reports.map(\.level) == [.error, .critical])
+        let first = try #require(reports.first)
+        #expect(first.metadata["request"] == "r-7")
+        #expect(first.metadata["till"] == "2")
+        #expect(first.metadata["drawers"] == ["left"])
+        #expect(first.metadata["logged_at"] == "Shop/Till.swift:12")
+        #expect(first.breadcrumbs.last?.message == "The till was opened")
+    }
+}

@@ -1,0 +1,17 @@
+package import IssueProtocol
+
+/// The way of a question to the daemon: calls go out and replies come back, both as the JSON of their parameters.
+///
+/// JSON on purpose, not values: who prints what the daemon said prints fields
+/// too that only a newer one knows.
+package protocol BrowserLink: AnyObject {
+    /// Calls a method and waits for its reply.
+    func call(
+        _ method: CollectorMethod, parameters: [UInt8], timeout: Duration
+    ) throws(CollectorConnectionError) -> [UInt8]
+
+    /// Calls with `more`, and hands over each reply, however late, until there is none or the receiver answers false.
+    func stream(
+        _ method: CollectorMethod, parameters: [UInt8], receive: ([UInt8]) -> Bool
+    ) throws(CollectorConnectionError)
+}

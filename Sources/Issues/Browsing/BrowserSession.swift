@@ -1,0 +1,129 @@
+package import IssueProtocol
+
+/// The questions to a daemon on one connection, one after the other; each blocks until its answer is there.
+///
+/// `Failure` is how the caller says what went wrong: to a program, or to a
+/// person at a terminal.
+package struct BrowserSession<Failure: Error> {
+    private let link: any BrowserLink
+    private let failing: (CollectorConnectionError) -> Failure
+
+    /// How long an ordinary answer may take.
+    private static var patience: Duration { .seconds(45) }
+
+    package init(link: any BrowserLink, failing: @escaping (CollectorConnectionError) -> Failure) {
+        self.link = link
+        self.failing = failing
+    }
+
+    /// Records that are JSON already, so that what we do not know passes through.
+    package func report(_ records: [[UInt8]]) throws(Failure) -> BrowserAnswer<ReportReply> {
+        var writer = JSONWriter()
+        writer.openObject()
+        writer.key("records")
+        writer.openArray()
+        for record in records { writer.raw(record) }
+        writer.closeArray()
+        writer.closeObject()
+        return try call(.report, writer.bytes)
+    }
+
+    package func list(_ parameters: ListParameters) throws(Failure) -> BrowserAnswer<ListReply> {
+        try call(.list, parameters.json)
+    }
+
+    package func records(_ parameters: RecordsParameters) throws(Failure) -> BrowserAnswer<RecordsReply> {
+        try call(.records, parameters.json)
+    }
+
+    package func show(_ id: String) throws(Failure) -> BrowserAnswer<ShowReply> {
+        try call(.show, ShowParameters(id: id).json)
+    }
+
+    package func deadLetters(_ parameters: DeadLettersParameters) throws(Failure) -> BrowserAnswer<DeadLettersReply> {
+        try call(.deadLetters, parameters.json)
+    }
+
+    package func status() throws(Failure) -> BrowserAnswer<DaemonStatus> {
+        try call(.status, Array("{}".utf8))
+    }
+
+    package func flush(_ parameters: FlushParameters) throws(Failure) -> BrowserAnswer<FlushReply> {
+        try call(.flush, parameters.json, patience: Self.patience(for: parameters.timeout))
+    }
+
+    package func await(_ parameters: AwaitParameters) throws(Failure) -> BrowserAnswer<AwaitReply> {
+        try call(.await, parameters.json, patience: Self.patience(for: parameters.timeout))
+    }
+
+    /// New records as they come, until the receiver throws or the daemon ends.
+    package func follow(
+        _ parameters: RecordsParameters, receive: (BrowserAnswer<RecordsReply>) throws(Failure) -> Void
+    ) throws(Failure) {
+        try stream(.records, parameters.json, receive: receive)
+    }
+
+    /// Has something done that takes long, and answers the last reply; the ones before say how far it is.
+    package func order<Reply>(
+        _ method: CollectorMethod, _ parameters: [UInt8], progress: (Reply) -> Void = { _ in }
+    ) throws(Failure) -> BrowserAnswer<Reply> {
+        var last: BrowserAnswer<Reply>?
+        try stream(method, parameters) { (answer: BrowserAnswer<Reply>) throws(Failure) in
+            if let last { progress(last.value) }
+            last = answer
+        }
+        guard let last else { throw failing(.malformed("it is missing")) }
+        return last
+    }
+
+    /// The failure for an answer that can be read and makes no sense.
+    package func senseless(_ reason: String) -> Failure {
+        failing(.malformed(reason))
+    }
+
+    private func stream<Reply>(
+        _ method: CollectorMethod, _ parameters: [UInt8],
+        receive: (BrowserAnswer<Reply>) throws(Failure) -> Void
+    ) throws(Failure) {
+        var failure: Failure?
+        do throws(CollectorConnectionError) {
+            try link.stream(method, parameters: parameters) { json in
+                do throws(Failure) {
+                    try receive(try answer(json))
+                    return true
+                } catch {
+                    failure = error
+                    return false
+                }
+            }
+        } catch {
+            throw failing(error)
+        }
+        if let failure { throw failure }
+    }
+
+    private func call<Reply>(
+        _ method: CollectorMethod, _ parameters: [UInt8], patience: Duration = Self.patience
+    ) throws(Failure) -> BrowserAnswer<Reply> {
+        let json: [UInt8]
+        do throws(CollectorConnectionError) {
+            json = try link.call(method, parameters: parameters, timeout: patience)
+        } catch {
+            throw failing(error)
+        }
+        return try answer(json)
+    }
+
+    private func answer<Reply>(_ json: [UInt8]) throws(Failure) -> BrowserAnswer<Reply> {
+        do throws(CollectorConnectionError) {
+            return try BrowserAnswer(json)
+        } catch {
+            throw failing(error)
+        }
+    }
+
+    // The daemon keeps the time itself; what is added is for its answer to arrive.
+    private static func patience(for timeout: Duration?) -> Duration {
+        (timeout ?? .seconds(30)) + .seconds(15)
+    }
+}

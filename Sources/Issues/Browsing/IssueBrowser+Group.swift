@@ -1,0 +1,49 @@
+package import IssueProtocol
+
+extension IssueBrowser {
+    /// All records with the same fingerprint of one user's application: what people call "the issue".
+    public struct Group: Sendable {
+        package var wire: IssueGroup
+
+        package init(_ wire: IssueGroup) {
+            self.wire = wire
+        }
+
+        /// The daemon's id of it.
+        public var id: String { wire.id }
+        /// What went wrong, in one line.
+        public var title: String { wire.title }
+        /// The worst level that it was reported with.
+        public var level: IssueLevel { IssueLevel(wire.severity) }
+        /// The application, as it calls itself.
+        public var app: String? { wire.app }
+        /// The user who reported, by number.
+        public var user: UInt32 { wire.uid }
+        /// What made its records one issue.
+        public var fingerprint: String { wire.fingerprint }
+        /// The error's domain.
+        public var domain: String? { wire.domain }
+        /// The error's code.
+        public var code: Int? { wire.code.map { Int(clamping: $0) } }
+        /// The source file, with its module.
+        public var fileID: String? { wire.source?.fileID }
+        /// The line in it.
+        public var line: Int? { wire.source?.line.map { Int(clamping: $0) } }
+        /// How many records are stored of it.
+        public var records: Int { Int(clamping: wire.records) }
+        /// How many times it happened, those included that were only counted.
+        public var occurrences: Int { Int(clamping: wire.occurrences) }
+        /// When it was seen first.
+        public var firstSeen: IssueTimestamp { IssueTimestamp(wire.firstSeen) }
+        /// When it was seen last.
+        public var lastSeen: IssueTimestamp { IssueTimestamp(wire.lastSeen) }
+        /// The version of the application that it was seen in first.
+        public var firstVersion: String? { wire.firstVersion }
+        /// The version of the application that it was seen in last.
+        public var lastVersion: String? { wire.lastVersion }
+        /// The id of its newest record.
+        public var newestRecord: String? { wire.newest }
+        /// Its counts, where they were asked for.
+        public var sparkline: [Int] { wire.sparkline?.map { Int(clamping: $0) } ?? [] }
+    }
+}

@@ -1,0 +1,149 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Issues
+import Testing
+import UnixIO
+
+@Suite("The library's browser and the daemon", .daemonLog)
+struct BrowserTests {
+    private static func report(_ reports: [IssueReport], to daemon: DaemonFixture) async throws -> [String] {
+        let delivery = Delivery(paths: [daemon.socket])
+        defer { delivery.stop() }
+        let reporter = DaemonReporter(delivery: delivery)
+        let receipts = reports.map { reporter.submit($0) }
+        var ids: [String] = []
+        for receipt in receipts { ids.append(try await receipt.stored()) }
+        return ids
+    }
+
+    @Test("It lists groups and records as they were reported, page by page")
+    func listed() async throws {
+        try await DaemonFixture.with { daemon in
+            let ids = try await Self.report(
+                [
+                    IssueReport("The shelf is empty", level: .critical, metadata: ["shelf": 7]),
+                    IssueReport("The door is open", level: .warning),
+                    IssueReport("The lamp is out", level: .info),
+                ], to: daemon)
+            let browser = IssueBrowser(socket: daemon.socket)
+
+            let worst = try await browser.list(order: .worst)
+            #expect(worst.elements.map(\.title) == ["The shelf is empty", "The door is open", "The lamp is out"])
+            #expect(worst.elements.first?.level == .critical)
+            #expect(worst.elements.first?.occurrences == 1)
+            #expect(try await browser.list(.init(level: .warning)).elements.count == 2)
+
+            let first = try await browser.records(order: .oldest, limit: 2)
+            #expect(first.elements.map(\.id) == Array(ids.prefix(2)))
+            let second = try await browser.records(order: .oldest, limit: 2, after: first.next)
+            #expect(second.elements.map(\.message) == ["The lamp is out"])
+            #expect(first.elements.first?.metadata["shelf"] == 7)
+            #expect(first.elements.first?.fileID?.hasSuffix("BrowserTests.swift") == true)
+            #expect(first.elements.first?.process == CurrentProcess.pid)
+        }
+    }
+
+    @Test("It shows a record with its group and its fates, and waits for them")
+    func shown() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let id = try #require(try await Self.report([IssueReport("Promise me")], to: daemon).first)
+            let browser = IssueBrowser(socket: daemon.socket)
+            let fates = try await browser.fates(of: id, timeout: .seconds(20))
+            #expect(fates.map(\.outcome) == [.delivered])
+            let details = try await browser.show(id)
+            #expect(details.record?.message == "Promise me")
+            #expect(details.group.newestRecord == id)
+            #expect(details.fates.map(\.outcome) == [.delivered])
+
+            let status = try await browser.status()
+            #expect(status.received == 1)
+            let destination = try #require(status.destinations.first)
+            #expect(destination.count(of: .delivered) == 1)
+            #expect(destination.count(of: .delivered) == destination.received)
+            #expect(try await browser.flush(timeout: .seconds(20)).map(\.name) == [destination.name])
+        }
+    }
+
+    @Test("It lists what was given up with its line, and makes it pending again")
+    func deadLetters() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            try listener.plan(FaultStep(.poison("POISON"), times: .forever))
+            let id = try #require(try await Self.report([IssueReport("POISON")], to: daemon).first)
+            let browser = IssueBrowser(socket: daemon.socket)
+            #expect(try await browser.fates(of: id, timeout: .seconds(30)).map(\.outcome) == [.deadLettered])
+            let letters = try await browser.deadLetters(withLines: true).elements
+            #expect(letters.map(\.record) == [id])
+            #expect(letters.first?.reason == "refused")
+            #expect(letters.first?.line?.contains("POISON") == true)
+            try listener.plan()
+            #expect(try await browser.requeue(records: [id]).requeued == 1)
+            #expect(try await browser.fates(of: id, timeout: .seconds(30)).map(\.outcome) == [.delivered])
+        }
+    }
+
+    @Test("It has the store copied, repaired and purged")
+    func operated() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try await Self.report([IssueReport("Forget me"), IssueReport("Keep me", level: .info)], to: daemon)
+            let browser = IssueBrowser(socket: daemon.socket)
+            #expect(try FileSystem.status(of: try await browser.backup()).kind == .regular)
+            let repaired = try await browser.repair(dryRun: true)
+            #expect(repaired.files.isEmpty)
+            let filter = IssueBrowser.Filter(level: .error)
+            #expect(try await browser.purge(filter, dryRun: true).count == 1)
+            #expect(try await browser.purge(filter).count == 1)
+            #expect(try await browser.records().elements.map(\.message) == ["Keep me"])
+        }
+    }
+
+    @Test("It follows what comes, and ends with the task")
+    func followed() async throws {
+        try await DaemonFixture.with { daemon in
+            let browser = IssueBrowser(socket: daemon.socket)
+            let start = IssueTimestamp(millisecondsSince1970: IssueTimestamp.now.millisecondsSince1970 - 60_000)
+            let follower = Task {
+                var messages: [String] = []
+                for try await record in browser.follow(.init(since: start)) { messages.append(record.message) }
+                return messages
+            }
+            let few = Task {
+                var messages: [String] = []
+                for try await record in browser.follow(.init(since: start)) {
+                    messages.append(record.message)
+                    if messages.count == 3 { break }
+                }
+                return messages
+            }
+            _ = try await Self.report([IssueReport("One"), IssueReport("Two")], to: daemon)
+            _ = try await Self.report([IssueReport("Three")], to: daemon)
+            #expect(try await few.value == ["One", "Two", "Three"])
+            follower.cancel()
+            let seen = try await follower.value
+            #expect(seen == Array(["One", "Two", "Three"].prefix(seen.count)))
+        }
+    }
+
+    @Test("Where nobody answers, or there is nothing, it says so")
+    func failures() async throws {
+        await #expect(throws: DeliveryError.self) { try await IssueBrowser(socket: "/nowhere/at.all").status() }
+        try await DaemonFixture.with { daemon in
+            do {
+                _ = try await IssueBrowser(socket: daemon.socket).show("nonsense")
+                Issue.record("It was found")
+            } catch let error as DeliveryError {
+                #expect(error.code == .notFound)
+            }
+            let browser = IssueBrowser(socket: daemon.socket)
+            let follower = Task { for try await _ in browser.follow() {} }
+            let client = try RawClient(path: daemon.socket)
+            try await eventually("it follows") { try client.status().connections == 2 }
+            try daemon.kill()
+            await #expect(throws: DeliveryError.self) { try await follower.value }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("Backtraces of reports")
+struct BacktraceTests {
+    @Test("Errors and worse come with images, their builds and offsets, milder ones without")
+    func levels() async throws {
+        try await Desk.with { desk in
+            for level in IssueLevel.allCases {
+                _ = try await desk.reporter.submit(IssueReport("m", level: level)).stored()
+            }
+            let records = desk.collector?.stored.map(\.record) ?? []
+            #expect(records.map { $0.backtrace.isEmpty } == [true, true, true, false, false])
+            let frames = try #require(records.last?.backtrace)
+            #expect(frames.count <= 16)
+            let images = LoadedImage.all
+            for frame in frames {
+                let image = try #require(images.first { $0.buildID == frame.buildID })
+                let offset = UInt(try #require(frame.offset))
+                #expect(image.code.contains(image.base + offset))
+                #expect(frame.image?.isEmpty == false)
+            }
+        }
+    }
+
+    private static func keys(of value: JSONValue) -> Int {
+        let inner = (value.asArray ?? []) + (value.asObject ?? []).map(\.value)
+        return inner.reduce(value.asObject?.count ?? 0) { $0 + keys(of: $1) }
+    }
+
+    @Test("A record with much in it has fewer frames rather than too many keys")
+    func crowded() async throws {
+        try await Desk.with { desk in
+            for count in [1, 100, 155, 1000] {
+                let keys = Dictionary(uniqueKeysWithValues: (0..<count).map { (IssueMetadata.Key("key \($0)"), 1) })
+                let metadata = IssueMetadata(keys.mapValues { IssueMetadata.Value($0) })
+                _ = try await desk.reporter.submit(IssueReport("m", metadata: metadata)).stored()
+            }
+            for record in desk.collector?.stored.map(\.record) ?? [] {
+                #expect(Self.keys(of: try JSONValue(json: record.json)) <= 256)
+                #expect(!record.backtrace.isEmpty)
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("Reports in a tight loop")
+struct CoalescingTests {
+    @Test("What says the same from the same place goes as one, with its count and its first and last time")
+    func coalesced() async throws {
+        try await Desk.with(faults: nil) { desk in
+            for number in 1...300 {
+                desk.reporter.receive(IssueReport("again", metadata: ["shelf": 7]))
+                if number % 100 == 0 { desk.reporter.receive(IssueReport("mild", level: .info)) }
+            }
+            let collector = try FakeCollector(path: desk.path)
+            defer { collector.stop() }
+            #expect(desk.delivery.flush(timeout: .seconds(30)))
+            let counts = Dictionary(grouping: collector.stored.map(\.record), by: \.message)
+                .mapValues { $0.reduce(0) { $0 + ($1.count ?? 1) } }
+            #expect(counts == ["again": 300, "mild": 3])
+            // Those that had gone to be sent before the next came are apart.
+            #expect(collector.stored.count < 50)
+            let counted = try #require(collector.stored.map(\.record).max { $0.count ?? 1 < $1.count ?? 1 })
+            let first = try #require(counted.firstOccurredAt)
+            let last = try #require(counted.occurredAt)
+            #expect(first <= last)
+        }
+    }
+
+    @Test("Another place, level, message, metadata or breadcrumb is another report, and so is one with a receipt")
+    func different() async throws {
+        try await Desk.with(faults: nil) { desk in
+            let line: UInt = 7
+            func send(_ report: IssueReport) { desk.reporter.receive(report) }
+            send(IssueReport("a", line: line, column: 1))
+            send(IssueReport("a", line: 8, column: 1))
+            send(IssueReport("b", line: 8, column: 1))
+            send(IssueReport("b", metadata: ["k": 1], line: 8, column: 1))
+            send(IssueReport("b", level: .critical, metadata: ["k": 1], line: 8, column: 1))
+            send(IssueReport("c", fileID: "M/a.swift", line: 8, column: 1))
+            send(IssueReport("c", fileID: "M/b.swift", line: 8, column: 1))
+            withBreadcrumbs {
+                leaveBreadcrumb("before")
+                send(IssueReport("c", fileID: "M/b.swift", line: 8, column: 1))
+            }
+            let receipts = (1...2).map { _ in desk.reporter.submit(IssueReport("d", line: 9, column: 1)) }
+            let collector = try FakeCollector(path: desk.path)
+            defer { collector.stop() }
+            let ids = [try await receipts[0].stored(), try await receipts[1].stored()]
+            #expect(Set(ids).count == 2)
+            #expect(collector.stored.count == 10)
+            #expect(collector.stored.allSatisfy { $0.record.count == nil })
+        }
+    }
+}

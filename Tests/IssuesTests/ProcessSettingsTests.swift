@@ -1,0 +1,60 @@
+import IssueProtocol
+import Issues
+import Testing
+
+@Suite("What whoever starts the process says")
+struct ProcessSettingsTests {
+    private static func settings(_ variables: [String: String]) -> ProcessSettings {
+        ProcessSettings { variables[$0] }
+    }
+
+    @Test("Without variables it is as the library has it")
+    func usual() {
+        let settings = Self.settings(["ISSUED_LEVEL": "", "ISSUED_REPORTERS": ""])
+        #expect(settings.level == .debug)
+        #expect(settings.backtrace == .error)
+        #expect(settings.reporters.map { "\(type(of: $0))" } == ["_DefaultReporter"])
+        #expect(settings.complaints.isEmpty)
+    }
+
+    @Test("Reporters, level and backtraces are chosen by name")
+    func chosen() {
+        let settings = Self.settings([
+            "ISSUED_LEVEL": "warning", "ISSUED_BACKTRACE": "all", "ISSUED_REPORTERS": "daemon, breakpoint",
+        ])
+        #expect(settings.level == .warning)
+        #expect(settings.backtrace == .all)
+        #expect(settings.reporters.map { "\(type(of: $0))" } == ["DaemonReporter", "_BreakpointReporter"])
+        #expect(Self.settings(["ISSUED_REPORTERS": "none"]).reporters.isEmpty)
+    }
+
+    @Test("A word that is none of them is said, and ignored")
+    func unknown() {
+        let settings = Self.settings([
+            "ISSUED_LEVEL": "loud", "ISSUED_BACKTRACE": "yes", "ISSUED_REPORTERS": "daemon,demon",
+        ])
+        #expect(settings.level == .debug)
+        #expect(settings.reporters.map { "\(type(of: $0))" } == ["_DefaultReporter"])
+        #expect(
+            settings.complaints == [
+                "ISSUED_LEVEL: 'loud' is none of debug, info, warning, error, critical; it is ignored",
+                "ISSUED_BACKTRACE: 'yes' is none of none, error, all; it is ignored",
+                "ISSUED_REPORTERS: 'demon' is none of default, daemon, breakpoint, fatalError, none; it is ignored",
+            ])
+    }
+
+    @Test("What is milder than the level is withheld and counted, unless somebody waits for it")
+    func level() async throws {
+        try await Desk.with { desk in
+            let delivery = Delivery(
+                paths: [desk.path], limits: Desk.quickLimits, gate: SendingGate(level: .warning))
+            defer { delivery.stop() }
+            let reporter = DaemonReporter(delivery: delivery)
+            for level in IssueLevel.allCases { reporter.receive(IssueReport("\(level)", level: level)) }
+            _ = try await reporter.submit(IssueReport("waited for", level: .debug)).stored()
+            let records = desk.collector?.stored.map(\.record) ?? []
+            #expect(Set(records.map(\.message)) == ["warning", "error", "critical", "waited for"])
+            #expect(records.compactMap { $0.metadata?["withheld_before"]?.asInteger } == [2])
+        }
+    }
+}

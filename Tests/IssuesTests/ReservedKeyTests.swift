@@ -1,0 +1,39 @@
+import IssueProtocol
+import Issues
+import Testing
+
+@Suite("Names that the library has for itself")
+struct ReservedKeyTests {
+    @Test("What the application says under one of them is kept under another, and repairs says so")
+    func renamed() async throws {
+        try await Desk.with { desk in
+            let report = withBreadcrumbs {
+                leaveBreadcrumb("before")
+                return IssueReport("m", metadata: ["breadcrumbs": "of bread", "repairs": ["by hand"], "name": "x"])
+            }
+            _ = try await desk.reporter.submit(report).stored()
+            let metadata = try #require(desk.collector?.stored.first?.record.metadata)
+            #expect(metadata["metadata_breadcrumbs"]?.asString == "of bread")
+            #expect(metadata["breadcrumbs"]?.asArray?.last?["message"]?.asString == "before")
+            #expect(metadata["name"]?.asString == "x")
+            #expect(
+                metadata["repairs"]?.asArray?.compactMap(\.asString) == [
+                    "by hand",
+                    "breadcrumbs is a name of the library's: what the application said stands in metadata_breadcrumbs",
+                ])
+        }
+    }
+
+    @Test("Too many keys, one of them the name for the rest, all arrive")
+    func rest() async throws {
+        try await Desk.with { desk in
+            var values = Dictionary(
+                uniqueKeysWithValues: (0..<300).map { (IssueMetadata.Key("z\($0)"), IssueMetadata.Value($0)) })
+            values["more"] = "theirs"
+            _ = try await desk.reporter.submit(IssueReport("m", metadata: IssueMetadata(values))).stored()
+            let metadata = try #require(desk.collector?.stored.first?.record.metadata)
+            #expect(metadata["more"]?.asString == "theirs")
+            #expect(metadata["more_"]?.asString?.contains("\"z99\":99") == true)
+        }
+    }
+}

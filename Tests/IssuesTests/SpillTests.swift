@@ -1,0 +1,135 @@
+import IssueProtocol
+import Issues
+import Testing
+import UnixIO
+
+@Suite("What waits when the process ends")
+struct SpillTests {
+    /// A run of an application that ends while its daemon is away.
+    private static func endedRun(_ desk: Desk, _ folder: SpillFolder, _ messages: [String]) async throws -> String {
+        let run = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+        let reporter = DaemonReporter(delivery: run)
+        let receipts = messages.map { reporter.submit(IssueReport($0, level: .warning)) }
+        run.spill()
+        for receipt in receipts {
+            await #expect(throws: DeliveryError.self) { try await receipt.stored() }
+        }
+        return run.producer
+    }
+
+    private static func withFolder(_ limit: Int = 1 << 20, _ body: (SpillFolder) async throws -> Void) async throws {
+        let root = "/tmp/issues-spill-\(String(Randomness.uint64(), radix: 36))"
+        let folder = SpillFolder(path: "\(root)/unsent", limit: limit)
+        defer {
+            for name in (try? FileSystem.names(in: folder.path)) ?? [] {
+                try? FileSystem.remove("\(folder.path)/\(name)")
+            }
+            try? FileSystem.removeEmptyFolder(folder.path)
+            try? FileSystem.removeEmptyFolder(root)
+        }
+        try await body(folder)
+    }
+
+    private static func calls(in folder: SpillFolder) -> [String] {
+        ((try? FileSystem.names(in: folder.path)) ?? []).filter { $0.hasSuffix(".call") }
+    }
+
+    @Test("It is sent by the next run, with its own producer and numbers, and the file goes")
+    func pickedUp() async throws {
+        try await Self.withFolder { folder in
+            try await Desk.with(faults: nil) { desk in
+                let producer = try await Self.endedRun(desk, folder, (1...20).map { "old \($0)" })
+                let name = "\(producer)-0000000000000000001.call"
+                #expect(Self.calls(in: folder) == [name])
+                let status = try FileSystem.status(of: "\(folder.path)/\(name)")
+                #expect(status.mode == 0o600)
+
+                let collector = try FakeCollector(path: desk.path, faults: [.none, .busy(.milliseconds(1))])
+                defer { collector.stop() }
+                let next = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+                defer { next.stop() }
+                _ = try await DaemonReporter(delivery: next).submit(IssueReport("new")).stored()
+                #expect(collector.waits(forStored: 21))
+                let old = collector.stored.filter { $0.producer == producer }
+                #expect(old.map(\.record.message) == (1...20).map { "old \($0)" })
+                #expect(old.map(\.sequence) == Array(1...20))
+                #expect(collector.stored.first { $0.record.message == "new" }?.producer == next.producer)
+                let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+                while !Self.calls(in: folder).isEmpty, MonotonicClock.now < deadline { await Task.yield() }
+                #expect(Self.calls(in: folder) == [])
+            }
+        }
+    }
+
+    @Test("What the daemon had stored, and not answered, is not stored again")
+    func unanswered() async throws {
+        try await Self.withFolder { folder in
+            try await Desk.with(faults: [.late]) { desk in
+                let collector = try #require(desk.collector)
+                let run = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+                DaemonReporter(delivery: run).receive(IssueReport("stored already"))
+                #expect(collector.waits(forStored: 1))
+                run.spill()
+                #expect(Self.calls(in: folder).count == 1)
+                collector.release()
+
+                let next = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+                defer { next.stop() }
+                _ = try await DaemonReporter(delivery: next).submit(IssueReport("new")).stored()
+                let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+                while !Self.calls(in: folder).isEmpty, MonotonicClock.now < deadline { await Task.yield() }
+                #expect(Set(collector.stored.map(\.record.message)) == ["stored already", "new"])
+                #expect(collector.stored.count == 2)
+            }
+        }
+    }
+
+    @Test("Where there is no room left, the next run says how many are missing")
+    func full() async throws {
+        try await Self.withFolder(6000) { folder in
+            try await Desk.with(faults: nil) { desk in
+                _ = try await Self.endedRun(
+                    desk, folder, (1...20).map { "old \($0) \(String(repeating: "x", count: 999))" })
+                _ = try await Self.endedRun(
+                    desk, folder, (1...3).map { "older \($0) \(String(repeating: "x", count: 3999))" })
+                #expect(Self.calls(in: folder) == [])
+                // A file that can be kept, since otherwise nobody looks.
+                _ = try await Self.endedRun(desk, folder, ["small"])
+
+                let collector = try FakeCollector(path: desk.path)
+                defer { collector.stop() }
+                let next = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
+                defer { next.stop() }
+                let reporter = DaemonReporter(delivery: next)
+                _ = try await reporter.submit(IssueReport("first")).stored()
+                #expect(collector.waits(forStored: 2))
+                _ = try await reporter.submit(IssueReport("second")).stored()
+                let told = collector.stored.compactMap { $0.record.metadata?["dropped_before"]?.asInteger }
+                #expect(told.reduce(0, +) == 23)
+            }
+        }
+    }
+
+    @Test("A folder in which others can write or read is not used")
+    func shared() async throws {
+        try await Self.withFolder { folder in
+            try FileSystem.makeFolders(folder.path, mode: 0o700)
+            try FileSystem.setMode(0o755, of: folder.path)
+            try await Desk.with(faults: nil) { desk in
+                _ = try await Self.endedRun(desk, folder, ["a"])
+                #expect(Self.calls(in: folder) == [])
+            }
+        }
+    }
+
+    @Test("The folder is the unit's, else the user's own; without either there is none")
+    func places() {
+        func path(_ variables: [String: String]) -> String? {
+            SpillFolder.usual(application: "shop/2", variable: { variables[$0] })?.path
+        }
+        #expect(path(["STATE_DIRECTORY": "/var/lib/shop:/var/lib/x"]) == "/var/lib/shop/issues-unsent/shop%2f2")
+        #expect(path(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == "/s/issued/unsent/shop%2f2")
+        #expect(path(["XDG_STATE_HOME": "s", "HOME": "/h"]) == "/h/.local/state/issued/unsent/shop%2f2")
+        #expect(path([:]) == nil)
+    }
+}

@@ -1,0 +1,62 @@
+// A program that reports by the client library and ends in one of the ways in which programs end: for a test.
+//
+//   client-under-test return COUNT NAME           COUNT reports to the daemon, then returns from main
+//   client-under-test fatal-reporter COUNT NAME   the last of them is heard by a reporter that ends the process
+//   client-under-test precondition COUNT NAME     the last of them is a precondition that does not hold
+//   client-under-test threads COUNT NAME          64 threads with COUNT reports each
+//   client-under-test nested COUNT NAME           a reporter that reports itself, each time it hears of one
+//   client-under-test settings COUNT NAME         COUNT reports of each level by the reporters that the process has
+
+import Issues
+import UnixIO
+
+struct Echo: IssueSink {
+    func receive(_ report: IssueReport) {
+        // Heard by nobody but standard error, and never again by itself.
+        Issues.reportIssue("echo of \(report.message)")
+    }
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count == 4, let count = Int(arguments[2]) else { CurrentProcess.exit(64) }
+let name = arguments[3]
+
+enum Work {
+    static func report(_ numbers: ClosedRange<Int>, from who: String) {
+        withIssueReporters([.daemon]) {
+            for number in numbers { reportIssue("\(who) \(number)") }
+        }
+    }
+}
+
+switch arguments[1] {
+case "return":
+    Work.report(1...count, from: name)
+case "fatal-reporter":
+    Work.report(1...count - 1, from: name)
+    withIssueReporters([.daemon, .fatalError]) { reportIssue("\(name) \(count)") }
+case "precondition":
+    Work.report(1...count - 1, from: name)
+    withIssueReporters([.daemon]) { Reported.precondition(count < 0, "\(name) \(count)") }
+case "threads":
+    let left = Monitor(64)
+    for thread in 1...64 {
+        _ = try Thread.start(name: "reporter-\(thread)") {
+            Work.report(1...count, from: "\(name) \(thread)")
+            left.withLock { $0 -= 1 }
+            left.broadcast()
+        }
+    }
+    _ = left.wait { $0 == 0 ? true : nil }
+    flushIssues(timeout: .seconds(60))
+case "nested":
+    withIssueReporters([Echo(), .daemon]) {
+        for number in 1...count { reportIssue("\(name) \(number)") }
+    }
+case "settings":
+    for number in 1...count {
+        for level in IssueLevel.allCases { reportIssue("\(name) \(level) \(number)", level: level) }
+    }
+default:
+    CurrentProcess.exit(64)
+}
