@@ -21,7 +21,7 @@ final class StandIn {
             submit: { submission in
                 let connection = submission.process.connection
                 socket.refused(
-                    submission.calls.map {
+                    submission.eachCall.map {
                         Refusal(
                             connection: connection, token: $0.token, sequence: $0.numbering?.sequence, error: answer)
                     })

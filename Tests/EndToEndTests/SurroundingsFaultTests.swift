@@ -80,6 +80,12 @@ struct SurroundingsFaultTests {
             let parameters = ReportParameters(records: [IssueRecord(message: "Early")])
             #expect(try client.refusal(of: .report, parameters) == .busy(retryAfter: .seconds(1)))
             #expect(try client.refusal(of: .status, JSONValue.object([])) == .busy(retryAfter: .seconds(1)))
+            // Several at once are answered one by one.
+            let call = VarlinkCall(method: CollectorMethod.report.fullName, parameters: parameters.json).message
+            try client.send([call, call, call].flatMap(\.self))
+            for _ in 0..<3 {
+                #expect(CollectorError(try client.reply()) == .busy(retryAfter: .seconds(1)))
+            }
             #expect(daemon.log.split(separator: "\n").count { $0.contains("The database can't be opened") } == 1)
             #expect(daemon.log.contains("trying again until it can file=\(daemon.database)"))
 

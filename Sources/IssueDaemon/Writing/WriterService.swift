@@ -237,7 +237,7 @@ final class WriterService: Sendable {
     ) {
         var refusals: [Refusal] = []
         for submission in submissions {
-            for call in submission.calls.flatMap(\.each) {
+            for call in submission.eachCall {
                 refusals.append(refusal(of: call, submission.process.connection, error, &gates))
             }
         }

@@ -4,6 +4,7 @@ package import IssueCore
 package struct Submission: Sendable {
     package var process: ReportingProcess
     package var batch: RecordBatch
+    /// In the order in which they came; those alike that followed each other are one.
     package var calls: [ReportCall]
 
     package init(process: ReportingProcess, batch: RecordBatch, calls: [ReportCall]) {
@@ -11,4 +12,7 @@ package struct Submission: Sendable {
         self.batch = batch
         self.calls = calls
     }
+
+    /// Its calls one by one, for whoever answers each of them.
+    package var eachCall: [ReportCall] { calls.flatMap(\.each) }
 }
