@@ -32,6 +32,8 @@ final class Connection {
     /// Questions of it that the store is being asked.
     var openJobs = 0
     var isFetchingPage = false
+    /// Whether there may be more than what was looked at last of what is awaited or followed.
+    var isFetchStale = false
 
     /// How many bytes were read at a time, the last time.
     var lastRead = 0

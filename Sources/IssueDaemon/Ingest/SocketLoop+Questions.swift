@@ -37,6 +37,7 @@ extension SocketLoop {
             guard more else { throw .expectedMore }
             let filter = query.filter ?? IssueFilter()
             connection.question = .following(filter, row: 0, isFetching: true)
+            connection.isFetchStale = false
             // Whoever says since when is given what there is first; others begin behind the newest record.
             job(filter.since == nil ? .newest : .news(filter, row: 0), connection)
         case .show:
@@ -49,6 +50,7 @@ extension SocketLoop {
             let query: AwaitParameters = try read(parameters)
             let until = Clock.monotonic.advanced(by: query.timeout ?? Self.usualTimeout)
             connection.question = .awaiting(query, until: until, isFetching: true)
+            connection.isFetchStale = false
             job(.fates(query), connection)
         case .purge:
             try allowOperators(connection)
@@ -130,6 +132,7 @@ extension SocketLoop {
         case (.news(let page, let row), .following(let filter, _, _)):
             connection.question = .following(filter, row: row, isFetching: false)
             if !page.records.isEmpty {
+                connection.isFetchStale = true
                 connection.replies.add(VarlinkReply(parameters: page.json, continues: true).message)
                 touch(connection)
             }
@@ -137,6 +140,8 @@ extension SocketLoop {
             if fates.contains(where: { $0.fate == .pending }) && Clock.monotonic < until {
                 connection.question = .awaiting(parameters, until: until, isFetching: false)
                 awaitDeadline(of: connection)
+                // It may have come to its end between the look and now.
+                if connection.isFetchStale { fetchFates(of: connection) }
             } else {
                 finish(QueryService.reply(AwaitReply(fates: fates)), connection)
             }
@@ -175,29 +180,40 @@ extension SocketLoop {
         if case .pages(let parameters) = connection.question, parameters.after != nil, !connection.isFetchingPage {
             connection.isFetchingPage = true
             job(.records(parameters), connection)
-        } else if case .following = connection.question {
+        } else {
             fetchNews(of: connection)
         }
     }
 
+    /// There are new records.
     func fetchNews() {
-        for connection in connections.values { fetchNews(of: connection) }
+        for connection in connections.values {
+            guard case .following = connection.question else { continue }
+            connection.isFetchStale = true
+            fetchNews(of: connection)
+        }
     }
 
+    /// Looks for more, if there may be more and what there was has been read.
     func fetchNews(of connection: Connection) {
-        guard case .following(let filter, let row, false) = connection.question, connection.replies.unsentCount == 0,
-            mayBegin(connection)
+        guard case .following(let filter, let row, false) = connection.question, connection.isFetchStale,
+            connection.replies.unsentCount == 0, mayBegin(connection)
         else { return }
+        connection.isFetchStale = false
         connection.question = .following(filter, row: row, isFetching: true)
         job(.news(filter, row: row), connection)
     }
 
     func fetchFates() {
-        for connection in connections.values {
-            guard case .awaiting(let parameters, let until, false) = connection.question else { continue }
-            connection.question = .awaiting(parameters, until: until, isFetching: true)
-            job(.fates(parameters), connection)
-        }
+        for connection in connections.values { fetchFates(of: connection) }
+    }
+
+    private func fetchFates(of connection: Connection) {
+        guard case .awaiting(let parameters, let until, let isFetching) = connection.question else { return }
+        connection.isFetchStale = isFetching
+        guard !isFetching else { return }
+        connection.question = .awaiting(parameters, until: until, isFetching: true)
+        job(.fates(parameters), connection)
     }
 
     func flushed(_ id: UInt64) {
