@@ -38,7 +38,12 @@ struct TortureTests {
             ]
             for (index, name) in points.enumerated() {
                 let place = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
-                if let place, wanted.contains(place) { try siege.kill(at: index + 1, name) }
+                guard let place, wanted.contains(place) else { continue }
+                // What retention does next is chance, so that a point may be passed by.
+                for _ in 1...3 {
+                    try siege.kill(at: index + 1, name)
+                    if !siege.table.unreached.contains("SIGKILL \(name)") { break }
+                }
             }
             #expect(siege.table.unreached == [])
         }
