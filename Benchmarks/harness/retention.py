@@ -12,7 +12,7 @@ from .throughput import SHAPES, fresh
 SHARE = 0.7
 MIB = 1 << 20
 # What is removed at a time, the newest range, which stays, and what the log may hold beside the file.
-SLACK_MIB = 16 + 16 + 16
+SLACK_MIB = 16 + 16 + 8
 
 
 def _rate(binary, folder, shape, options, limit):

@@ -17,9 +17,6 @@ struct RecordFields: Sendable {
     var source = ObjectReading.absent
     var app = ObjectReading.absent
 
-    /// Whether one of the texts is written with escapes, or was.
-    private(set) var hasEscapes = false
-
     init() {
         forgetAll()
     }
@@ -38,7 +35,6 @@ struct RecordFields: Sendable {
         flags = .reportable
         source = .absent
         app = .absent
-        hasEscapes = false
     }
 
     /// The text of a member, or nothing.
@@ -54,7 +50,6 @@ struct RecordFields: Sendable {
     @inline(__always)
     mutating func set(_ member: RecordMember, _ text: JSONText) {
         texts[member.textPlace] = text
-        hasEscapes = hasEscapes || text.hasEscapes
     }
 
     /// The integer of a member, or 0; the flags say whether it was there.

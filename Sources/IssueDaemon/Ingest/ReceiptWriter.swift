@@ -6,7 +6,6 @@ import IssueStore
 struct ReceiptWriter {
     private static let start = Array(#"{"parameters":{"receipts":["#.utf8)
     private static let next = Array(#""},"#.utf8)
-    private static let lastEnd = ByteBuffer("\"}]}}\0".utf8)
     private static let end = Array("]}}\0".utf8)
 
     /// The rows whose ids differ in their last digit alone, and the store, of the receipts that were written last.
@@ -16,7 +15,7 @@ struct ReceiptWriter {
     private var replyStart = ByteBuffer()
     private var idStart = ByteBuffer()
     private let digits: [UInt8]
-    private let lastEnd = Self.lastEnd
+    private let lastEnd = ByteBuffer("\"}]}}\0".utf8)
 
     init() {
         digits = (0..<RecordID.rowsAlike).map { row in
