@@ -15,25 +15,31 @@ final class ImageMap: Sendable {
         var known: [UInt: Frame] = [:]
     }
 
-    private static let capacity = 4096
+    fileprivate static let capacity = 4096
     private let state = Mutex(State())
 
     /// The frames of addresses that a call returns to; one that lies nowhere is left out.
     func frames(of addresses: [UInt]) -> [Frame] {
         guard !addresses.isEmpty else { return [] }
-        return state.withLock { state in
-            let generation = LoadedImage.generation
-            if state.generation != generation {
-                state = State(images: LoadedImage.all, generation: generation)
-            }
-            return addresses.compactMap { address in
-                if let frame = state.known[address] { return frame }
-                let frame = state.frame(of: address)
-                if state.known.count >= Self.capacity { state.known = [:] }
-                state.known[address] = frame
-                return frame
-            }
+        if let frames = state.withLockIfAvailable({ $0.frames(of: addresses) }) { return frames }
+        // Another thread looks as well; or one did when this process was forked off, and will never end.
+        var own = State()
+        return own.frames(of: addresses)
+    }
+}
+
+extension ImageMap.State {
+    fileprivate mutating func frames(of addresses: [UInt]) -> [Frame] {
+        let now = LoadedImage.generation
+        if generation != now { self = Self(images: LoadedImage.all, generation: now) }
+        var frames: [Frame] = []
+        for address in addresses {
+            let frame = known[address] ?? frame(of: address)
+            if known.count >= ImageMap.capacity { known = [:] }
+            known[address] = frame
+            if let frame { frames.append(frame) }
         }
+        return frames
     }
 }
 
