@@ -14,8 +14,10 @@ struct ReceiptWriter {
     /// digit of any other.
     private var replyStart = ByteBuffer()
     private var idStart = ByteBuffer()
+    /// How much of both is the store's.
+    private var storeEnds = (reply: 0, id: 0)
     private let digits: [UInt8]
-    private let lastEnd = ByteBuffer("\"}]}}\0".utf8)
+    private let lastEnd = ByteBuffer(Array("\"}]}}\0".utf8))
 
     init() {
         digits = (0..<RecordID.rowsAlike).map { row in
@@ -62,11 +64,10 @@ struct ReceiptWriter {
     }
 
     private mutating func begin(_ number: Int64, of id: RecordID) {
+        if block?.store != id.store { begin(storeOf: id) }
         block = (id.store, number)
-        var text = Array(#"{"id":""#.utf8)
-        id.appendStore(to: &text)
-        replyStart = ByteBuffer(Self.start + text)
-        idStart = ByteBuffer(Self.next + text)
+        replyStart.truncate(to: storeEnds.reply)
+        idStart.truncate(to: storeEnds.id)
         // The first rows have no digit but the last.
         if number > 0 {
             RecordID.append(row: number, to: &replyStart)
@@ -74,5 +75,13 @@ struct ReceiptWriter {
         }
         replyStart.append(0)
         idStart.append(0)
+    }
+
+    private mutating func begin(storeOf id: RecordID) {
+        var text = Array(#"{"id":""#.utf8)
+        id.appendStore(to: &text)
+        replyStart = ByteBuffer(Self.start + text)
+        idStart = ByteBuffer(Self.next + text)
+        storeEnds = (replyStart.count, idStart.count)
     }
 }

@@ -16,7 +16,7 @@ public struct ByteBuffer: Sendable {
     @inlinable
     public init() {}
 
-    package init(_ bytes: some Sequence<UInt8>) {
+    package init(_ bytes: [UInt8]) {
         append(contentsOf: bytes)
     }
 
