@@ -135,13 +135,14 @@ final class WriterService: Sendable {
                     isSetAside = true
                 }
             }
-            if !isSetAside, let damage = take(&upkeep, writer, isIdle: work.isEmpty) {
-                setAside(damage, listener)
-                isSetAside = true
-            }
-            if writer.logPages >= checkpointAt, !isSetAside {
+            guard !isSetAside else { continue }
+            // One or the other, since all reports wait meanwhile.
+            if writer.logPages >= checkpointAt {
                 // While somebody holds a snapshot, not all can be copied: then it is not tried with each commit.
                 checkpointAt = checkpoint(writer) ? Self.logPages : writer.logPages + Self.logPages
+            } else if let damage = take(&upkeep, writer, isIdle: work.isEmpty) {
+                setAside(damage, listener)
+                isSetAside = true
             }
         }
         if isSetAside { return }
