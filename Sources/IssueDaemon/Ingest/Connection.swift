@@ -32,8 +32,8 @@ final class Connection {
     /// Questions of it that the store is being asked.
     var openJobs = 0
     var isFetchingPage = false
-    /// Whether there may be more than what was looked at last of what is awaited or followed.
-    var isFetchStale = false
+    /// When the store is asked again for what is awaited or followed.
+    var lookout = Lookout()
 
     /// How many bytes were read at a time, the last time.
     var lastRead = 0
@@ -70,7 +70,7 @@ extension Connection {
         var deadline = partialSince?.advanced(by: limits.readTimeout)
         if let unread = unsentSince?.advanced(by: limits.writeTimeout) { deadline = min(deadline ?? unread, unread) }
         switch question {
-        case .awaiting(_, let until, isFetching: false), .flushing(_, let until, _):
+        case .awaiting(_, let until) where !lookout.isLooking, .flushing(_, let until, _):
             deadline = min(deadline ?? until, until)
         case .awaiting, .single, .pages, .following, .working, nil: break
         }

@@ -36,8 +36,8 @@ extension SocketLoop {
             }
             guard more else { throw .expectedMore }
             let filter = query.filter ?? IssueFilter()
-            connection.question = .following(filter, row: 0, isFetching: true)
-            connection.isFetchStale = false
+            connection.question = .following(filter, row: 0)
+            connection.lookout = Lookout()
             // Whoever says since when is given what there is first; others begin behind the newest record.
             job(filter.since == nil ? .newest : .news(filter, row: 0), connection)
         case .show:
@@ -49,8 +49,8 @@ extension SocketLoop {
         case .await:
             let query: AwaitParameters = try read(parameters)
             let until = Clock.monotonic.advanced(by: query.timeout ?? Self.usualTimeout)
-            connection.question = .awaiting(query, until: until, isFetching: true)
-            connection.isFetchStale = false
+            connection.question = .awaiting(query, until: until)
+            connection.lookout = Lookout()
             job(.fates(query), connection)
         case .purge:
             try allowOperators(connection)
@@ -129,19 +129,18 @@ extension SocketLoop {
             connection.isFetchingPage = false
             add(page, after: parameters, connection)
         case (.page(let page), _): finish(QueryService.reply(page), connection)
-        case (.news(let page, let row), .following(let filter, _, _)):
-            connection.question = .following(filter, row: row, isFetching: false)
+        case (.news(let page, let row), .following(let filter, _)):
+            connection.question = .following(filter, row: row)
+            connection.lookout.looked(mayBeMore: !page.records.isEmpty)
             if !page.records.isEmpty {
-                connection.isFetchStale = true
                 connection.replies.add(VarlinkReply(parameters: page.json, continues: true).message)
                 touch(connection)
             }
-        case (.fates(let fates), .awaiting(let parameters, let until, _)):
+        case (.fates(let fates), .awaiting(_, let until)):
+            connection.lookout.looked(mayBeMore: false)
             if fates.contains(where: { $0.fate == .pending }) && Clock.monotonic < until {
-                connection.question = .awaiting(parameters, until: until, isFetching: false)
                 awaitDeadline(of: connection)
-                // It may have come to its end between the look and now.
-                if connection.isFetchStale { fetchFates(of: connection) }
+                fetchFates(of: connection)
             } else {
                 finish(QueryService.reply(AwaitReply(fates: fates)), connection)
             }
@@ -189,31 +188,37 @@ extension SocketLoop {
     func fetchNews() {
         for connection in connections.values {
             guard case .following = connection.question else { continue }
-            connection.isFetchStale = true
+            connection.lookout.happened()
             fetchNews(of: connection)
         }
     }
 
     /// Looks for more, if there may be more and what there was has been read.
     func fetchNews(of connection: Connection) {
-        guard case .following(let filter, let row, false) = connection.question, connection.isFetchStale,
-            connection.replies.unsentCount == 0, mayBegin(connection)
+        guard case .following(let filter, let row) = connection.question, connection.replies.unsentCount == 0,
+            mayBegin(connection)
         else { return }
-        connection.isFetchStale = false
-        connection.question = .following(filter, row: row, isFetching: true)
-        job(.news(filter, row: row), connection)
+        switch connection.lookout.mayLook() {
+        case .look: job(.news(filter, row: row), connection)
+        case .none: break
+        }
     }
 
+    /// Fates have moved.
     func fetchFates() {
-        for connection in connections.values { fetchFates(of: connection) }
+        for connection in connections.values {
+            guard case .awaiting = connection.question else { continue }
+            connection.lookout.happened()
+            fetchFates(of: connection)
+        }
     }
 
     private func fetchFates(of connection: Connection) {
-        guard case .awaiting(let parameters, let until, let isFetching) = connection.question else { return }
-        connection.isFetchStale = isFetching
-        guard !isFetching else { return }
-        connection.question = .awaiting(parameters, until: until, isFetching: true)
-        job(.fates(parameters), connection)
+        guard case .awaiting(let parameters, _) = connection.question else { return }
+        switch connection.lookout.mayLook() {
+        case .look: job(.fates(parameters), connection)
+        case .none: break
+        }
     }
 
     func flushed(_ id: UInt64) {
@@ -230,9 +235,10 @@ extension SocketLoop {
     /// Answers with what there is when the time is over.
     func lookAtQuestion(of connection: Connection, at now: MonotonicInstant) {
         switch connection.question {
-        case .awaiting(let parameters, let until, false) where until <= now:
-            connection.question = .awaiting(parameters, until: until, isFetching: true)
-            job(.fates(parameters), connection)
+        case .awaiting(_, let until) where until <= now:
+            // What there is now is the answer.
+            connection.lookout.happened()
+            fetchFates(of: connection)
         case .flushing(let parameters, let until, _) where until <= now: endFlush(parameters, connection)
         case .awaiting, .flushing, .single, .pages, .following, .working, nil: break
         }
