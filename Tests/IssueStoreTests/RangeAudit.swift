@@ -13,10 +13,16 @@ struct RangeAudit {
 
     /// What is wrong, a sentence each; nothing where ranges, postings, counts and totals are exact.
     ///
-    /// - Parameter gone: the first rows of all, which retention has taken.
-    static func faults(_ connection: Connection, gone: [Gone] = []) throws -> [String] {
+    /// - Parameters:
+    ///   - gone: the rows that retention has taken.
+    ///   - isThinned: whether they are others than the first of all, so that lists say what is left of a range.
+    ///   - underWay: the range that is being thinned, whose lists may still hold what is gone.
+    static func faults(
+        _ connection: Connection, gone: [Gone] = [], isThinned: Bool = false, underWay: Int64? = nil
+    ) throws -> [String] {
         try collect(gone, connection)
-        let lastGone = gone.last?.id ?? 0
+        let lastGone = try connection.number(
+            "SELECT max(0, coalesce((SELECT min(id) - 1 FROM main.records), (SELECT max(id) FROM gone), 0))")
         let ranges = try Statement(
             composedSQL: "SELECT id, first_id, last_id, records FROM ranges ORDER BY id", on: connection
         ).all { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2), records: $0.int64(3)) }
@@ -30,7 +36,8 @@ struct RangeAudit {
             let rows = try connection.number(
                 "SELECT count(*) FROM records WHERE id BETWEEN \(range.first) AND \(range.last)")
             if rows != range.records { faults.append("range \(range.id) holds \(rows), and says \(range.records)") }
-            faults += try postingFaults(range.id, range.first...range.last, lastGone, connection)
+            faults += try postingFaults(
+                range.id, range.first...range.last, lastGone, isThinned, range.id == underWay, connection)
         }
         faults += try differences(
             "counts",
@@ -64,14 +71,11 @@ struct RangeAudit {
     }
 
     private static func postingFaults(
-        _ range: Int64, _ rows: ClosedRange<Int64>, _ lastGone: Int64, _ connection: Connection
+        _ range: Int64, _ rows: ClosedRange<Int64>, _ lastGone: Int64, _ isThinned: Bool, _ isUnderWay: Bool,
+        _ connection: Connection
     ) throws -> [String] {
-        var ids: [Int64: [Int64]] = [:]
-        try Statement(
-            composedSQL: """
-                SELECT id, series FROM every_record WHERE id BETWEEN \(rows.lowerBound) AND \(rows.upperBound) ORDER BY id
-                """, on: connection
-        ).forEach { ids[$0.int64(1), default: []].append($0.int64(0)) }
+        let ids = try ids(of: "every_record", rows, connection)
+        let left = try self.ids(of: "main.records", rows, connection)
         let postings = try Statement(
             composedSQL: "SELECT series, records, previous, ids FROM postings WHERE range = \(range)", on: connection
         ).all { (series: $0.int64(0), records: $0.int64(1), previous: $0.optionalInt64(2), ids: $0.bytes(3)) }
@@ -79,12 +83,20 @@ struct RangeAudit {
         // They are the last that goes of a range.
         let mayLack = rows.upperBound <= lastGone && Set(postings.map(\.series)).isSubset(of: ids.keys)
         // A list from which all was erased stays, as a link of its chain.
-        if !mayLack, Set(postings.filter { $0.records > 0 }.map(\.series)) != Set(ids.keys) {
-            faults.append("range \(range) lists other series")
-        }
+        let listed = Set(postings.filter { $0.records > 0 }.map(\.series))
+        let expected = isThinned ? left : ids
+        let isListed =
+            isUnderWay
+            ? listed.isSubset(of: ids.keys) && listed.isSuperset(of: left.keys) : listed == Set(expected.keys)
+        if !mayLack, !isListed { faults.append("range \(range) lists other series") }
         for posting in postings {
-            let own = ids[posting.series] ?? []
-            if PostingList.decode(posting.ids, base: rows.lowerBound) != own || posting.records != Int64(own.count) {
+            let list = PostingList.decode(posting.ids, base: rows.lowerBound) ?? []
+            let own = expected[posting.series] ?? []
+            let isRight =
+                isUnderWay
+                ? list == list.sorted() && Set(list).isSuperset(of: own)
+                    && Set(list).isSubset(of: ids[posting.series] ?? []) : list == own
+            if !isRight || posting.records != Int64(list.count) {
                 faults.append("range \(range), series \(posting.series): other ids than its rows")
             }
             let before = try connection.numbers(
@@ -98,6 +110,18 @@ struct RangeAudit {
             }
         }
         return faults
+    }
+
+    private static func ids(
+        of table: String, _ rows: ClosedRange<Int64>, _ connection: Connection
+    ) throws -> [Int64: [Int64]] {
+        var ids: [Int64: [Int64]] = [:]
+        try Statement(
+            composedSQL: """
+                SELECT id, series FROM \(table) WHERE id BETWEEN \(rows.lowerBound) AND \(rows.upperBound) ORDER BY id
+                """, on: connection
+        ).forEach { ids[$0.int64(1), default: []].append($0.int64(0)) }
+        return ids
     }
 
     private static func differences(
