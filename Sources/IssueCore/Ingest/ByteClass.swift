@@ -73,6 +73,17 @@ enum ByteClass {
         }
     }
 
+    /// Whether a byte may stand before the sign of a mailbox's address, as most have it.
+    static func inMailbox(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"),
+            UInt8(ascii: "+"):
+            true
+        default: false
+        }
+    }
+
     static func inAddress(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "="), UInt8(ascii: "#"), UInt8(ascii: "["),

@@ -41,7 +41,7 @@ package enum MessageTemplate {
     ) -> DecodedRecord.MessageForm {
         var last = min(end, start + limit)
         while last < end, last > start, bytes[last] & 0xC0 == 0x80 { last -= 1 }
-        var reader = TemplateReader(bytes: bytes, position: start, start: start, end: last)
+        var reader = TemplateReader(bytes: bytes, start: start, end: last)
         parts.truncate(to: 0)
         var partCount = 0
         var isWhole = end - start > limit

@@ -13,27 +13,34 @@ struct TemplateReader: ~Escapable {
     var position: Int
     let start: Int
     let end: Int
+    /// Where the next address of a mailbox begins, and its sign; the end where there is none.
+    private var mailbox: (start: Int, sign: Int)
 
     @_lifetime(copy bytes)
-    init(bytes: Span<UInt8>, position: Int, start: Int, end: Int) {
+    init(bytes: Span<UInt8>, start: Int, end: Int) {
         self.bytes = bytes
-        self.position = position
+        self.position = start
         self.start = start
         self.end = end
+        mailbox = (end, end)
+        mailbox = mailbox(from: start)
     }
 
     /// What comes next that a template does not take over as it stands; nothing when the rest is plain.
     mutating func next() -> Token? {
         // No word reaches back into what was taken.
         let first = position
+        // A path may have taken the beginning of one.
+        if mailbox.start < first { mailbox = mailbox(from: first) }
         while true {
             // What lies behind the message is looked at too, where it is there, rather than its end byte by byte.
             position = bytes.scan(from: position, to: bytes.count) { ByteClass.marks(in: $0) }
+            if position >= mailbox.start, mailbox.start < end { return takeMailbox() }
             guard position < end else { return nil }
             let byte = bytes[position]
             if let token = word(from: first, before: byte) { return token }
             switch ByteClass.of(byte) {
-            case .digit: return digits()
+            case .digit: return digits(from: first)
             case .quote: if let token = quoted(byte) { return token }
             case .slash: if let token = path() { return token }
             case .control:
@@ -45,26 +52,36 @@ struct TemplateReader: ~Escapable {
         }
     }
 
+    private mutating func takeMailbox() -> Token {
+        let token = address(from: mailbox.start, continuing: mailbox.sign + 1)
+        mailbox = mailbox(from: position)
+        return token
+    }
+
     /// A run of letters that ends here: a UUID or a hexadecimal number may begin with letters alone, an address with a
     /// word. It shows in what follows the letters.
     private mutating func word(from lowest: Int, before byte: UInt8) -> Token? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
             let first = lettersStart(from: lowest)
-            return first < position ? uuidOrHexadecimal(from: first) : nil
+            return first < position ? uuidOrHexadecimal(from: first, to: hexadecimalEnd(from: first)) : nil
         case UInt8(ascii: ":"):
             let first = lettersStart(from: lowest)
-            return first < position ? url(from: first, colon: position) : nil
-        case UInt8(ascii: "@"):
-            let first = lettersStart(from: lowest)
-            return first < position ? email(from: first, sign: position) : nil
+            if first < position, let token = url(from: first, colon: position) { return token }
+            return isGroup(behind: position) ? hardwareOrIPv6(from: first) : nil
         default: return nil
         }
     }
 
-    private mutating func digits() -> Token {
+    private mutating func digits(from lowest: Int) -> Token {
         let first = position
-        if let token = uuidOrHexadecimal(from: first) { return token }
+        let hexadecimalEnd = hexadecimalEnd(from: first)
+        if hexadecimalEnd < end, bytes[hexadecimalEnd] == UInt8(ascii: ":"), isGroup(behind: hexadecimalEnd),
+            let token = hardwareOrIPv6(from: lettersStart(from: lowest))
+        {
+            return token
+        }
+        if let token = uuidOrHexadecimal(from: first, to: hexadecimalEnd) { return token }
         var index = digitsEnd(from: first)
         if bytes[first] == UInt8(ascii: "0"), index == first + 1, index < end, bytes[index] | 0x20 == UInt8(ascii: "x")
         {
@@ -76,8 +93,8 @@ struct TemplateReader: ~Escapable {
             }
         }
         if let last = ipv4End(from: first) {
-            position = last
-            return .part(.address, from: first, to: last)
+            position = portEnd(from: last)
+            return .part(.address, from: first, to: position)
         }
         if index + 1 < end, bytes[index] == UInt8(ascii: "."), ByteClass.of(bytes[index + 1]) == .digit {
             index = digitsEnd(from: index + 1)
@@ -115,9 +132,8 @@ struct TemplateReader: ~Escapable {
     }
 
     /// A UUID, or a hexadecimal number of at least eight digits of which some are figures and some letters.
-    private mutating func uuidOrHexadecimal(from first: Int) -> Token? {
+    private mutating func uuidOrHexadecimal(from first: Int, to index: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) else { return nil }
-        let index = hexadecimalEnd(from: first)
         guard index &- first >= 8 else { return nil }
         var figures = 0
         for place in first..<index where bytes[place] <= UInt8(ascii: "9") { figures += 1 }
@@ -145,44 +161,6 @@ struct TemplateReader: ~Escapable {
         return last
     }
 
-    /// Where four numbers with full stops between them, and perhaps a port, end.
-    private func ipv4End(from first: Int) -> Int? {
-        var index = first
-        for part in 0..<4 {
-            let next = digitsEnd(from: index)
-            guard next > index, next - index <= 3 else { return nil }
-            index = next
-            if part < 3 {
-                guard index < end, bytes[index] == UInt8(ascii: ".") else { return nil }
-                index += 1
-            }
-        }
-        if index + 1 < end, bytes[index] == UInt8(ascii: ":"), ByteClass.of(bytes[index + 1]) == .digit {
-            index = digitsEnd(from: index + 1)
-        }
-        return index
-    }
-
-    private mutating func url(from first: Int, colon: Int) -> Token? {
-        guard colon + 3 < end, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/") else {
-            return nil
-        }
-        return address(from: first, continuing: colon + 3)
-    }
-
-    private mutating func email(from first: Int, sign: Int) -> Token? {
-        guard sign + 1 < end, isWordByte(sign + 1) else { return nil }
-        return address(from: first, continuing: sign + 1)
-    }
-
-    private mutating func address(from first: Int, continuing: Int) -> Token {
-        var index = continuing
-        while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
-        while index > continuing, ByteClass.endsSentence(bytes[index - 1]) { index -= 1 }
-        position = index
-        return .part(.address, from: first, to: index)
-    }
-
     /// Where the letters begin that end here.
     private func lettersStart(from lowest: Int) -> Int {
         var index = position
@@ -196,13 +174,13 @@ struct TemplateReader: ~Escapable {
         return min(index, end)
     }
 
-    private func digitsEnd(from first: Int) -> Int {
+    func digitsEnd(from first: Int) -> Int {
         var index = first
         while index < end, ByteClass.isDigit(bytes[index]) { index &+= 1 }
         return index
     }
 
-    private func isWordByte(_ index: Int) -> Bool {
+    func isWordByte(_ index: Int) -> Bool {
         ByteClass.isLetter(bytes[index]) || ByteClass.isDigit(bytes[index])
     }
 }

@@ -27,6 +27,17 @@ struct MessageTemplateTests {
             ("no route to 10.0.0.1", "no route to <address>"),
             ("10.0.0.1:8080 refused", "<address> refused"),
             ("mail to shop@example.com bounced", "mail to <address> bounced"),
+            ("mail to ann.smith+2@mail.example.com.", "mail to <address>."),
+            ("7x_9@example.com, b-2@c.example", "<address>, <address>"),
+            ("550e8400-e29b-41d4-a716-446655440000@example.com", "<address>"),
+            ("see https://ann@example.com/1 and bob.2@example.com", "see <address> and <address>"),
+            ("no route to 2001:db8::8a2e:370:7334", "no route to <address>"),
+            ("[fe80::1%eth0]:8080 refused", "[<address>]:<n> refused"),
+            ("dead:beef:0:0:0:0:0:1 and ::1 and ::", "<address> and <address> and ::"),
+            ("::ffff:10.0.0.1: refused", "<address>: refused"),
+            ("card 00:1b:44:11:3a:b7 is gone", "card <address> is gone"),
+            ("at 12:30:45", "at <n>:<n>:<n>"),
+            ("1:2:3:4:5:6:7:8:9", "<n>:<n>:<n>:<n>:<n>:<n>:<n>:<n>:<n>"),
         ])
     func takesOut(_ message: String, _ title: String) {
         #expect(TemplateOfText(message).title == title)
@@ -36,7 +47,7 @@ struct MessageTemplateTests {
         "leaves words as they are",
         arguments: [
             "and/or", "the user's dogs' bowls", "it isn't", "deadbeef", "a face", "one // two", "key: value", "a@",
-            "://",
+            "://", "add::face", "std::vector", "a @ b", "...@", "@name", "ab:cd",
             "don't say \"", "日本語", "", "first",
         ])
     func leaves(_ message: String) {
