@@ -34,23 +34,33 @@ extension StoreWriter {
         // The newest range's row outlives its records, so that no id is ever given out again.
         let row = try connection.withStatement(
             """
-            SELECT id, first_id, last_id, last_at FROM ranges
+            SELECT id, first_id, last_id FROM ranges
             WHERE records > 0 OR EXISTS (SELECT 1 FROM postings WHERE range = ranges.id) ORDER BY id LIMIT 1
             """
-        ) { try $0.first { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2), at: $0.int64(3)) } }
+        ) { try $0.first { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2)) } }
         guard let row else { return nil }
+        return RetentionFacts.ClosedRange(
+            id: row.id, firstID: row.first, lastID: row.last, newest: try newest(ofRange: row.id, row.first, row.last),
+            isUnderWay: try isUnderWay(row.first, row.last))
+    }
+
+    /// The log time of a range's last record, or where none is left, of the last that there was.
+    private func newest(ofRange range: Int64, _ first: Int64, _ last: Int64) throws -> LogInstant {
         // Log time never goes back, so the last record's is the highest, which of wall times need not be so.
-        let newest = try connection.withStatement(
+        let record = try connection.withStatement(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
         ) { statement in
-            statement.bind(row.first, at: 1)
-            statement.bind(row.last, at: 2)
+            statement.bind(first, at: 1)
+            statement.bind(last, at: 2)
             return try statement.first { (id: $0.int64(0), at: $0.int64(1)) }
         }
-        return RetentionFacts.ClosedRange(
-            id: row.id, firstID: row.first, lastID: row.last,
-            newest: try logTime(ofRow: newest?.id ?? row.last, receivedAt: newest?.at ?? row.at),
-            isUnderWay: try isUnderWay(row.first, row.last))
+        if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
+        // What is no longer known has long been old.
+        let age = try connection.withStatement("SELECT at FROM ages WHERE range = ?1") { statement in
+            statement.bind(range, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        return LogInstant(milliseconds: age)
     }
 
     private func holdings() throws -> [RetentionFacts.Holding] {

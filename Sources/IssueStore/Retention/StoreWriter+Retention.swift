@@ -91,7 +91,6 @@ extension StoreWriter {
     ) throws -> ForgettingProgress {
         var progress = ForgettingProgress()
         progress.expired = try expire(range.firstID...last)
-        try keepTime(ofRow: last, in: range.id)
         try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
             statement.bind(range.firstID, at: 1)
             statement.bind(last, at: 2)
@@ -105,20 +104,6 @@ extension StoreWriter {
         try forgetSingles(through: last)
         try shrink(range: range.id, by: Int(progress.records))
         return progress
-    }
-
-    /// With its last record a range keeps that one's time: where no record is left, the log's clock goes on from it.
-    private func keepTime(ofRow last: Int64, in range: Int64) throws {
-        try connection.withStatement(
-            """
-            UPDATE ranges SET last_at = (SELECT received_at FROM records WHERE id = ?2)
-            WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM records WHERE id > ?2 AND id <= ranges.last_id)
-            """
-        ) { statement in
-            statement.bind(range, at: 1)
-            statement.bind(last, at: 2)
-            try statement.run()
-        }
     }
 
     // MARK: What hangs on them

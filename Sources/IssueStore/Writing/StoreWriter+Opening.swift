@@ -7,15 +7,24 @@ extension StoreWriter {
         do { try Schema.migrator.migrate(connection) } catch { throw StoreFailure(error) }
     }
 
+    /// Where the log's clock stood: at its last record, or where that is gone, at the end of the newest range.
     static func clockState(_ connection: Connection) throws -> LogClock.State? {
         let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
             try $0.first { $0.int64(0) }
         }
-        let wall = try connection.withStatement(
-            "SELECT coalesce((SELECT received_at FROM records ORDER BY id DESC LIMIT 1), (SELECT max(last_at) FROM ranges))"
+        let log = try connection.withStatement(
+            """
+            SELECT max(log) FROM (
+                SELECT at AS log FROM (SELECT at FROM ages ORDER BY range DESC LIMIT 1)
+                UNION ALL
+                SELECT received_at + coalesce(
+                    (SELECT offset FROM clock WHERE first_id <= newest.id ORDER BY first_id DESC LIMIT 1), 0)
+                FROM (SELECT id, received_at FROM records ORDER BY id DESC LIMIT 1) AS newest
+            )
+            """
         ) { try $0.first { $0.optionalInt64(0) } ?? nil }
-        guard let offset, let wall else { return nil }
-        return LogClock.State(log: LogInstant(milliseconds: wall &+ offset), wall: Timestamp(milliseconds: wall))
+        guard let offset, let log else { return nil }
+        return LogClock.State(log: LogInstant(milliseconds: log), wall: Timestamp(milliseconds: log &- offset))
     }
 
     static func storeIDs(_ connection: Connection) throws -> [StoreID] {

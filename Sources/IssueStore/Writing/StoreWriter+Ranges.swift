@@ -23,16 +23,10 @@ extension StoreWriter {
             statement.bind(open.byteCount, at: 4)
             try statement.run()
         }
-        try connection.withStatement(
-            """
-            INSERT INTO ages (range, at)
-            SELECT ?1, received_at + coalesce(
-                (SELECT offset FROM clock WHERE first_id <= ?2 ORDER BY first_id DESC LIMIT 1), 0)
-            FROM records WHERE id = ?2
-            """
-        ) { statement in
+        // Of the commit that fills it, or of the last one before it is closed early: that of its last record.
+        try connection.withStatement("INSERT INTO ages (range, at) VALUES (?1, ?2)") { statement in
             statement.bind(rangeID, at: 1)
-            statement.bind(open.lastID, at: 2)
+            statement.bind(clock.state?.log.milliseconds ?? 0, at: 2)
             try statement.run()
         }
     }
