@@ -66,7 +66,7 @@ let package = Package(
         .executableTarget(name: "torture-issued", dependencies: ["Torture"], path: "Tests/torture-issued"),
         .target(name: "CProcesses", path: "Tests/CProcesses"),
         .executableTarget(
-            name: "fork-reporter", dependencies: ["Issues", "CProcesses"], path: "Tests/fork-reporter"),
+            name: "fork-reporter", dependencies: ["Issues", "UnixIO", "CProcesses"], path: "Tests/fork-reporter"),
         .executableTarget(
             name: "client-under-test", dependencies: ["Issues", "UnixIO"], path: "Tests/client-under-test"),
         .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
