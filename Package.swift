@@ -5,6 +5,7 @@ let package = Package(
     name: "issued",
     products: [
         .library(name: "Issues", targets: ["Issues"]),
+        .library(name: "IssueBrowsing", targets: ["IssueBrowsing"]),
         .library(name: "IssuesFoundation", targets: ["IssuesFoundation"]),
         .executable(name: "issued", targets: ["issued"]),
         .executable(name: "issuectl", targets: ["issuectl"]),
@@ -13,7 +14,8 @@ let package = Package(
     ],
     targets: [
         // Layer 0: model and wire, and the kernel.
-        .target(name: "IssueProtocol"),
+        .target(name: "IssueWire"),
+        .target(name: "IssueProtocol", dependencies: ["IssueWire"]),
         .target(name: "CLinux"),
         .target(name: "UnixIO", dependencies: ["CLinux"]),
 
@@ -26,7 +28,8 @@ let package = Package(
         .target(name: "HTTPTransfer", dependencies: ["CCurl", "CZlib"]),
 
         // Layer 2: adapters to the socket, the disk and the destinations.
-        .target(name: "Issues", dependencies: ["IssueProtocol", "UnixIO"]),
+        .target(name: "Issues", dependencies: ["IssueWire", "UnixIO"]),
+        .target(name: "IssueBrowsing", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
         .target(name: "IssuesFoundation", dependencies: ["Issues"]),
         .target(name: "IssueStore", dependencies: ["SQLiteKit", "IssueCore", "IssueProtocol"]),
         .target(name: "HTTPShipping", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"]),
@@ -43,7 +46,7 @@ let package = Package(
                 "IssueStore", "LogzShipping", "ClickHouseShipping", "SearchShipping", "OTLPShipping", "HTTPShipping",
                 "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
             ]),
-        .target(name: "IssueCommands", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
+        .target(name: "IssueCommands", dependencies: ["IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),
 
         // Layer 4: executables.
         .executableTarget(name: "issued", dependencies: ["IssueDaemon"]),
@@ -63,7 +66,7 @@ let package = Package(
         .executableTarget(name: "torture-issued", dependencies: ["Torture"], path: "Tests/torture-issued"),
         .target(name: "CProcesses", path: "Tests/CProcesses"),
         .executableTarget(
-            name: "fork-reporter", dependencies: ["Issues", "CProcesses"], path: "Tests/fork-reporter"),
+            name: "fork-reporter", dependencies: ["Issues", "UnixIO", "CProcesses"], path: "Tests/fork-reporter"),
         .executableTarget(
             name: "client-under-test", dependencies: ["Issues", "UnixIO"], path: "Tests/client-under-test"),
         .testTarget(name: "IssueProtocolTests", dependencies: ["IssueProtocol"]),
@@ -90,10 +93,14 @@ let package = Package(
             dependencies: [
                 "IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO", "CProcesses",
             ]),
-        .testTarget(name: "IssueCommandsTests", dependencies: ["IssueCommands", "Issues", "IssueProtocol", "UnixIO"]),
+        .testTarget(
+            name: "IssueCommandsTests",
+            dependencies: ["IssueCommands", "IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["IssueTestSupport", "Torture", "FakeLogz", "Issues", "IssueProtocol", "UnixIO"],
+            dependencies: [
+                "IssueTestSupport", "Torture", "FakeLogz", "IssueBrowsing", "Issues", "IssueProtocol", "UnixIO",
+            ],
             exclude: ["varlink_client.py", "fake_stores.py", "stream_listener.py", "tls_front.py", "proxy.py"]),
     ],
     swiftLanguageModes: [.v6]

@@ -55,7 +55,7 @@ def measure(binary, folder, options, progress):
     progress("client: build")
     binaries = _build()
     os.makedirs(folder, exist_ok=True)
-    sizes = {name: _stripped(f"{binaries}/{name}", folder) for name in ("hello", "hello-issues")}
+    sizes = {name: _stripped(f"{binaries}/{name}", folder) for name in ("hello", "hello-tasks", "hello-issues")}
     allocations = {name: _allocations(f"{binaries}/{name}", folder) for name in ("hello", "hello-issues")}
     with Daemon(binary, f"{folder}/daemon") as daemon:
         def cost(what):
@@ -74,6 +74,7 @@ def measure(binary, folder, options, progress):
         times["p50"] = max(0, times["p50"] - clock["p50"])
     code = _code(binaries)
     growth = (sizes["hello-issues"] - sizes["hello"]) / 1e6
+    own_growth = (sizes["hello-issues"] - sizes["hello-tasks"]) / 1e6
     more = allocations["hello-issues"] - allocations["hello"]
     memory = idle["with_kib"] - idle["before_kib"]
     return {
@@ -85,6 +86,7 @@ def measure(binary, folder, options, progress):
             marks.at_most("99 of 100 such with 8 threads", calls["threads"]["p99"], 10_000, "ns"),
             marks.at_most("code of a call", code, 120, "bytes"),
             marks.at_most("a static hello-world grows by", growth, 1.5, "MB"),
+            marks.at_most("the same, beside one with tasks", own_growth, 1.5, "MB"),
             marks.at_most("allocated before the first report", more, 0, "times"),
             marks.at_most("memory of a client at rest", memory, 256, "KiB"),
         ],

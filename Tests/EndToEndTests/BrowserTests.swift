@@ -1,4 +1,5 @@
 import FakeLogz
+import IssueBrowsing
 import IssueProtocol
 import IssueTestSupport
 import Issues

@@ -53,4 +53,28 @@ struct ClientTortureTests {
             #expect(try daemon.file.ledgerFaults == [])
         }
     }
+
+    @Test("Programs that report by it, come and go while the daemon is killed, stopped and hidden: nothing is lost")
+    func programs() async throws {
+        let tools = try ScratchFolder(named: "client-torture")
+        let library = try FaultLibrary.build(in: tools)
+        let control = try FaultControl(path: tools["faults"])
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let configuration = Siege.configuration(listener, control: control, library: library)
+        try await DaemonFixture.with(configuration, starts: false) { daemon in
+            let siege = try Siege(daemon, listener, control: control, seed: 2, crew: ReporterStyle.programs)
+            defer { siege.end() }
+            for _ in 1...5 { try siege.killAtRandom() }
+            for (index, name) in try control.points.enumerated() where name.hasSuffix("receipt") {
+                try siege.kill(at: index + 1, name)
+            }
+            try siege.stopAndContinue()
+            try siege.removeSocket()
+            for error in [Errno.inputOutput, .deviceFull] { try siege.failCall(3, count: 8, with: error, "failing") }
+            try siege.repair()
+            try siege.checkForwarding()
+            #expect(siege.table.unreached == [])
+        }
+    }
 }

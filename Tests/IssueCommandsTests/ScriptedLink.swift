@@ -1,3 +1,4 @@
+import IssueBrowsing
 import IssueCommands
 import IssueProtocol
 import Issues

@@ -3,6 +3,10 @@ import UnixIO
 /// What was waited for did not happen.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) {
+        self.description = description
+    }
 }
 
 /// Waits until something holds, and throws when the time is over.

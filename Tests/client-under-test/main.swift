@@ -6,6 +6,7 @@
 //   client-under-test threads COUNT NAME          64 threads with COUNT reports each
 //   client-under-test nested COUNT NAME           a reporter that reports itself, each time it hears of one
 //   client-under-test settings COUNT NAME         COUNT reports of each level by the reporters that the process has
+//   client-under-test receipts COUNT PLAN         COUNT reports as a Receipts.Plan says, and what became of each
 
 import Issues
 import UnixIO
@@ -57,6 +58,9 @@ case "settings":
     for number in 1...count {
         for level in IssueLevel.allCases { reportIssue("\(name) \(level) \(number)", level: level) }
     }
+case "receipts":
+    guard let receipts = Receipts(count: count, plan: name) else { CurrentProcess.exit(64) }
+    receipts.run()
 default:
     CurrentProcess.exit(64)
 }

@@ -2,10 +2,25 @@
 //
 //   fork-reporter COUNT     COUNT issues before the fork, and COUNT of each process behind it
 //
+//   fork-reporter images    forks again and again while another thread looks at what is loaded, as each child does
+//
 // Ends with 0 where all issues of both processes were answered.
 
 import CProcesses
 import Issues
+import UnixIO
+
+if CommandLine.arguments.last == "images" {
+    _ = try Thread.start(name: "looker") {
+        while !LoadedImage.all.isEmpty {}
+    }
+    for _ in 1...500 {
+        let child = processes_fork()
+        if child == 0 { processes_end(LoadedImage.all.isEmpty ? 1 : 0) }
+        guard processes_wait(child) == 0 else { processes_exit(1) }
+    }
+    processes_exit(0)
+}
 
 let count = Int(CommandLine.arguments.last ?? "") ?? 0
 

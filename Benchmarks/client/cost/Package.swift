@@ -8,6 +8,7 @@ let package = Package(
     targets: [
         .executableTarget(name: "client-cost", dependencies: [.product(name: "Issues", package: "issued")]),
         .executableTarget(name: "hello"),
+        .executableTarget(name: "hello-tasks"),
         .executableTarget(name: "hello-issues", dependencies: [.product(name: "Issues", package: "issued")]),
         .target(name: "calls", dependencies: [.product(name: "Issues", package: "issued")]),
         .target(name: "no-calls", dependencies: [.product(name: "Issues", package: "issued")]),

@@ -1,3 +1,4 @@
+import IssueBrowsing
 import IssueProtocol
 import Issues
 

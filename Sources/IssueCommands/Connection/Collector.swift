@@ -1,3 +1,4 @@
+import IssueBrowsing
 import Issues
 
 /// The daemon's methods, as the commands call them: what goes wrong is said to a person.

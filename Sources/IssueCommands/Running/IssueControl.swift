@@ -1,5 +1,6 @@
+package import IssueBrowsing
 package import IssueProtocol
-package import Issues
+internal import Issues
 
 /// The program `issuectl`, apart from the process in which it runs.
 ///
@@ -17,15 +18,14 @@ package struct IssueControl {
     private let terminal: TerminalFacts
     private let input: any CommandInput
     private let output: any CommandOutput
-    /// Opens a connection to the socket that was named, or to the first that answers.
-    private let connect: (String?) throws(CollectorConnectionError) -> any BrowserLink
+    private let connect: BrowserLinking
     private let moveFile: FileMove
 
     package init(
         environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalFacts,
         input: any CommandInput, output: any CommandOutput,
         moveFile: @escaping FileMove,
-        connect: @escaping (String?) throws(CollectorConnectionError) -> any BrowserLink
+        connect: @escaping BrowserLinking
     ) {
         self.environment = environment
         self.now = now

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Backup` answers: how far the copy is, and where it lies once it is whole.
 package struct BackupReply: Equatable, Sendable {
     package var path: String?

@@ -1,6 +1,8 @@
+internal import IssueWire
+
 /// The interface of the daemon.
 package enum CollectorInterface {
-    package static let name = "org.issued.Collector"
+    package static let name = CollectorMethod.interface
 
     // The lines are those of the file and are not broken here.
     // swift-format-ignore

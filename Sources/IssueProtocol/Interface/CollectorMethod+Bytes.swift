@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension CollectorMethod {
     private static let prefix = Array("\(CollectorInterface.name).".utf8)
     private static let keys = allCases.map { method in

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `DeadLetters` is called with.
 package struct DeadLettersParameters: Equatable, Sendable {
     /// Those of one destination, or of all.

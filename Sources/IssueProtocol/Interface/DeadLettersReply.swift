@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `DeadLetters` answers.
 package struct DeadLettersReply: Equatable, Sendable {
     package var deadLetters: [DeadLetter]

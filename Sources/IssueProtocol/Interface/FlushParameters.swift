@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Flush` is called with.
 package struct FlushParameters: Equatable, Sendable {
     /// The one to forward to, or all.

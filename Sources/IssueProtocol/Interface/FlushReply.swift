@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Flush` answers: how the destinations stand now.
 package struct FlushReply: Equatable, Sendable {
     package var destinations: [DestinationStatus]

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `org.varlink.service.GetInterfaceDescription` is called with.
 package struct InterfaceDescriptionParameters: Equatable, Sendable {
     package var interface: String

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `org.varlink.service.GetInterfaceDescription` answers.
 package struct InterfaceDescriptionReply: Equatable, Sendable {
     package var description: String

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `List` is called with.
 package struct ListParameters: Equatable, Sendable {
     package var filter: IssueFilter?

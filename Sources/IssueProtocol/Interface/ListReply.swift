@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `List` answers: a page of groups.
 package struct ListReply: Equatable, Sendable {
     package var groups: [IssueGroup]

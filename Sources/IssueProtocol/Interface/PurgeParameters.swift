@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Purge` is called with.
 package struct PurgeParameters: Equatable, Sendable {
     package var filter: IssueFilter

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Purge` answers: how many records were erased, and where some of them are left.
 package struct PurgeReply: Equatable, Sendable {
     package var count: Int64

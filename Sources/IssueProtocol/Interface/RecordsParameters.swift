@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Records` is called with.
 package struct RecordsParameters: Equatable, Sendable {
     package var filter: IssueFilter?

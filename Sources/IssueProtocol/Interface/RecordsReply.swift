@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Records` answers: a page of single records.
 package struct RecordsReply: Equatable, Sendable {
     package var records: [StoredRecord]

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Repair` is called with.
 package struct RepairParameters: Equatable, Sendable {
     /// The file that was set aside, by its name; all of them where none is named.

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Repair` answers: how far it is, and of which files.
 package struct RepairReply: Equatable, Sendable {
     package var recovered: Int64

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Report` is called with.
 package struct ReportParameters: Equatable, Sendable {
     package var records: [IssueRecord]

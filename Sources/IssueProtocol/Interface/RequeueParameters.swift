@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Requeue` is called with.
 package struct RequeueParameters: Equatable, Sendable {
     /// The dead letters of one destination, or of all.

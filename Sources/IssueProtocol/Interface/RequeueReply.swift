@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Requeue` answers: how many are pending again.
 package struct RequeueReply: Equatable, Sendable {
     package var count: Int64

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `org.varlink.service.GetInfo` answers.
 package struct ServiceInfo: Equatable, Sendable {
     package var vendor: String

@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// The interface that every Varlink service has: what it is, and what it offers.
 package enum ServiceInterface {
     package static let name = "org.varlink.service"

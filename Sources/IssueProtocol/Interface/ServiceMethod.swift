@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// The methods of `org.varlink.service`, which every Varlink service has.
 package enum ServiceMethod: String, CaseIterable, Sendable {
     case getInfo = "GetInfo"

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Show` is called with.
 package struct ShowParameters: Equatable, Sendable {
     /// A record's id, or a group's.

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What `Show` answers: a record, its group, and what became of it.
 package struct ShowReply: Equatable, Sendable {
     package var record: StoredRecord?

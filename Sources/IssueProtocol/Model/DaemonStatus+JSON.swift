@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension DaemonStatus: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         var version: String?

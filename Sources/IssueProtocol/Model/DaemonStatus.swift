@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// All that `Status` answers.
 package struct DaemonStatus: Equatable, Sendable {
     package var version: String

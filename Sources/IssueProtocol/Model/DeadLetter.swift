@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// A record, or a summary, that was given up for a destination.
 package struct DeadLetter: Equatable, Sendable {
     /// The record's id; of a summary `summary-` and a number.

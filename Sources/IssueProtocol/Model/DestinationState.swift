@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// What a destination is doing right now.
 package enum DestinationState: String, CaseIterable, Sendable {
     case idle

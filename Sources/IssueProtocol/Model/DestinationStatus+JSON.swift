@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension DestinationStatus: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         var name: String?

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What the daemon says of one destination (`Destination` on the wire).
 package struct DestinationStatus: Equatable, Sendable {
     package var name: String

@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// What people have said of a group.
 package enum GroupState: UInt8, CaseIterable, Hashable, Sendable {
     case open

@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension IssueFilter: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         self.init()

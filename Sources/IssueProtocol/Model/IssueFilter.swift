@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// Which records or groups are asked for: every part that is given must hold (`Filter` on the wire).
 ///
 /// A list holds when one of its members does; an absent list holds always.

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// All records with the same fingerprint of one user and application: what a person calls "the issue".
 package struct IssueGroup: Equatable, Sendable {
     package var id: String

@@ -1,6 +1,6 @@
-extension Severity: JSONWord {}
+internal import IssueWire
+
 extension GroupState: JSONWord {}
-extension Fate: JSONWord {}
 extension ResultOrder: JSONWord {}
 extension DestinationState: JSONWord {}
 extension SuppressionReason: JSONWord {}

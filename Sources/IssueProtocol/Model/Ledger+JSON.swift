@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension Ledger: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         var received: Int64?

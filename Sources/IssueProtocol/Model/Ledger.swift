@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// The sums of all fates of one destination, in records; it balances at every instant.
 package struct Ledger: Equatable, Sendable {
     package var received: Int64 = 0

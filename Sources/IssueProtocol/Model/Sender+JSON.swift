@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension Sender: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         var uid: UInt32?

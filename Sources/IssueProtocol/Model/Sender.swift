@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// What the kernel says about who sent a record; a sender can't forge it.
 package struct Sender: Hashable, Sendable {
     package var uid: UInt32

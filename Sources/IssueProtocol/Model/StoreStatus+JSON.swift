@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension StoreStatus: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         var id: String?

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What the daemon says of its store.
 package struct StoreStatus: Equatable, Sendable {
     package var id: String

@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension StoredRecord: JSONCodable {
     /// Reads what is one flat object on the wire: the record's members stand beside the daemon's.
     package init(from scanner: inout JSONScanner) throws(FieldError) {

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// A record with all that the daemon knows of it.
 package struct StoredRecord: Equatable, Sendable {
     package var id: String

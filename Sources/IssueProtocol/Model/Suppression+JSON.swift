@@ -1,3 +1,5 @@
+package import IssueWire
+
 extension Suppression: JSONCodable {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         var destination: String?

@@ -1,3 +1,5 @@
+package import IssueWire
+
 /// What is being held back for a destination right now, and why.
 package struct Suppression: Equatable, Sendable {
     package var destination: String

@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// Which limit a held back record met.
 package enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     case groupRate = "group_rate"

@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 internal import Synchronization
 internal import UnixIO
 

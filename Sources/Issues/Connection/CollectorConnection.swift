@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 internal import UnixIO
 
 /// A connection for questions to the daemon, one after the other.
@@ -109,7 +109,7 @@ package struct CollectorConnection: ~Copyable {
     }
 
     /// What ends the connection while this thread waits on it.
-    func hangUp() throws(CollectorConnectionError) -> HangUp {
+    package func hangUp() throws(CollectorConnectionError) -> HangUp {
         do throws(Errno) {
             return HangUp(try socket.duplicate())
         } catch {

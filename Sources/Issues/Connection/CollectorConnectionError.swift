@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 package import UnixIO
 
 /// Why a question to the daemon has no answer.

@@ -1,7 +1,7 @@
-internal import IssueProtocol
+internal import IssueWire
 
 extension DeliveryError {
-    init(_ error: CollectorConnectionError) {
+    package init(_ error: CollectorConnectionError) {
         let code: Code =
             switch error {
             case .switchedOff: .disabled

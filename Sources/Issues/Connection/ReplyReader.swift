@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 internal import UnixIO
 
 /// Makes replies of the bytes that a connection gives.

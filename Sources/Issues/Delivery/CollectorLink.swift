@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 internal import UnixIO
 
 /// A connection to the daemon that sends and receives without waiting for either.

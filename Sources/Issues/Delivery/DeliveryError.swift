@@ -39,7 +39,7 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
     /// What happened, in a sentence.
     public var message: String
 
-    init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 internal import UnixIO
 
 /// The thread that does what the outbox decides.

@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 
 /// What became of an issue for one destination.
 public struct IssueFate: Hashable, Sendable {

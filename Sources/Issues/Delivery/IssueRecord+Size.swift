@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 extension IssueRecord {
     /// The record in JSON, cut so that the daemon takes it.

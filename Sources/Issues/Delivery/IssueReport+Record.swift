@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 extension IssueReport {
     /// The report as it goes over the wire.

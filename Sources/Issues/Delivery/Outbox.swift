@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 package import UnixIO
 
 /// Decides what is sent to the daemon, what is sent again, and what is dropped.

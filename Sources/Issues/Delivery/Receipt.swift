@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// The promise of an answer for one submitted issue.
 ///
 /// It may be thrown away; the issue is delivered all the same.
@@ -33,8 +35,24 @@ public struct Receipt: Sendable {
         let start = ContinuousClock.now
         let stored = try await stored(within: timeout)
         let rest = max(.zero, timeout - (ContinuousClock.now - start))
-        return try await IssueBrowser(socket: stored.path).fates(
-            of: stored.id, destination: destination, timeout: rest)
+        return try await Asking.onThread { () throws(DeliveryError) in
+            do throws(CollectorConnectionError) {
+                return try Self.fates(of: stored, for: destination, within: rest)
+            } catch {
+                throw DeliveryError(error)
+            }
+        }
+    }
+
+    private static func fates(
+        of stored: ReceiptState.Stored, for destination: String?, within timeout: Duration
+    ) throws(CollectorConnectionError) -> [IssueFate] {
+        var connection = try CollectorConnection(paths: [stored.path])
+        // The daemon keeps the time itself; what is added is for its answer to arrive.
+        let reply: AwaitReply = try connection.call(
+            .await, AwaitParameters(id: stored.id, destination: destination, timeout: timeout),
+            timeout: timeout + .seconds(15))
+        return reply.fates.map { IssueFate($0) }
     }
 
     private func stored(within timeout: Duration) async throws -> ReceiptState.Stored {

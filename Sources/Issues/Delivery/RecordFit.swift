@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 
 /// Makes metadata fit into the limits that a daemon sets to a record.
 ///
@@ -51,15 +51,20 @@ package struct RecordFit {
         case .null, .bool, .integer, .number, .string: return value
         case .array(let elements):
             guard depth > 0 else { return .string(value.text) }
-            return .array(elements.map { fitted($0, depth: depth - 1) })
+            var list: [JSONValue] = []
+            for element in elements { list.append(fitted(element, depth: depth - 1)) }
+            return .array(list)
         case .object(let members):
             guard depth > 0, members.count <= keysLeft else { return .string(value.text) }
             keysLeft -= members.count
-            return .object(members.map { JSONValue.Member($0.key, fitted($0.value, depth: depth - 1)) })
+            var object: [JSONValue.Member] = []
+            for member in members { object.append(.init(member.key, fitted(member.value, depth: depth - 1))) }
+            return .object(object)
         }
     }
 }
 
+// Loops, not closures: what calls itself from a closure is copied into itself several times over.
 extension JSONValue {
     /// Whether it has no more than the keys and the depth that are left.
     fileprivate func fits(keysLeft: inout Int, depth: Int) -> Bool {
@@ -67,20 +72,32 @@ extension JSONValue {
         case .null, .bool, .integer, .number, .string: return true
         case .array(let elements):
             guard depth > 0 else { return false }
-            return elements.allSatisfy { $0.fits(keysLeft: &keysLeft, depth: depth - 1) }
+            for element in elements {
+                guard element.fits(keysLeft: &keysLeft, depth: depth - 1) else { return false }
+            }
+            return true
         case .object(let members):
             keysLeft -= members.count
             guard depth > 0, keysLeft >= 0 else { return false }
-            return members.allSatisfy { $0.value.fits(keysLeft: &keysLeft, depth: depth - 1) }
+            for member in members {
+                guard member.value.fits(keysLeft: &keysLeft, depth: depth - 1) else { return false }
+            }
+            return true
         }
     }
 
     /// The keys in it, at all depths.
     fileprivate var keyCount: Int {
         switch self {
-        case .null, .bool, .integer, .number, .string: 0
-        case .array(let elements): elements.reduce(0) { $0 + $1.keyCount }
-        case .object(let members): members.reduce(members.count) { $0 + $1.value.keyCount }
+        case .null, .bool, .integer, .number, .string: return 0
+        case .array(let elements):
+            var count = 0
+            for element in elements { count += element.keyCount }
+            return count
+        case .object(let members):
+            var count = members.count
+            for member in members { count += member.value.keyCount }
+            return count
         }
     }
 

@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 /// What a reply to `Report` means for the call.
 enum ReportAnswer {

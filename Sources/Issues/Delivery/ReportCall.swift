@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 /// A call of `Report` with issues of the outbox.
 enum ReportCall {

@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 
 /// An error that lies beneath a reported one, or was there before a responder replaced it.
 public struct IssueCause: Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct IssueCause: Hashable, Sendable {
         self.message = message
     }
 
-    init(_ wire: Cause) {
+    package init(_ wire: Cause) {
         self.init(domain: wire.domain, code: wire.code.map { Int(clamping: $0) }, message: wire.message ?? "")
     }
 

@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 /// A value that is being encoded, in the state that its containers have brought it to.
 final class EncodedNode {

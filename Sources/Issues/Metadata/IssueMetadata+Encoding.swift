@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 extension IssueMetadata.Value {
     /// Anything that can be encoded, as JSON.

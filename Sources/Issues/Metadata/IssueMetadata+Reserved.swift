@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 extension IssueMetadata {
     /// Sets a fact of the library's own.

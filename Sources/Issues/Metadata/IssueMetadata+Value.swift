@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 
 extension IssueMetadata {
     /// A fact: anything that JSON can hold.
@@ -87,7 +87,7 @@ extension IssueMetadata: CustomStringConvertible {
     public var description: String { Value(self).description }
 
     /// The facts of a JSON object; of any other value none.
-    init(json: JSONValue) {
+    package init(json: JSONValue) {
         let members = json.asObject ?? []
         self.init(members.map { (Key($0.key), Value(json: $0.value)) })
     }

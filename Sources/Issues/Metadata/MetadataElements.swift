@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 /// Takes the elements of a list.
 struct MetadataElements: UnkeyedEncodingContainer {

@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 /// Makes JSON of anything that can be encoded, and never fails.
 ///
@@ -16,8 +16,9 @@ struct MetadataEncoder: Encoder {
         return node.json
     }
 
-    static func encode<Value: Encodable>(
-        _ value: Value, into node: EncodedNode, budget: EncodingBudget, path: [any CodingKey]
+    // Not generic: it would be there once for each of the standard library's types.
+    static func encode(
+        _ value: any Encodable, into node: EncodedNode, budget: EncodingBudget, path: [any CodingKey]
     ) {
         let isShallow = budget.descend {
             do {
@@ -32,13 +33,13 @@ struct MetadataEncoder: Encoder {
         }
         if case .nothing = node.content { node.content = .value(.string(String(describing: value))) }
         // Foundation's types encode themselves in ways that are for machines of their own kind.
-        let typeName = String(reflecting: Value.self)
+        let typeName = String(reflecting: type(of: value))
         if typeName.hasPrefix("Foundation"), let readable = readable(value, typeName, node.json) {
             node.content = .value(readable)
         }
     }
 
-    private static func readable(_ value: some Encodable, _ typeName: String, _ json: JSONValue) -> JSONValue? {
+    private static func readable(_ value: any Encodable, _ typeName: String, _ json: JSONValue) -> JSONValue? {
         switch typeName.split(separator: ".").last {
         case "Date":
             // Seconds since the beginning of 2001.

@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 /// Takes the members of an object.
 struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {

@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 
 /// Takes the one value that a type encodes itself as.
 struct MetadataScalar: SingleValueEncodingContainer {

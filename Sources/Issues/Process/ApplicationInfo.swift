@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 internal import UnixIO
 
 /// What an application says of itself with each issue.

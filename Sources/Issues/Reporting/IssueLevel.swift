@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 
 /// How serious an issue is, in the five steps that the daemon knows.
 public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
@@ -34,7 +34,7 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
         left.wire < right.wire
     }
 
-    init(_ wire: Severity) {
+    package init(_ wire: Severity) {
         switch wire {
         case .debug: self = .debug
         case .info: self = .info

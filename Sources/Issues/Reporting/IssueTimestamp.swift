@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueWire
 internal import UnixIO
 
 /// A moment of the wall clock, to the millisecond.

@@ -9,8 +9,9 @@ extension IssueReporters {
     /// }
     /// ```
     ///
-    /// Called on the thread that reports, so it must not wait. How many were
-    /// withheld, by nil, stands as `withheld_before` in the next one that goes.
+    /// Other reporters hear of it as it was. Called on the thread that
+    /// reports, so it must not wait. How many were withheld, by nil, stands as
+    /// `withheld_before` in the next one that goes.
     public static var beforeSend: (@Sendable (IssueReport) -> IssueReport?)? {
         get { SendingGate.process.beforeSend }
         set { SendingGate.process.beforeSend = newValue }

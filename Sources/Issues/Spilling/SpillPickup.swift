@@ -1,4 +1,4 @@
-internal import IssueProtocol
+internal import IssueWire
 internal import UnixIO
 
 /// Sends what an earlier run has left behind, on a connection of its own.

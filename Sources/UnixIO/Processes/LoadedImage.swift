@@ -12,6 +12,11 @@ package struct LoadedImage: Hashable, Sendable {
     package var buildID: String?
 
     /// All that is loaded now, in the order of their addresses.
+    ///
+    /// It asks the loader, which holds a lock meanwhile. A fork waits for who
+    /// asks here, so that a child may ask as well; one that is forked off while
+    /// somebody else has the lock, who loads a library or unwinds a stack in
+    /// C++, would wait for ever.
     package static var all: [LoadedImage] {
         var images: [LoadedImage] = []
         unsafe withUnsafeMutablePointer(to: &images) { images in

@@ -35,9 +35,13 @@ package enum Socket {
     }
 
     /// Sends one datagram to a Unix socket, as `sd_notify` does.
+    ///
+    /// Where the receiver reads nothing there is no room after a few; a
+    /// second is waited for some, then it is ``Errno/wouldBlock``.
     package static func sendDatagram(_ bytes: [UInt8], to address: SocketAddress) throws(Errno) {
         guard case .unix(let path) = address.form else { throw .notSupported }
         let socket = try make(AF_UNIX, .datagram, nonBlocking: false)
+        try calling { clinux_set_send_timeout(socket.rawValue, Duration.seconds(1).socketNanoseconds) }
         try retrying {
             unsafe clinux_send_to_unix(socket.rawValue, bytes, bytes.count, path, path.count)
         }

@@ -12,5 +12,8 @@ int processes_wait(pid_t child);
 /* Ends the process and runs what is to be run at its end. */
 _Noreturn void processes_exit(int code);
 
+/* Ends the process at once. */
+_Noreturn void processes_end(int code);
+
 /* Has the calling thread, and no other, reach files as another user would. */
 void processes_reach_files_as(uid_t user);

@@ -57,6 +57,18 @@ struct ServiceNotificationTests {
         #expect(throws: Errno.noSuchFile) { try notification.watchdog() }
     }
 
+    @Test("A service manager that reads nothing holds nobody up for good")
+    func silent() throws {
+        let folder = try ConfigurationFolder()
+        let receiver = try Socket.datagramReceiver(at: .unix("\(folder.path)/n"))
+        let notification = ServiceNotification(socket: "\(folder.path)/n")
+        #expect(throws: Errno.wouldBlock) {
+            // More than any system keeps for who does not read.
+            for _ in 1...100_000 { try notification.watchdog() }
+        }
+        _ = consume receiver
+    }
+
     @Test("The watchdog counts for the process that it names")
     func watchdog() {
         #expect(Watchdog.interval(microseconds: "30000000", watchedPID: "7", ownPID: 7) == .seconds(30))

@@ -1,7 +1,7 @@
 /// The command line of the program.
 struct TortureArguments {
     static let help = """
-        usage: torture-issued [--minutes N] [--kills N] [--seed N] [--faults NAME] [--sample] [--keep]
+        usage: torture-issued [--minutes N] [--kills N] [--seed N] [--faults NAME] [--library] [--sample] [--keep]
 
         Has faults befall a real daemon under load, one after the other, and compares its store with what
         its clients know after each. Prints what was done and seen as a table; ends with 0 where nothing
@@ -11,6 +11,7 @@ struct TortureArguments {
           --kills N      and until it was killed so often, however long that takes (default: 0)
           --seed N       what chance begins with (default: another each time, printed)
           --faults NAME  only faults whose name holds this
+          --library      have programs report that link the client library, come and go, and leave files behind
           --sample       let a few calls on the database's files fail, instead of each in turn, which takes minutes
           --keep         keep the daemon's folder; one that broke a promise is kept in any case
           --help         print this
@@ -26,6 +27,8 @@ struct TortureArguments {
     private(set) var kills = 0
     private(set) var seed = UInt64.random(in: 1...999_999)
     private(set) var faults = ""
+    /// Whether the reporters are programs that link the client library.
+    private(set) var usesLibrary = false
     private(set) var keeps = false
     /// Whether each call fails in turn.
     private(set) var sweeps = true
@@ -37,6 +40,7 @@ struct TortureArguments {
             switch argument {
             case "--help", "-h": asksForHelp = true
             case "--keep": keeps = true
+            case "--library": usesLibrary = true
             case "--sample": sweeps = false
             case "--faults": faults = try Self.value(of: argument, &rest)
             case "--minutes": minutes = try Self.number(argument, &rest)

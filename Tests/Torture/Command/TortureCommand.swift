@@ -42,15 +42,22 @@ package struct TortureCommand {
         let control = try FaultControl(path: tools["faults"])
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
+        let styles =
+            parsed.usesLibrary
+            ? ReporterStyle.programs : ReporterStyle.usual(withOtherUsers: OtherUser.obstacle == nil)
         var table = TortureTable()
-        if parsed.faults.isEmpty || "Damage".contains(parsed.faults) { table.add(try await DamageRun.all()) }
+        if parsed.usesLibrary {
+            say("Reported by programs that link the client library.")
+        } else if parsed.faults.isEmpty || "Damage".contains(parsed.faults) {
+            table.add(try await DamageRun.all())
+        }
         if let obstacle = DiskFullRun.obstacle {
             say("No disk is filled, since \(obstacle).")
         } else if parsed.faults.isEmpty || "Disk full".contains(parsed.faults) {
             table.add(
                 try await DiskFullRun.run(
-                    listener, control: control, library: library, seed: parsed.seed, times: min(30, 3 + parsed.minutes))
-            )
+                    listener, control: control, library: library, seed: parsed.seed,
+                    times: min(30, 3 + parsed.minutes), crew: styles))
             try listener.reset()
         }
         let others = table
@@ -58,7 +65,7 @@ package struct TortureCommand {
         return try await DaemonFixture.with(configuration, starts: false) { daemon in
             if parsed.keeps { daemon.folder.keep() }
             let siege = try Siege(
-                daemon, listener, control: control, seed: parsed.seed, withOtherUsers: OtherUser.obstacle == nil)
+                daemon, listener, control: control, seed: parsed.seed, crew: styles)
             defer { siege.end() }
             do {
                 try campaign(siege, disk, parsed)

@@ -22,6 +22,20 @@ package final class Oracle: Sendable {
         /// Rows that retention took before they were looked at, of calls that are not judged yet.
         var overlooked: [ClosedRange<Int64>] = []
         var given = GivenIDs()
+
+        /// A receipt names the id of a record.
+        mutating func stored(_ reporter: Int, _ number: Int, _ id: String) {
+            let name = "reporter \(reporter)'s record \(number)"
+            guard let row = Oracle.row(of: id) else {
+                complaints.append("\(name) has the id \(id)")
+                return
+            }
+            if given.give(id, row: row, to: reporter, number) {
+                complaints.append("\(name) has the id \(id), which another record had")
+            }
+            memories[reporter].receipts[number] = .stored(row: row)
+            memories[reporter].acknowledged += 1
+        }
     }
 
     private let state = Mutex(State())
@@ -95,16 +109,8 @@ package final class Oracle: Sendable {
                     if case .duplicate = receipt, isFirstSending {
                         state.complaints.append("\(name) was sent for the first time, and is called a duplicate")
                     }
-                    guard let row = Self.row(of: id) else {
-                        state.complaints.append("\(name) has the id \(id)")
-                        continue
-                    }
                     if call.bad.contains(number) { state.complaints.append("\(name) is bad, and has the id \(id)") }
-                    if state.given.give(id, row: row, to: reporter, number) {
-                        state.complaints.append("\(name) has the id \(id), which another record had")
-                    }
-                    state.memories[reporter].receipts[number] = .stored(row: row)
-                    state.memories[reporter].acknowledged += 1
+                    state.stored(reporter, number, id)
                 case .duplicate(nil):
                     // That of a bad record is answered so when its call comes again.
                     if !call.bad.contains(number) {
@@ -114,6 +120,22 @@ package final class Oracle: Sendable {
                 }
             }
             state.memories[reporter].calls[index].outcome = .answered
+        }
+    }
+
+    /// The client library has taken the records of a call, and has told the ids of these.
+    func entrusted(_ reporter: Int, _ index: Int, ids: [Int: String]) {
+        state.withLock { state in
+            let numbers = state.memories[reporter].calls[index].numbers
+            for (number, id) in ids {
+                guard numbers.contains(number) else {
+                    state.complaints.append(
+                        "reporter \(reporter) was told of the record \(number), which it did not send")
+                    continue
+                }
+                state.stored(reporter, number, id)
+            }
+            state.memories[reporter].calls[index].outcome = .entrusted
         }
     }
 
@@ -163,7 +185,9 @@ package final class Oracle: Sendable {
     func ends() -> [Int] {
         state.withLock { state in
             state.memories.map { memory in
-                memory.calls[memory.firstOpen...].firstIndex { $0.outcome == .open || $0.outcome == .unknown }
+                memory.calls[memory.firstOpen...].firstIndex {
+                    $0.outcome == .open || $0.outcome == .unknown || $0.outcome == .entrusted
+                }
                     ?? memory.calls.count
             }
         }
@@ -209,6 +233,21 @@ package final class Oracle: Sendable {
                 }
                 if !stored.isEmpty, !isWhole {
                     complaints.append("\(name) are stored in part: \(stored.count) of \(good.count)")
+                }
+            case .entrusted:
+                for number in good {
+                    let row = memory.found[number]
+                    // What retention took before anybody looked may be any of those without a receipt.
+                    if case .none = memory.receipts[number], row != 0 || !overlooked.isEmpty { continue }
+                    if case .stored(let promised) = memory.receipts[number], promised == row { continue }
+                    if case .stored(let promised) = memory.receipts[number], row == 0,
+                        overlooked.contains(where: { $0.contains(promised) })
+                    {
+                        continue
+                    }
+                    complaints.append(
+                        "reporter \(reporter)'s record \(number), taken by the client library, is "
+                            + (row == 0 ? "missing" : "stored as \(row)") + ": \(memory.receipts[number])")
                 }
             case .answered:
                 for number in good {

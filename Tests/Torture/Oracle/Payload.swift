@@ -6,6 +6,8 @@ package struct Payload: Sendable {
     let app: String
     /// So much text goes into the metadata of each record.
     let ballast: Int
+    /// Whether it is said by a program that links the client library, in the library's own words.
+    var isOfProgram = false
 
     private static let phrases = [
         "it took 5434 ms", "no space left on /srv/data/17/log", "the name 'anna' is taken by \"bob\"",
@@ -16,6 +18,12 @@ package struct Payload: Sendable {
 
     /// A record that the daemon takes.
     package func record(reporter: Int, number: Int) -> IssueRecord {
+        guard !isOfProgram else {
+            return IssueRecord(
+                message: "Reporter \(reporter) record \(number) says what a program says", severity: .warning,
+                app: Application(name: app, version: "1.0"),
+                metadata: .object([JSONValue.Member("number", .integer(Int64(number)))]))
+        }
         var chance = Chance(seed ^ UInt64(reporter) << 40 ^ UInt64(number))
         let phrase = Self.phrases[Int(chance.next() % UInt64(Self.phrases.count))]
         let word = Int64(chance.next() % 7)

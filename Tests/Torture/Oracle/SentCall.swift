@@ -6,6 +6,8 @@ struct SentCall {
         /// Nobody will ever tell; all of it is stored, or nothing.
         case unknown
         case answered
+        /// The client library has it, and has told the ids of some of its records: all are stored in the end.
+        case entrusted
         /// The daemon has said that it was not stored.
         case refused
     }

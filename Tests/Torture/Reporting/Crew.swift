@@ -27,9 +27,18 @@ final class Crew: Sendable {
     /// Starts reporters; they do nothing yet.
     func start(_ styles: [ReporterStyle], seed: UInt64) throws {
         for style in styles {
-            let payload = Payload(seed: seed, app: style.app, ballast: style.ballast)
+            let payload = Payload(seed: seed, app: style.app, ballast: style.ballast, isOfProgram: style.isProgram)
             let number = oracle.add(ReporterMemory(payload: payload, uid: style.uid ?? CurrentProcess.userID))
             size.add(1, ordering: .relaxed)
+            if style.isProgram {
+                let reporter = try ProgramReporter(
+                    number, app: style.app, self, socket: socket, in: folder, seed: seed)
+                _ = try Thread.start(name: "reporter-\(number)", stackSize: 2 << 20) {
+                    var reporter = reporter
+                    reporter.run()
+                }
+                continue
+            }
             _ = try Thread.start(name: "reporter-\(number)", stackSize: 2 << 20) { [self] in
                 var reporter = Reporter(number, style, payload, self, seed: seed)
                 reporter.run()

@@ -19,10 +19,31 @@ package struct ReporterStyle: Sendable {
     /// Whether he only reports while ranges are to be filled.
     package var isOnlyForRanges = false
 
+    /// Whether he is one program after the other, each of which links the client library.
+    package var isProgram = false
+
     package init() {}
 
+    /// Fills ranges where they are to be filled.
+    private static var heavy: ReporterStyle {
+        var heavy = ReporterStyle()
+        heavy.recordsPerCall = 2...6
+        heavy.ballast = 100_000
+        heavy.pause = .zero
+        heavy.isOnlyForRanges = true
+        return heavy
+    }
+
+    /// Programs that link the client library, and one that shows when it is not they who are at fault.
+    package static var programs: [ReporterStyle] {
+        var program = ReporterStyle()
+        program.app = "program"
+        program.isProgram = true
+        return [ReporterStyle(), heavy, program, program, program]
+    }
+
     /// The people of a usual siege.
-    static func usual(withOtherUsers: Bool) -> [ReporterStyle] {
+    package static func usual(withOtherUsers: Bool) -> [ReporterStyle] {
         var shop = ReporterStyle()
         shop.badOneIn = 40
         var bulk = ReporterStyle()
@@ -38,11 +59,6 @@ package struct ReporterStyle: Sendable {
         silent.isOneway = true
         silent.pipelined = 16
         silent.pause = .milliseconds(10)
-        var heavy = ReporterStyle()
-        heavy.recordsPerCall = 2...6
-        heavy.ballast = 100_000
-        heavy.pause = .zero
-        heavy.isOnlyForRanges = true
         var styles = [shop, shop, bulk, plain, silent, heavy]
         guard withOtherUsers else { return styles }
         for uid: UInt32 in [12_345, 12_346] {

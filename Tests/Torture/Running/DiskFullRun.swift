@@ -15,7 +15,8 @@ package enum DiskFullRun {
     private static var unmount: String? { TestBinaries.tool("/usr/bin/umount", "/bin/umount") }
 
     package static func run(
-        _ listener: FakeLogz, control: FaultControl, library: String, seed: UInt64, times: Int
+        _ listener: FakeLogz, control: FaultControl, library: String, seed: UInt64, times: Int,
+        crew styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
     ) async throws -> TortureTable {
         let configuration = Siege.configuration(listener, control: control, library: library, maxSize: "16M")
         return try await DaemonFixture.with(configuration, starts: false) { daemon in
@@ -27,7 +28,7 @@ package enum DiskFullRun {
                 daemon.process?.send(SIGKILL)
                 try? call(unmount, ["--lazy", state], daemon)
             }
-            let siege = try Siege(daemon, listener, control: control, seed: seed)
+            let siege = try Siege(daemon, listener, control: control, seed: seed, crew: styles)
             defer { siege.end() }
             for time in 0..<times { try siege.fillDisk(state, restarts: time % 3 == 2) }
             return siege.table

@@ -28,7 +28,7 @@ package final class Siege {
     /// Starts a daemon that the library's faults can befall, and reporters that wait.
     package init(
         _ daemon: DaemonFixture, _ listener: FakeLogz, control: FaultControl, seed: UInt64,
-        withOtherUsers: Bool = false
+        crew styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
     ) throws {
         self.daemon = daemon
         self.listener = listener
@@ -37,7 +37,7 @@ package final class Siege {
         crew = Crew(oracle, socket: daemon.socket, folder: daemon.folder)
         inspection = Inspection(daemon.database, oracle)
         try daemon.start()
-        try crew.start(ReporterStyle.usual(withOtherUsers: withOtherUsers), seed: seed)
+        try crew.start(styles, seed: seed)
     }
 
     /// What the daemon goes by: little is kept and much is forwarded, so that all of its parts have work.

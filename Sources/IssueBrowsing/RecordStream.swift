@@ -1,4 +1,5 @@
 internal import IssueProtocol
+internal import Issues
 internal import Synchronization
 
 /// A call that follows records, one part of its answer after the other.

@@ -1,4 +1,5 @@
 package import IssueProtocol
+package import Issues
 
 /// The questions to a daemon on one connection, one after the other; each blocks until its answer is there.
 ///

@@ -1,4 +1,5 @@
 package import IssueProtocol
+public import Issues
 
 extension IssueBrowser {
     /// Which issues are asked for: every part that is given must hold, a list when one of its members does.

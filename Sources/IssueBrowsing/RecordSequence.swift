@@ -1,4 +1,5 @@
 internal import IssueProtocol
+internal import Issues
 
 extension IssueBrowser {
     /// Records as they come; see ``IssueBrowser/follow(_:)``.

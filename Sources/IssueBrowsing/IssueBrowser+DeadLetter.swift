@@ -1,4 +1,5 @@
 package import IssueProtocol
+public import Issues
 
 extension IssueBrowser {
     /// A record, or a summary, that was given up for a destination.

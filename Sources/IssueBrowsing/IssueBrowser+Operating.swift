@@ -1,4 +1,5 @@
 internal import IssueProtocol
+internal import Issues
 
 extension IssueBrowser {
     /// Has what is waiting forwarded now, and answers when all of it has a fate or the time is over.

@@ -1,4 +1,5 @@
 package import IssueProtocol
+public import Issues
 
 extension IssueBrowser {
     /// What the daemon says of one destination.

@@ -20,7 +20,7 @@ extension IssueRecord: JSONCodable {
     }
 
     /// Reads any member but the message, or says that a record has none of that name.
-    mutating func readMember(_ key: String, from scanner: inout JSONScanner) throws(FieldError) -> Bool {
+    package mutating func readMember(_ key: String, from scanner: inout JSONScanner) throws(FieldError) -> Bool {
         switch key {
         case "severity": try scanner.read(&severity, key)
         case "domain": try scanner.read(&domain, key)
@@ -43,7 +43,7 @@ extension IssueRecord: JSONCodable {
     }
 
     /// Writes the members without the object around them, which may hold more.
-    func writeMembers(to writer: inout JSONWriter) {
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("message", message)
         writer.member("severity", ifPresent: severity)
         writer.member("domain", ifPresent: domain)

@@ -1,6 +1,7 @@
 extension JSONScanner {
     /// Enters an object whose members are then read one by one.
-    mutating func openFields() throws(FieldError) {
+    @inline(never)
+    package mutating func openFields() throws(FieldError) {
         do {
             try openObject()
         } catch {
@@ -9,7 +10,8 @@ extension JSONScanner {
     }
 
     /// The key of the next member, whose value must be read or skipped next; nothing when the object ends here.
-    mutating func nextField() throws(FieldError) -> String? {
+    @inline(never)
+    package mutating func nextField() throws(FieldError) -> String? {
         do {
             guard let key = try nextMember() else { return nil }
             return string(key)
@@ -19,7 +21,8 @@ extension JSONScanner {
     }
 
     /// Reads a member's value; `null` is none.
-    mutating func read<Value: JSONCodable>(_ value: inout Value?, _ key: String) throws(FieldError) {
+    @inline(never)
+    package mutating func read<Value: JSONCodable>(_ value: inout Value?, _ key: String) throws(FieldError) {
         do {
             value = try passNull() ? nil : try Value(from: &self)
         } catch {
@@ -28,13 +31,15 @@ extension JSONScanner {
     }
 
     /// Reads a member that says how many of something are wanted.
-    mutating func readCount(_ count: inout Int?, _ key: String) throws(FieldError) {
+    @inline(never)
+    package mutating func readCount(_ count: inout Int?, _ key: String) throws(FieldError) {
         try read(&count, key)
         if let count, count < 1 { throw FieldError(field: key, reason: "must be at least 1") }
     }
 
     /// Reads a member's list; `null` is an empty one.
-    mutating func read<Element: JSONCodable>(_ list: inout [Element], _ key: String) throws(FieldError) {
+    @inline(never)
+    package mutating func read<Element: JSONCodable>(_ list: inout [Element], _ key: String) throws(FieldError) {
         do {
             list = try passNull() ? [] : try [Element](from: &self)
         } catch {
@@ -43,7 +48,8 @@ extension JSONScanner {
     }
 
     /// Passes the value of a member that nobody knows: a later version of the protocol may.
-    mutating func skipField(_ key: String) throws(FieldError) {
+    @inline(never)
+    package mutating func skipField(_ key: String) throws(FieldError) {
         do {
             _ = try skipValue()
         } catch {

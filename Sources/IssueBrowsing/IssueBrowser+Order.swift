@@ -1,4 +1,5 @@
 internal import IssueProtocol
+internal import Issues
 
 extension IssueBrowser {
     /// In which order an answer comes.

@@ -1,4 +1,5 @@
 internal import IssueProtocol
+public import Issues
 
 /// Asks the daemon of this host what was reported, and what became of it.
 ///

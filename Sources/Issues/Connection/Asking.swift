@@ -1,9 +1,9 @@
 internal import UnixIO
 
 /// Work that blocks, for tasks.
-enum Asking {
+package enum Asking {
     /// Does the work on a thread of its own.
-    static func onThread<Value: Sendable>(
+    package static func onThread<Value: Sendable>(
         _ work: @escaping @Sendable () throws(DeliveryError) -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in

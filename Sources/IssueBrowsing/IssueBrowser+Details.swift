@@ -1,4 +1,5 @@
 internal import IssueProtocol
+public import Issues
 
 extension IssueBrowser {
     /// A record, its group, and what became of it.

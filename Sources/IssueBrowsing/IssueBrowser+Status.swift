@@ -1,4 +1,5 @@
 package import IssueProtocol
+public import Issues
 
 extension IssueBrowser {
     /// How the daemon, its store and its destinations are.

@@ -1,4 +1,5 @@
 package import IssueProtocol
+package import Issues
 
 /// The way of a question to the daemon: calls go out and replies come back, both as the JSON of their parameters.
 ///
@@ -15,3 +16,6 @@ package protocol BrowserLink: AnyObject {
         _ method: CollectorMethod, parameters: [UInt8], receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError)
 }
+
+/// Opens the way to the socket that was named, or to the first that answers.
+package typealias BrowserLinking = (String?) throws(CollectorConnectionError) -> any BrowserLink

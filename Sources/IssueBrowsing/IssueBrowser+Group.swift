@@ -1,4 +1,5 @@
 package import IssueProtocol
+public import Issues
 
 extension IssueBrowser {
     /// All records with the same fingerprint of one user's application: what people call "the issue".

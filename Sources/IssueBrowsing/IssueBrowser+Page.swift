@@ -1,3 +1,5 @@
+internal import Issues
+
 extension IssueBrowser {
     /// A part of an answer that may be longer.
     public struct Page<Element: Sendable>: Sendable {

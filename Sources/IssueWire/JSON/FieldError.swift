@@ -35,7 +35,7 @@ extension FieldError: CustomStringConvertible {
 
 extension Optional {
     /// The value of a member that must be there.
-    func required(_ field: String) throws(FieldError) -> Wrapped {
+    package func required(_ field: String) throws(FieldError) -> Wrapped {
         guard let self else { throw FieldError(field: field, reason: "must be given") }
         return self
     }

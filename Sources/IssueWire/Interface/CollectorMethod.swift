@@ -17,12 +17,15 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case backup = "Backup"
     case repair = "Repair"
 
+    /// The interface of the daemon.
+    package static let interface = "org.issued.Collector"
+
     /// The method's name with its interface, as a call has it.
-    package var fullName: String { "\(CollectorInterface.name).\(rawValue)" }
+    package var fullName: String { "\(Self.interface).\(rawValue)" }
 
     /// The method that a full name means, or nothing.
     package init?(fullName: String) {
-        let prefix = "\(CollectorInterface.name)."
+        let prefix = "\(Self.interface)."
         guard fullName.hasPrefix(prefix) else { return nil }
         self.init(rawValue: String(fullName.dropFirst(prefix.count)))
     }

@@ -1,4 +1,5 @@
 package import IssueProtocol
+package import Issues
 
 /// The way to the daemon over its socket.
 package final class SocketLink: BrowserLink {

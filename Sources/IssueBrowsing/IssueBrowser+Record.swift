@@ -1,4 +1,5 @@
 package import IssueProtocol
+public import Issues
 
 extension IssueBrowser {
     /// One report of one occurrence, with all that the daemon knows of it.

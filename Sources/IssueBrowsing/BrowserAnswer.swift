@@ -1,4 +1,5 @@
 package import IssueProtocol
+package import Issues
 
 /// A reply in both forms: as the daemon wrote it, and as values.
 package struct BrowserAnswer<Value: JSONCodable> {

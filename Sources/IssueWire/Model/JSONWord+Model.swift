@@ -1,0 +1,2 @@
+extension Severity: JSONWord {}
+extension Fate: JSONWord {}

@@ -1,0 +1,126 @@
+import FakeLogz
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Issues
+import Testing
+import Torture
+import UnixIO
+
+/// The client library holds back where the real daemon refuses, and delivers when it takes reports again.
+@Suite("A daemon that refuses, and the client library", .daemonLog)
+struct ClientRefusalTests {
+    /// What is reported in a test, through a buffer of its own.
+    private struct Reports: ~Copyable {
+        let delivery: Delivery
+        private let reporter: DaemonReporter
+        private(set) var count = 0
+
+        init(_ daemon: DaemonFixture) {
+            delivery = Delivery(paths: [daemon.socket])
+            reporter = DaemonReporter(delivery: delivery)
+        }
+
+        mutating func report(_ more: Int) {
+            for _ in 0..<more {
+                count += 1
+                reporter.receive(IssueReport("Report \(count)", level: .warning))
+            }
+        }
+
+        /// Goes on reporting until something holds.
+        mutating func report(until what: String, _ holds: () throws -> Bool) throws {
+            let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+            while try !holds() {
+                guard MonotonicClock.now < deadline else { throw NeverHappened(description: what) }
+                if count < 5000 { report(20) }
+                _ = delivery.flush(timeout: .milliseconds(10))
+            }
+        }
+
+        /// All were answered, and each lies in the store once.
+        func checkAllStored(by daemon: DaemonFixture) throws {
+            #expect(delivery.flush(timeout: .seconds(90)))
+            let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
+            #expect(messages.count == count)
+            #expect(Set((1...count).map { "Report \($0)" }).subtracting(messages).isEmpty)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+
+        deinit { delivery.stop() }
+    }
+
+    @Test("What it refuses since its disk is full comes again, and is stored once")
+    func failingDisk() async throws {
+        let tools = try ScratchFolder(named: "client-refusal")
+        let library = try FaultLibrary.build(in: tools)
+        let control = try FaultControl(path: tools["faults"])
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(Siege.configuration(listener, control: control, library: library)) { daemon in
+            func lines(_ words: String) -> Int { daemon.log.split(separator: "\n").count { $0.contains(words) } }
+            var reports = Reports(daemon)
+            reports.report(200)
+            #expect(reports.delivery.flush(timeout: .seconds(30)))
+            for round in 1...3 {
+                try control.failCalls(from: 1, count: 1_000_000, with: .deviceFull)
+                try reports.report(until: "it refuses") { lines("There is no space left for reports") >= round }
+                #expect(!reports.delivery.flush(timeout: .milliseconds(50)))
+                try control.failNoCalls()
+                reports.report(100)
+                try reports.report(until: "it takes reports again") { lines("Reports can be stored again") >= round }
+            }
+            try reports.checkAllStored(by: daemon)
+        }
+    }
+
+    @Test(
+        "What finds no room on a small disk, by programs that end meanwhile too, is stored once when there is room",
+        .enabled(if: DiskFullRun.obstacle == nil, "needs root and mount"))
+    func fullDisk() async throws {
+        let tools = try ScratchFolder(named: "client-refusal")
+        let library = try FaultLibrary.build(in: tools)
+        let control = try FaultControl(path: tools["faults"])
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let table = try await DiskFullRun.run(
+            listener, control: control, library: library, seed: 1, times: 3, crew: ReporterStyle.programs)
+        #expect(table.unreached == [])
+    }
+
+    @Test("What meets too many connections waits for its turn, and is stored once")
+    func tooManyConnections() async throws {
+        try await DaemonFixture.with("[Socket]\nMaxConnections=4\nMaxConnectionsPerUser=4\n") { daemon in
+            var others: [RawClient] = []
+            for _ in 1...4 {
+                let client = try RawClient(path: daemon.socket)
+                _ = try client.status()
+                others.append(client)
+            }
+            var reports = Reports(daemon)
+            try reports.report(until: "somebody is refused") {
+                daemon.log.contains("There are too many connections, refusing some")
+            }
+            #expect(reports.delivery.awaitsFailure(timeout: .seconds(30)))
+            others = []
+            reports.report(100)
+            try reports.checkAllStored(by: daemon)
+        }
+    }
+
+    @Test("What comes while its database can't be opened is stored once when it can")
+    func unopenable() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            let folder = FileSystem.parentFolder(of: daemon.database)
+            try FileManager.default.createSymbolicLink(atPath: folder, withDestinationPath: "/proc/self")
+            try daemon.start()
+            var reports = Reports(daemon)
+            reports.report(700)
+            #expect(!reports.delivery.flush(timeout: .milliseconds(200)))
+            try FileManager.default.removeItem(atPath: folder)
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            reports.report(100)
+            try reports.checkAllStored(by: daemon)
+        }
+    }
+}

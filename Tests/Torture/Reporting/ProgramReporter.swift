@@ -1,0 +1,100 @@
+import Foundation
+import IssueTestSupport
+import UnixIO
+
+/// A reporter that is one program after the other, each of which reports by the client library and ends.
+///
+/// What a program was told of is a receipt like any other. What it was not told
+/// of when it ended is in a file of the library's, or on its way to one, and
+/// has to be in the store once a later program has sent what lies there.
+struct ProgramReporter {
+    private static let name = "client-under-test"
+
+    private let number: Int
+    private let app: String
+    private let crew: Crew
+    private let folder: ScratchFolder
+    private let socket: String
+    private let program: String
+    private var chance: Chance
+    private var runs = 0
+
+    init(
+        _ number: Int, app: String, _ crew: Crew, socket: String, in folder: ScratchFolder, seed: UInt64
+    ) throws {
+        self.number = number
+        self.app = app
+        self.crew = crew
+        self.socket = socket
+        self.folder = folder
+        program = try TestBinaries.path(of: Self.name)
+        chance = Chance(seed &+ UInt64(number) &* 104_729)
+    }
+
+    mutating func run() {
+        var settled = -1
+        while true {
+            let phase = crew.phase.withLock { ($0.doing, $0.number) }
+            switch phase.0 {
+            case .ended:
+                crew.phase.withLock { $0.ended += 1 }
+                crew.phase.broadcast()
+                return
+            case .settling where settled == phase.1:
+                crew.waitForWork(after: phase.1)
+            case .settling where leftovers.isEmpty:
+                settled = phase.1
+                crew.phase.withLock { if $0.number == phase.1 { $0.settled += 1 } }
+                crew.phase.broadcast()
+            case .settling:
+                // It sends what the others have left, and one of its own.
+                runProgram(count: 1, pause: 0, patience: 5000)
+            case .reporting:
+                runProgram(
+                    count: Int.random(in: 1...500, using: &chance), pause: Int.random(in: 0...4, using: &chance),
+                    patience: [0, 0, 100, 1000][Int.random(in: 0...3, using: &chance)])
+            }
+        }
+    }
+
+    private var state: String { folder["programs-\(number)"] }
+
+    /// The files of calls that wait for a next run.
+    private var leftovers: [String] {
+        let all = FileManager.default.enumerator(atPath: state)?.compactMap { $0 as? String } ?? []
+        return all.filter { $0.hasSuffix(".call") }
+    }
+
+    private mutating func runProgram(count: Int, pause: Int, patience: Int) {
+        runs += 1
+        let name = "program-\(number)-\(runs)"
+        let (call, first) = crew.oracle.began(number, count: count) { _ in false }
+        do {
+            let process = try ChildProcess(
+                program, ["receipts", "\(count)", "\(number),\(first),\(pause),\(patience)"], in: folder, name: name,
+                environment: [
+                    "ISSUED_SOCKET": socket, "ISSUED_APP": app, "ISSUED_VERSION": "1.0", "XDG_STATE_HOME": state,
+                ])
+            let end = try process.end(within: .seconds(90))
+            if end != .exit(0) { crew.oracle.complain("\(name) ended with \(end): \(process.errors)") }
+            crew.oracle.entrusted(number, call, ids: Self.ids(process.output))
+        } catch {
+            crew.oracle.complain("\(name): \(error)")
+            crew.oracle.lost(number, call)
+        }
+        for suffix in ["out", "err"] { try? FileManager.default.removeItem(atPath: folder["\(name).\(suffix)"]) }
+    }
+
+    /// The records of which it was told where they are.
+    private static func ids(_ output: String) -> [Int: String] {
+        var ids: [Int: String] = [:]
+        // The end of a process may cut a line where a page of the file ends.
+        let lines = output.lastIndex(of: "\n").map { output[..<$0] } ?? ""
+        for line in lines.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count == 2, let number = Int(words[0]) else { continue }
+            ids[number] = String(words[1])
+        }
+        return ids
+    }
+}
