@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -67,6 +69,16 @@ int clinux_open(const char *path, int flags, mode_t mode) {
 
 int clinux_thread_id(void) {
     return (int)gettid();
+}
+
+int clinux_yield_to_others(int niceness) {
+    // Of this thread alone, which Linux does and POSIX does not ask for.
+    return setpriority(PRIO_PROCESS, (id_t)gettid(), niceness);
+}
+
+void clinux_keep_heaps_small(void) {
+    mallopt(M_ARENA_MAX, 2);
+    mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 }
 
 int clinux_thread_start(

@@ -1,13 +1,13 @@
 package import HTTPShipping
 package import HTTPTransfer
-import IssueCore
+package import IssueCore
 
 extension ClickHouseFormat {
     /// An exception has a number, in a header or, before version 19, only in the text (`Code: 27, …`); the status does
     /// not tell much, as old versions answer each with 500. Source: `ErrorCodes.cpp` of ClickHouse. An insert is one
     /// block, so of a refused one nothing is taken.
     package static func reading(
-        of response: HTTPResponse, to lines: [[UInt8]], by reader: AnswerReader
+        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
     ) -> AnswerReading? {
         guard let exception = exception(of: response), let verdict = verdict(of: exception) else { return nil }
         return AnswerReading(verdict, reader.text(of: response))

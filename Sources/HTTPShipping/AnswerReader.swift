@@ -19,7 +19,7 @@ package struct AnswerReader: Sendable {
 
     /// What an answer means for the lines that it answers.
     package func meaning<Format: HTTPFormat>(
-        of response: HTTPResponse, to lines: [[UInt8]], in format: Format.Type, at now: Timestamp
+        of response: HTTPResponse, to lines: SentLines, in format: Format.Type, at now: Timestamp
     ) -> DeliveryAnswer {
         let reading =
             format.reading(of: response, to: lines, by: self) ?? usual(response, count: lines.count, at: now)

@@ -25,7 +25,7 @@ package protocol HTTPFormat: Sendable {
     func post(token: ShippingToken?) -> HTTPPost
 
     /// What an answer means beyond its status; nothing where the status says it all.
-    static func reading(of response: HTTPResponse, to lines: [[UInt8]], by reader: AnswerReader) -> AnswerReading?
+    static func reading(of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader) -> AnswerReading?
 }
 
 extension HTTPFormat {

@@ -1,15 +1,20 @@
 package import HTTPTransfer
 package import IssueCore
 package import IssueProtocol
+import UnixIO
 
 /// Sends lines to a destination over HTTP, in the form that is its own.
+///
+/// A request has a thread of its own, so that the next lines can be made until its answer is there.
 package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
     package static var kind: String { Format.kind }
 
     private let format: Format
     private let now: @Sendable () -> Timestamp
     private var credential: Credential
-    private var sender: HTTPSender
+    private let sender: Monitor<HTTPSender>
+    /// What will come of the request that is under way, or came of the last one.
+    private var request = Monitor<HTTPReply?>(.unsent)
 
     /// - Parameter now: The wall clock, against which a destination's dates are held.
     package init(
@@ -19,7 +24,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
         self.format = format
         self.credential = credential
         self.now = now
-        sender = HTTPSender(format.http, cancellation: cancellation)
+        sender = Monitor(HTTPSender(format.http, cancellation: cancellation))
     }
 
     package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
@@ -30,23 +35,41 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
 
     package func cut(_ line: [UInt8]) -> [UInt8]? { format.cut(line) }
 
-    package func prepare() -> (any PreparedBody)? { sender.press(Format.frame) }
+    package func prepare() -> any PreparedBody { BodyPress(Format.frame, level: format.http.compressionLevel) }
 
-    package mutating func send(_ lines: [[UInt8]], prepared: (any PreparedBody)?) -> DeliveryAnswer {
-        guard !credential.isMissing else { return Credential.missing }
+    package mutating func begin(_ body: any PreparedBody) {
+        let request = Monitor<HTTPReply?>(nil)
+        self.request = request
+        guard !credential.isMissing else { return Self.end(request, with: .unsent) }
+        guard let body = (body as? BodyPress)?.finished() else {
+            let error = HTTPTransferError(
+                code: .other, sentence: "The lines could not be compressed", bodyFullySent: false)
+            return Self.end(request, with: .failure(error))
+        }
+        let (sender, post) = (sender, format.post(token: credential.token))
+        let send: @Sendable () -> Void = {
+            Thread.yieldToOthers()
+            Self.end(request, with: sender.withLock { sender in sender.reply(to: post, body) })
+        }
+        // Without a thread the next lines have to wait.
+        do { _ = try Thread.start(name: "send", body: send) } catch { send() }
+    }
+
+    private static func end(_ request: Monitor<HTTPReply?>, with reply: HTTPReply) {
+        request.withLock { $0 = reply }
+        request.broadcast()
+    }
+
+    package func answer(to lines: SentLines) -> DeliveryAnswer {
         let reader = AnswerReader(origin: format.http.address.origin, token: credential.token)
-        do throws(HTTPTransferError) {
-            let compressed = (prepared as? BodyPress)?.finished(lines.count)
-            let response = try sender.post(format.post(token: credential.token), compressed: compressed) {
-                Format.frame.body(of: lines)
-            }
-            return reader.meaning(of: response, to: lines, in: Format.self, at: now())
-        } catch {
-            return reader.meaning(of: error)
+        return switch request.wait(until: { $0 }) {
+        case .response(let response): reader.meaning(of: response, to: lines, in: Format.self, at: now())
+        case .failure(let error): reader.meaning(of: error)
+        case .unsent, nil: Credential.missing
         }
     }
 
     package mutating func rereadCredential() -> Bool { credential.reread() }
 
-    package mutating func reaches() -> Bool { sender.reaches() }
+    package mutating func reaches() -> Bool { sender.withLock { sender in sender.reaches() } }
 }

@@ -29,6 +29,7 @@ package final class Daemon {
     /// Runs the program with its arguments and answers its exit code.
     package static func main(_ arguments: [String]) -> Int32 {
         StandardStream.fillClosed()
+        CurrentProcess.keepHeapsSmall()
         let surroundings = Surroundings.present
         let start = DaemonStart.decide(
             arguments: arguments, surroundings: surroundings,

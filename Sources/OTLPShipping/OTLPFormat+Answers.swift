@@ -1,13 +1,13 @@
 package import HTTPShipping
 package import HTTPTransfer
-import IssueCore
+package import IssueCore
 import IssueProtocol
 
 extension OTLPFormat {
     /// Source: the OpenTelemetry protocol's specification, "OTLP/HTTP Response": a partial success says how many
     /// records were rejected, never which, and must not be sent again; 429, 502, 503 and 504 may be, 400 may not.
     package static func reading(
-        of response: HTTPResponse, to lines: [[UInt8]], by reader: AnswerReader
+        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
     ) -> AnswerReading? {
         guard (200..<300).contains(response.status) else { return nil }
         let partial = (try? JSONValue(json: response.body))?["partialSuccess"]
@@ -19,7 +19,7 @@ extension OTLPFormat {
         }
         let words = "\(response.status): \(rejected) of \(lines.count) rejected\(said)"
         if rejected >= lines.count {
-            return AnswerReading(.partial(PartialAnswer(successful: 0, suspects: Array(lines.indices))), words)
+            return AnswerReading(.partial(PartialAnswer(successful: 0, suspects: Array(0..<lines.count))), words)
         }
         // Which of them arrived nobody says, and they must not be sent again.
         return AnswerReading(.unconfirmed, words)

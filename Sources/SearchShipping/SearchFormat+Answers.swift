@@ -1,13 +1,13 @@
 package import HTTPShipping
 package import HTTPTransfer
-import IssueCore
+package import IssueCore
 import IssueProtocol
 
 extension SearchFormat {
     /// Source: the bulk API's reference of Elasticsearch and of OpenSearch; both answer 200 whatever became of the
     /// items, and one item for each action, in order.
     package static func reading(
-        of response: HTTPResponse, to lines: [[UInt8]], by reader: AnswerReader
+        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
     ) -> AnswerReading? {
         guard (200..<300).contains(response.status) else { return nil }
         guard let items = try? JSONValue(json: response.body)["items"]?.asArray, items.count == lines.count else {

@@ -35,11 +35,14 @@ struct AcceptanceTests {
         return (0..<8).map { _ in FaultStep(some[Int.random(in: some.indices, using: &chance)]) }
     }
 
-    @Test("Whatever befalls listener and daemon: each record is there, and what is there twice is marked")
-    func everything() async throws {
+    /// - Parameter batch: Of few records the next batch is made while one is on its way, as a backlog holds more.
+    @Test(
+        "Whatever befalls listener and daemon: each record is there, and what is there twice is marked",
+        arguments: [40, 10])
+    func everything(batch: Int) async throws {
         var chance = Chance(Self.seed)
         let (rounds, each) = Self.isLong ? (40, 250) : (6, 60)
-        try await with("RequestTimeout=500ms\nConnectTimeout=500ms\nBatchRecords=40") { daemon, listener in
+        try await with("RequestTimeout=500ms\nConnectTimeout=500ms\nBatchRecords=\(batch)") { daemon, listener in
             var ids: [String] = []
             for round in 0..<rounds {
                 try listener.plan(Self.faults(&chance))

@@ -131,6 +131,9 @@ struct BatchTests {
                     batch: found, outcome: outcome, attempts: 1, answer: nil, deadLines: [:], at: store.wall,
                     state: DestinationRow.State()), destination: destination)
             #expect(try store.reader().unansweredBatch(of: destination) == nil)
+            // What its lines said is not kept: they are not made again.
+            let kept = try store.shell().table("SELECT json_type(notes, '$.sent') IS NULL FROM batches", columns: 1)
+            #expect(kept == [["1"]])
             try expectSound(store)
         }
     }

@@ -36,6 +36,25 @@ struct DestinationTests {
         }
     }
 
+    @Test("gets of a range that is half forgotten what is left of it")
+    func beginsWithLess() throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 40
+            let writer = try store.writer()
+            _ = try SentLog.filled(store, writer, calls: 40)
+            let range = try #require(
+                try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest)
+            // At least 16 records to a slice.
+            try store.shell().execute("UPDATE ranges SET bytes = 1 << 30 WHERE id = 1")
+            #expect(try writer.forget(range) == ForgettingProgress(records: 16, expired: 0, isDone: false))
+            _ = try writer.configure([all], at: store.wall)
+            let left = try store.shell().table("SELECT count(*) FROM records", columns: 1)
+            let ledger = try #require(try store.reader().figures(viewer: .everything).ledgers.first?.ledger)
+            #expect(["\(ledger.received)"] == left[0])
+            #expect(ledger.pending == ledger.received)
+        }
+    }
+
     @Test("stays what it is however often it is configured again")
     func stays() throws {
         try TemporaryStore.with { store in

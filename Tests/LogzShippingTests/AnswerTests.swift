@@ -13,8 +13,8 @@ import Testing
         _ status: Int, headers: HTTPHeaders = [:], body: String = "", lines: [[UInt8]] = [line, line]
     ) -> DeliveryAnswer {
         answer.meaning(
-            of: HTTPResponse(status: status, headers: headers, body: Array(body.utf8)), to: lines, in: LogzFormat.self,
-            at: moment)
+            of: HTTPResponse(status: status, headers: headers, body: Array(body.utf8)), to: SentLines(lines),
+            in: LogzFormat.self, at: moment)
     }
 
     private func meaning(_ code: HTTPTransferError.Code, sent: Bool) -> DeliveryAnswer {
@@ -136,7 +136,9 @@ import Testing
     @Test("An answer to a request that was made twice says so", arguments: [200, 400, 401, 503])
     func twice(status: Int) {
         let response = HTTPResponse(status: status, mayHaveArrivedTwice: true)
-        #expect(answer.meaning(of: response, to: [Self.line], in: LogzFormat.self, at: moment).mayHaveArrivedTwice)
+        #expect(
+            answer.meaning(of: response, to: SentLines([Self.line]), in: LogzFormat.self, at: moment)
+                .mayHaveArrivedTwice)
         #expect(!meaning(status).mayHaveArrivedTwice)
     }
 

@@ -57,6 +57,39 @@ import UnixIO
         #expect(request.target?.hasSuffix("&type=issued") == true)
     }
 
+    @Test(
+        "A body goes once more as it went, whether it was compressed by the way or at once", arguments: [1, 40, 2000])
+    func sameBody(count: Int) throws {
+        let logz = try logz(FaultStep(.status(503)))
+        var shipper = try shipper(to: logz)
+        let lines = lines(count)
+        let body = shipper.prepare()
+        for line in lines { body.add(line) }
+
+        shipper.begin(body)
+        #expect(shipper.answer(to: SentLines(lines)).verdict == .again(.overloaded, retryAfter: nil))
+        shipper.begin(body)
+        #expect(shipper.answer(to: SentLines(lines)).verdict == .accepted)
+
+        #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
+    }
+
+    @Test("Lines can be made while a request is under way")
+    func meanwhile() throws {
+        let logz = try logz(FaultStep(.slowAnswer(.milliseconds(50))))
+        var shipper = try shipper(to: logz)
+        let body = shipper.prepare()
+        for line in lines(1) { body.add(line) }
+
+        shipper.begin(body)
+        var types = FieldTypes()
+        let next = shipper.line(of: Samples.minimal, types: &types)
+
+        #expect(shipper.answer(to: SentLines(count: 1) { [] }).verdict == .accepted)
+        #expect(shipper.send([next]).verdict == .accepted)
+        #expect(logz.accepted.count == 2)
+    }
+
     @Test("The listener finds no fault with a golden line but the dot that jww-error-reporting's name has")
     func noSilentFault() throws {
         let logz = try logz()

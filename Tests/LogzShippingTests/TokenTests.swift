@@ -45,7 +45,7 @@ import Testing
             let text = String(repeating: "x", count: filler) + " " + body
             let response = HTTPResponse(status: status, body: Array(text.utf8))
             let answer = AnswerReader(origin: "h:1", token: token).meaning(
-                of: response, to: [[]], in: LogzFormat.self, at: moment)
+                of: response, to: SentLines([[]]), in: LogzFormat.self, at: moment)
             #expect(!answer.summary.text.contains("MARKED"), "\(answer.summary)")
             #expect(!"\(answer)".contains("MARKED"))
         }
@@ -56,7 +56,7 @@ import Testing
         let token = try #require(ShippingToken(Array("MARKED".utf8)))
         let response = HTTPResponse(status: 401, body: Array("bad MARKED at /?token=other&type=x, sorry".utf8))
         let answer = AnswerReader(origin: "h:1", token: token).meaning(
-            of: response, to: [], in: LogzFormat.self, at: moment)
+            of: response, to: SentLines([]), in: LogzFormat.self, at: moment)
         #expect(answer.summary.text == "401 from h:1: bad [token] at /?token=[token]&type=x, sorry")
     }
 }

@@ -110,6 +110,10 @@ int clinux_process_id(void);
 int clinux_thread_start(
     unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context);
 int clinux_set_thread_name(const char *name);
+/// Lets other threads go first where there are too few processors for all.
+int clinux_yield_to_others(int niceness);
+/// Has the threads share a few heaps, and what is free given back early.
+void clinux_keep_heaps_small(void);
 ssize_t clinux_random(void *bytes, size_t count);
 int clinux_set_dumpable(int on);
 

@@ -38,6 +38,15 @@ extension Forwarding {
         return view
     }
 
+    /// How much the batch may hold that comes next if all of this one is taken; nothing where that may be another one, or
+    /// less, or later.
+    package func limitAhead(at now: MonotonicInstant) -> BatchLimit? {
+        guard state == .sending, !isStopping, let batch, requestsOfBatch == 1, lastCount == batch.count,
+            breaker.lineLimit == nil, settings.sendRate.isUnlimited
+        else { return nil }
+        return BatchLimit(records: settings.batchRecords, bytes: size.limit(at: now))
+    }
+
     mutating func plan(at now: MonotonicInstant) -> PlanAction {
         guard !isStopping else {
             state = .stopped

@@ -1,7 +1,7 @@
 package import IssueProtocol
 
 /// A record on its way to a destination, with what the destination is told beside it.
-package struct OutboundRecord: Equatable, Sendable {
+package struct OutboundRecord: Sendable {
     /// All that is stored of it; its id is the `event_id` by which a receiver tells a duplicate.
     package var stored: StoredRecord
     /// Its metadata as the store has it, in JSON that nobody has read yet; nothing where the record itself has it.
@@ -14,6 +14,8 @@ package struct OutboundRecord: Equatable, Sendable {
     package var suppressedBefore: Int64
     /// How often its group has occurred so far, as this destination's walk has seen it.
     package var occurrences: Int64
+    /// What its line shares with others of its series; nothing where it differs from them.
+    package var memory: (any LineMemory)?
 
     /// The metadata, read.
     package var metadata: JSONValue? {
@@ -23,8 +25,7 @@ package struct OutboundRecord: Equatable, Sendable {
 
     package init(
         stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
-        suppressedBefore: Int64,
-        occurrences: Int64
+        suppressedBefore: Int64, occurrences: Int64, memory: (any LineMemory)? = nil
     ) {
         self.stored = stored
         self.storedMetadata = storedMetadata
@@ -33,5 +34,6 @@ package struct OutboundRecord: Equatable, Sendable {
         self.host = host
         self.suppressedBefore = suppressedBefore
         self.occurrences = occurrences
+        self.memory = memory
     }
 }

@@ -1,4 +1,4 @@
-/// What a shipper has begun to make of the lines of a batch, while the next of them are still being made.
+/// The body of one request, made while the next of its lines are still being made; it may be sent more than once.
 package protocol PreparedBody: AnyObject {
     /// One line more, in the order in which they will be sent.
     func add(_ line: [UInt8])

@@ -16,14 +16,18 @@ package protocol Shipper: ~Copyable {
     /// A line that was too large, cut as far as it can be, or nothing where there is nothing left to cut.
     func cut(_ line: [UInt8]) -> [UInt8]?
 
-    /// What is given the lines of a batch as they are made, so that making them and making a body of them need not wait
-    /// for each other; nothing where it gains nothing.
-    func prepare() -> (any PreparedBody)?
+    /// What is given the lines of a request as they are made, so that none of them has to be kept.
+    func prepare() -> any PreparedBody
 
-    /// Sends lines as one request and waits for the answer.
+    /// Puts a request under way. Its answer has to be asked for before the next one is begun.
     ///
-    /// - Parameter prepared: What was given exactly these lines, if anything was.
-    mutating func send(_ lines: [[UInt8]], prepared: (any PreparedBody)?) -> DeliveryAnswer
+    /// - Parameter body: What `prepare()` gave, with all lines in it.
+    mutating func begin(_ body: any PreparedBody)
+
+    /// Waits for the answer to the request that is under way.
+    ///
+    /// - Parameter lines: What the request carried.
+    func answer(to lines: SentLines) -> DeliveryAnswer
 
     /// Reads the credential again and says whether it is another one now.
     mutating func rereadCredential() -> Bool
@@ -33,7 +37,11 @@ package protocol Shipper: ~Copyable {
 }
 
 extension Shipper where Self: ~Copyable {
-    package func prepare() -> (any PreparedBody)? { nil }
-
-    package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer { send(lines, prepared: nil) }
+    /// Sends lines as one request and waits for the answer.
+    package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
+        let body = prepare()
+        for line in lines { body.add(line) }
+        begin(body)
+        return answer(to: SentLines(lines))
+    }
 }

@@ -10,13 +10,17 @@ extension ForwardingLoop where Destination: ~Copyable {
         if let step = try buildExpress(limit) { return step }
         let again = try reader.requeued(for: service.destination.id, limit: limit.records)
         var walk = Walk(
-            NewBatch(destination: service.destination.id, kind: .requeued, at: Clock.wall), limit, prepared: nil)
+            NewBatch(destination: service.destination.id, kind: .requeued, at: Clock.wall), limit, shipper.prepare())
         for record in again where !walk.isFull {
             let candidate = record.candidate
             let occurrences = try admission.occurrences(of: candidate.group) ?? occurrences(of: candidate)
             try add(candidate, suppressedBefore: 0, occurrences: occurrences, to: &walk)
         }
-        return walk.lines.isEmpty ? nil : try store(walk, limit)
+        return walk.lineCount == 0 ? nil : try store(walk)
+    }
+
+    func isExpressWaiting() throws -> Bool {
+        try reader.snapshot { try !reader.express(above: max(cursor, express), limit: 1).isEmpty }
     }
 
     private func buildExpress(_ limit: BatchLimit) throws -> Step? {
@@ -25,7 +29,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let records = try reader.express(above: max(cursor, express), limit: limit.records)
         guard !records.isEmpty else { return nil }
         var walk = Walk(
-            NewBatch(destination: service.destination.id, kind: .express, at: Clock.wall), limit, prepared: nil)
+            NewBatch(destination: service.destination.id, kind: .express, at: Clock.wall), limit, shipper.prepare())
         for record in records where !walk.isFull {
             let candidate = record.candidate
             walk.batch.expressThrough = candidate.record
@@ -39,7 +43,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         walk.batch.changes = admission.takeChanges()
         walk.batch.fieldTypes = types.takeAdded()
-        guard walk.lines.isEmpty else { return try store(walk, limit) }
+        guard walk.lineCount == 0 else { return try store(walk) }
         // None may go ahead: that is noted, so that they are not asked again, and the walk is next.
         let refused = walk.finished
         _ = try service.writer.perform { try $0.store(refused) }
@@ -55,7 +59,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             suppressedBefore: suppressedBefore, occurrences: occurrences)
         guard let line = try line(of: sent) else { return }
         walk.batch.sent.append(sent)
-        walk.add(line, id: candidate.record)
+        walk.add(line)
     }
 
     private func occurrences(of candidate: Candidate) throws -> Int64 {

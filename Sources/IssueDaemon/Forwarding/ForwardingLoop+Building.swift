@@ -5,7 +5,7 @@ import IssueStore
 extension ForwardingLoop where Destination: ~Copyable {
     /// How many rows one walk passes at most, so that a flood of what is held back is stored in portions.
     private static var mostWalked: Int { 65_536 }
-    private static var stretch: Int { 4096 }
+    private static var stretch: Int { 2048 }
     private static var mostSummaries: Int { 100 }
 
     /// Goes on behind what retention has taken.
@@ -33,26 +33,36 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Walks the log, judges, and stores a batch before it is sent.
     func build(_ limit: BatchLimit) throws -> Step {
+        // What is express goes before it also where it came meanwhile.
+        if let next, next.limit == limit, try !isExpressWaiting() {
+            self.next = nil
+            return try store(next)
+        }
+        try forgetNext()
         admission.dailyBytes = budget.state(at: Clock.wall)
         try catchUp()
         if let step = try buildAhead(limit) { return step }
-        var walk = Walk(
-            NewBatch(destination: service.destination.id, at: Clock.wall), limit, prepared: shipper.prepare())
+        return try store(try walk(limit))
+    }
+
+    /// What waits behind the cursor, judged and made into lines.
+    func walk(_ limit: BatchLimit) throws -> Walk {
+        var walk = Walk(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
         for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.mostSummaries))
         {
             let line = try reader.line(ofSummary: id)
             walk.batch.summaries.append(id)
-            walk.add(line, id: id)
+            walk.add(line)
         }
         let first = cursor + 1
         let position = try reader.snapshot { try walkOn(&walk) }
         if position >= first { walk.batch.span = first...position }
         walk.batch.changes = admission.takeChanges()
         walk.batch.fieldTypes = types.takeAdded()
-        return try store(walk, limit)
+        return walk
     }
 
-    func store(_ walk: Walk, _ limit: BatchLimit) throws -> Step {
+    func store(_ walk: Walk) throws -> Step {
         let now = Clock.monotonic
         let new = walk.finished
         if new.span == nil, new.lineCount == 0, new.changes.isEmpty {
@@ -62,18 +72,16 @@ extension ForwardingLoop where Destination: ~Copyable {
         do {
             stored = try service.writer.perform { try $0.store(new) }
         } catch StoreFailure.outdated {
-            // Retention was faster. The limiter has judged what does not go, so it goes on from what is stored.
-            admission = try Self.admission(service, reader)
-            types = try reader.fieldTypes(of: service.destination.id)
-            return .build(limit)
+            // Retention was faster.
+            try goOnFromStore()
+            return .build(walk.limit)
         }
         cursor = new.span?.upperBound ?? cursor
         express = max(express, new.expressThrough ?? express)
         if new.span != nil { fatesMoved() }
         guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
         batch = stored
-        lines = walk.lines
-        prepared = walk.prepared
+        lines = BatchLines(of: walk)
         return step(machine.batchStored(forwardingBatch(stored), at: now))
     }
 
@@ -139,7 +147,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 occurrences: occurrences)
             if let line = try line(of: sent) {
                 walk.batch.sent.append(sent)
-                walk.add(line, id: candidate.record)
+                walk.add(line)
             } else {
                 walk.withhold(candidate)
             }
@@ -160,17 +168,21 @@ extension ForwardingLoop where Destination: ~Copyable {
         return shipper.line(
             of: OutboundRecord(
                 stored: row.stored, storedMetadata: row.metadata, app: row.accountName, fingerprint: row.fingerprint,
-                host: service.settings.host,
-                suppressedBefore: sent.suppressedBefore, occurrences: sent.occurrences),
+                host: service.settings.host, suppressedBefore: sent.suppressedBefore, occurrences: sent.occurrences,
+                memory: row.memory),
             types: &types)
     }
 
-    /// The lines of a stored batch, made again.
-    func makeLines(of batch: StoredBatch) throws -> [[UInt8]] {
-        var lines: [[UInt8]] = []
-        for id in batch.summaries { lines.append(try reader.line(ofSummary: id)) }
-        for sent in batch.sent { lines.append(try line(of: sent) ?? []) }
-        return lines
+    /// Makes the lines of a stored batch again.
+    func makeLines(of batch: StoredBatch, _ take: ([UInt8]) -> Void) throws {
+        for id in batch.summaries { take(try reader.line(ofSummary: id)) }
+        for sent in batch.sent { take(try line(of: sent) ?? []) }
+    }
+
+    /// The limiter has judged what does not go, so it goes on from what is stored.
+    func goOnFromStore() throws {
+        admission = try Self.admission(service, reader)
+        types = try reader.fieldTypes(of: service.destination.id)
     }
 
     // MARK: Summaries

@@ -6,17 +6,72 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the answer, and does what follows from it.
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
-        let part = Array(lines[shipment.range])
-        let answer = shipper.send(part, prepared: part.count == lines.count && !shipment.isCut ? prepared : nil)
-        prepared = nil
+        let (body, bytes) = try self.body(of: shipment.range)
+        count(bytes)
+        shipper.begin(body)
+        let ahead = Result { try walkAhead() }
+        let answer = shipper.answer(to: SentLines(count: shipment.range.count) { self.sent(shipment.range) })
+        if answer.verdict != .accepted { try forgetNext() }
+        try ahead.get()
         let now = Clock.monotonic
-        count(part)
         let action = machine.answered(answer, unit: random, at: now)
         state.lastAnswer = answer.summary.text
         if answer.verdict.isOfLines { refusal = answer.summary.text }
         let step = try perform(action, answer, at: now)
         logChange()
+        if case .build = step { return step }
+        try forgetNext()
         return step
+    }
+
+    // MARK: What is sent
+
+    /// The lines of a request as one body, and how many bytes they are.
+    private func body(of range: Range<Int>) throws -> (any PreparedBody, bytes: Int) {
+        if let whole = lines.whole, range.count == lines.count { return (whole, lines.bytes) }
+        let part = try allLines()[range]
+        let body = shipper.prepare()
+        for line in part { body.add(line) }
+        return (body, part.reduce(0) { $0 + $1.count + 1 })
+    }
+
+    /// The lines of a request that was answered; nothing where the store can't give them, so that none is suspected.
+    private func sent(_ range: Range<Int>) -> [[UInt8]] {
+        (try? allLines()).map { Array($0[range]) } ?? []
+    }
+
+    /// All lines of the batch, made again where they are asked for first.
+    private func allLines() throws -> [[UInt8]] {
+        if let all = lines.all { return all }
+        var all: [[UInt8]] = []
+        all.reserveCapacity(lines.count)
+        if let batch { try makeLines(of: batch) { all.append($0) } }
+        lines.all = all
+        return all
+    }
+
+    // MARK: What comes next
+
+    /// Makes the next batch, where it is certain to come next and is full: its lines need not wait for the answer.
+    ///
+    /// What it has judged counts from when it is stored, and only then; until then it can be forgotten.
+    private func walkAhead() throws {
+        guard let limit = machine.limitAhead(at: Clock.monotonic), budget.state(at: Clock.wall) == .plenty else {
+            return
+        }
+        let backlog = try reader.backlog(of: service.destination.id, after: cursor, express: express)
+        guard backlog.records >= limit.records, backlog.expressRecords == 0, backlog.requeued == 0,
+            backlog.unsentSummaries == 0
+        else { return }
+        admission.dailyBytes = .plenty
+        next = try walk(limit)
+    }
+
+    /// Something else comes first than the batch that was made ahead.
+    func forgetNext() throws {
+        guard next != nil else { return }
+        next = nil
+        try goOnFromStore()
     }
 
     private func perform(_ action: Forwarding.AnswerAction, _ answer: DeliveryAnswer, at now: MonotonicInstant) throws
@@ -26,7 +81,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .settle(_, let outcome): return try settle(outcome, answer, at: now)
         case .send(let shipment): return .send(shipment)
         case .cut(let line, let shipment):
-            if let shorter = shipper.cut(lines[line]) { lines[line] = shorter }
+            let whole = try allLines()[line]
+            if let shorter = shipper.cut(whole) { lines.replace(line, by: shorter) }
             return .send(shipment)
         case .wait(let until, let watching, let progress):
             state.progress = progress
@@ -51,7 +107,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.progress = RetryProgress()
         notePace(at: now)
         var dead: [Int: [UInt8]] = [:]
-        for line in outcome.dead { dead[line.line] = lines[line.line] }
+        for line in outcome.dead { dead[line.line] = try allLines()[line.line] }
         // The last answer may be about the lines that were left when the bad ones had been found.
         let words = dead.isEmpty ? answer.summary.text : refusal ?? answer.summary.text
         if !dead.isEmpty {
@@ -70,15 +126,14 @@ extension ForwardingLoop where Destination: ~Copyable {
             "A batch has come to its end",
             ["destination": service.destination.name, "lines": "\(lines.count)", "answer": answer.summary.text])
         self.batch = nil
-        lines = []
+        lines = .none
         refusal = nil
         watchForReturn(false, at: now)
         fatesMoved()
         return step(machine.settled(try pending(), at: now))
     }
 
-    private func count(_ part: [[UInt8]]) {
-        let bytes = part.reduce(0) { $0 + $1.count + 1 }
+    private func count(_ bytes: Int) {
         let wall = Clock.wall
         budget.sent(bytes, at: wall)
         state.day = budget.day

@@ -20,9 +20,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var state: DestinationRow.State
     /// The batch that is under way, and its lines.
     var batch: StoredBatch?
-    var lines: [[UInt8]] = []
-    /// What was made of all of them ahead; it is sent once, and only when they go all together.
-    var prepared: (any PreparedBody)?
+    var lines = BatchLines.none
+    /// The one that comes next, made while the answer is awaited, and not stored before that one has come to its end.
+    var next: Walk?
     /// The last answer that found fault with lines of it.
     var refusal: String?
     /// How many lines that were sent again are counted already; the machine counts from its start.
@@ -57,7 +57,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         self.service = service
         self.shipper = shipper
         self.fatesMoved = fatesMoved
-        reader = try StoreReader(path: service.path)
+        reader = try StoreReader(path: service.path, cache: 256)
         let destination = try reader.destination(service.destination.id) ?? service.destination
         types = try reader.fieldTypes(of: destination.id)
         cursor = destination.cursor
@@ -101,8 +101,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             return step(machine.recordsArrived(try pending(), at: now))
         }
         batch = unanswered
-        lines = try makeLines(of: unanswered)
-        guard !lines.isEmpty else { return step(machine.recordsArrived(try pending(), at: now)) }
+        lines = BatchLines(in: shipper.prepare())
+        try makeLines(of: unanswered) { lines.add($0) }
+        guard lines.count > 0 else { return step(machine.recordsArrived(try pending(), at: now)) }
         return step(
             machine.started(resuming: forwardingBatch(unanswered), state.progress, unit: random, at: now))
     }
@@ -114,6 +115,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     private func stop() throws {
+        try forgetNext()
         switch machine.stopRequested() {
         case .stop: break
         case .awaitAnswer, .awaitStore: machine.abandoned()
@@ -167,7 +169,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             }
             // Whoever asks for the end, or for `status`, is not kept waiting by a backlog.
             tellBoard()
-            if service.inbox.withLock({ $0.isStopping }) { return }
+            if service.inbox.withLock({ $0.isStopping }) { return try forgetNext() }
         }
     }
 
@@ -213,6 +215,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var random: Double { Double(Randomness.uint64() >> 11) / Double(UInt64(1) << 53) }
 
     func forwardingBatch(_ batch: StoredBatch) -> ForwardingBatch {
-        ForwardingBatch(id: batch.id, count: lines.count, bytes: lines.reduce(0) { $0 + $1.count + 1 })
+        ForwardingBatch(id: batch.id, count: lines.count, bytes: lines.bytes)
     }
 }

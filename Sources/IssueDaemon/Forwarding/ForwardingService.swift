@@ -71,6 +71,8 @@ final class ForwardingService: Sendable {
     func run<Destination: Shipper & ~Copyable>(
         _ makeShipper: () -> Destination, fatesMoved: @escaping @Sendable () -> Void
     ) {
+        // Reports go first: what is forwarded is on disk already.
+        Thread.yieldToOthers()
         while true {
             do {
                 let loop = try ForwardingLoop(self, makeShipper(), fatesMoved: fatesMoved)

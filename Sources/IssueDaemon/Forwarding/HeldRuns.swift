@@ -10,12 +10,14 @@ struct HeldRuns {
         var mutedUntil: Timestamp
         /// Until then the run holds; nothing where there is none.
         var until: LogInstant?
-        var run: HeldRun?
+        /// Of the run's reason, among all of them.
+        var place = 0
     }
 
     private var numbers = DenseNumbers()
     private var facts: [SeriesFacts?] = []
     private var known: [Known] = []
+    private var runs: [HeldRun?] = []
     /// The series of each group, by their numbers.
     private var series: [Int64: [Int]] = [:]
     /// The runs that end when a record is let through.
@@ -31,6 +33,7 @@ struct HeldRuns {
             facts.append(found)
             known.append(
                 Known(firstOfGroup: found?.firstOfGroup ?? 0, mutedUntil: found?.mutedUntil ?? step.receivedAt))
+            runs.append(nil)
             if let found { series[found.group, default: []].append(number) }
         }
         return number
@@ -42,16 +45,17 @@ struct HeldRuns {
     @inline(__always)
     mutating func take(_ step: LogStep, _ number: Int, at now: LogInstant) -> Bool {
         guard let until = known[number].until, now < until, known[number].firstOfGroup != step.row,
-            step.receivedAt >= known[number].mutedUntil, let place = known[number].run?.place
+            step.receivedAt >= known[number].mutedUntil
         else { return false }
-        known[number].run?.add(step.row, count: step.count, at: now)
-        rows[place].append(step.row)
+        runs[number]?.add(step.row, count: step.count, at: now)
+        rows[known[number].place].append(step.row)
         return true
     }
 
     mutating func begin(_ run: HeldRun?, _ number: Int) {
-        known[number].run = run
+        runs[number] = run
         known[number].until = run?.until
+        known[number].place = run?.place ?? 0
         if let run, run.endsWithAdmission { shared.append(number) }
     }
 
@@ -60,9 +64,9 @@ struct HeldRuns {
         let numbers = group.map { series[$0] ?? [] } ?? Array(known.indices)
         var ended: [HeldRun] = []
         for number in numbers {
-            guard let run = known[number].run, run.records > 0 else { continue }
+            guard let run = runs[number], run.records > 0 else { continue }
             ended.append(run)
-            known[number].run = run.emptied
+            runs[number] = run.emptied
         }
         return ended
     }

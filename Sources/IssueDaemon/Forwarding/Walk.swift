@@ -5,27 +5,28 @@ import IssueStore
 /// What one walk over the log has gathered so far.
 struct Walk {
     var batch: NewBatch
-    var lines: [[UInt8]] = []
     var walked = 0
+    /// What is made of its lines, of which none is kept.
+    let body: any PreparedBody
     private var builder: BatchBuilder
     private var withheld: [Int64: NewBatch.Tally] = [:]
     private var summarised: [Int64: NewBatch.Tally] = [:]
 
-    /// What is made of the lines ahead.
-    let prepared: (any PreparedBody)?
-
-    init(_ batch: NewBatch, _ limit: BatchLimit, prepared: (any PreparedBody)?) {
+    init(_ batch: NewBatch, _ limit: BatchLimit, _ body: any PreparedBody) {
         self.batch = batch
-        self.prepared = prepared
+        self.body = body
         builder = BatchBuilder(limit: limit)
     }
 
+    /// The most that it was to hold.
+    var limit: BatchLimit { builder.limit }
     var isFull: Bool { builder.isFull }
+    var lineCount: Int { builder.count }
+    var lineBytes: Int { builder.bytes }
 
-    mutating func add(_ line: [UInt8], id: Int64) {
-        lines.append(line)
-        prepared?.add(line)
-        builder.add(id, bytes: line.count + 1)
+    mutating func add(_ line: [UInt8]) {
+        body.add(line)
+        builder.add(bytes: line.count + 1)
     }
 
     mutating func withhold(_ candidate: Candidate) {

@@ -119,6 +119,7 @@ extension StoreWriter {
 
     /// Deletes the rows themselves, what hangs on them, and takes them off their ranges.
     func delete(_ doomed: [DoomedRecord]) throws {
+        removals += 1
         let rows = Self.list(doomed.map(\.row))
         for sql: StaticString in [
             "DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))",

@@ -7,7 +7,7 @@ extension StoreWriter {
     ///
     /// It fails as outdated when some of what it decides on has been removed meanwhile.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
-        try transaction {
+        let stored = try transaction { () throws -> StoredBatch in
             if let span = batch.span {
                 guard try cursor(of: batch.destination) < span.lowerBound, try isStillThere(batch, in: span) else {
                     throw StoreFailure.outdated
@@ -28,6 +28,8 @@ extension StoreWriter {
             if let span = batch.span { try moveCursor(of: batch.destination, to: span.upperBound) }
             return StoredBatch(id: id, summaries: batch.summaries, sent: batch.sent)
         }
+        if batch.lineCount > 0 { removalsWhenStored[stored.id] = removals }
+        return stored
     }
 
     /// Stores how a batch ended.
@@ -45,23 +47,30 @@ extension StoreWriter {
             let dead = Dictionary(settlement.outcome.dead.map { ($0.line, $0.reason) }) { first, _ in first }
             var ledger = LedgerChanges()
             var deadRows: [Int64] = []
-            let gone = try missing(batch.sent.map(\.row))
+            var run = FateRun()
+            // To look for each of them costs as much as all the rest.
+            let isWhole = removalsWhenStored[batch.id] == removals
+            let gone = isWhole ? [] : try missing(batch.sent.map(\.row))
             for (index, record) in batch.sent.enumerated() where !erasedWhileSent.contains(record.row) {
-                let sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
                 let line = batch.summaries.count + index
                 let arrived: Fate = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
                 let fate = dead[line] == nil ? arrived : .deadLettered
                 // Retention may have taken it while the request was under way: now it is known to have arrived.
                 let before: Fate = gone.contains(record.row) ? .expired : .pending
-                ledger.moved(sum, account: record.account, destination: destination, from: before, to: fate)
+                if !run.add(record, from: before, to: fate) {
+                    ledger.move(run, in: destination)
+                    run = FateRun(record, from: before, to: fate)
+                }
                 guard let reason = dead[line] else { continue }
                 deadRows.append(record.row)
                 try bury(record.row, reason, settlement, line: line, destination: destination)
             }
+            ledger.move(run, in: destination)
             try ledger.write(on: connection)
             try answer(settlement, dead: deadRows)
             try write(settlement.state, of: destination)
         }
+        removalsWhenStored[settlement.batch.id] = nil
     }
 
     /// Stores how far the trying has come, so that a restart goes on from there.
@@ -139,9 +148,11 @@ extension StoreWriter {
     }
 
     private func answer(_ settlement: BatchSettlement, dead: [Int64]) throws {
+        // What its lines said is not made again.
         try connection.withStatement(
             """
-            UPDATE batches SET state = ?7, at = ?2, attempts = ?3, answer = ?4, maybe_duplicate = ?5, dead = ?6
+            UPDATE batches SET state = ?7, at = ?2, attempts = ?3, answer = ?4, maybe_duplicate = ?5, dead = ?6,
+                notes = json_remove(notes, '$.sent')
             WHERE id = ?1
             """
         ) { statement in
@@ -187,6 +198,11 @@ extension StoreWriter {
 }
 
 extension LedgerChanges {
+    fileprivate mutating func move(_ run: FateRun, in destination: Int64) {
+        guard run.sum.records > 0 else { return }
+        moved(run.sum, account: run.account, destination: destination, from: run.before, to: run.fate)
+    }
+
     fileprivate mutating func move(_ tally: NewBatch.Tally, in destination: Int64, to fate: Fate) {
         let sum = Sum(records: tally.records, occurrences: tally.occurrences)
         moved(sum, account: tally.account, destination: destination, from: .pending, to: fate)

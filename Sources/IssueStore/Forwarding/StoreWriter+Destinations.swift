@@ -21,6 +21,9 @@ extension StoreWriter {
     package func configure(
         _ configured: [ConfiguredDestination], at now: Timestamp
     ) throws(StoreFailure) -> [DestinationRow] {
+        // To count a backlog all of it may be read, of which nothing is needed again.
+        try? connection.setPragma("cache_size", to: -1024)
+        defer { try? Schema.setCache(connection) }
         let rows = try transaction { () throws -> [DestinationRow] in
             try rest(allBut: configured.map(\.name))
             var rows: [DestinationRow] = []
@@ -30,8 +33,6 @@ extension StoreWriter {
             }
             return rows
         }
-        // To count a backlog all of it was read, of which nothing is needed again.
-        try? connection.execute("PRAGMA shrink_memory")
         destinations = rows.map(\.id)
         expressDestinations = !rows.isEmpty
         return rows
@@ -100,8 +101,18 @@ extension StoreWriter {
     private func give(_ destination: Int64, recordsAbove row: Int64) throws {
         var numbers = DenseNumbers()
         var sums: [LedgerChanges.Sum] = []
+        var start = row
+        if row == 0, try areTotalsOfWhatIsThere() {
+            start = open.firstID - 1
+            try connection.withStatement("SELECT series, records, occurrences FROM totals") { statement in
+                try statement.forEach { row in
+                    _ = numbers.number(of: row.int64(0))
+                    sums.append(LedgerChanges.Sum(records: row.int64(1), occurrences: row.int64(2)))
+                }
+            }
+        }
         try connection.withStatement("SELECT series, count FROM records WHERE id > ?1") { statement in
-            statement.bind(row, at: 1)
+            statement.bind(start, at: 1)
             try statement.forEach { row in
                 let number = numbers.number(of: row.int64(0))
                 if number == sums.count { sums.append(LedgerChanges.Sum(records: 0, occurrences: 0)) }
@@ -128,6 +139,15 @@ extension StoreWriter {
                 }
             }
         }
+    }
+
+    /// Whether the closed ranges hold all that ever was in them: retention leaves the totals as they are.
+    private func areTotalsOfWhatIsThere() throws -> Bool {
+        try connection.withStatement(
+            """
+            SELECT (SELECT coalesce(sum(records), 0) FROM totals) = (SELECT coalesce(sum(records), 0) FROM ranges)
+            """
+        ) { try $0.first { $0.int64(0) != 0 } ?? false }
     }
 
     private func row(of name: String) throws -> DestinationRow? {

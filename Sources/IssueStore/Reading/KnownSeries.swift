@@ -14,6 +14,8 @@ final class KnownSeries {
     let firstOfGroup: Int64
     let account: Int64
     let accountName: String
+    /// What a destination has made of it.
+    let memory = SeriesMemory()
 
     static let sql: StaticString = """
         SELECT series.key, groups.id, groups.key, groups.fingerprint, groups.first_record, accounts.id, accounts.app

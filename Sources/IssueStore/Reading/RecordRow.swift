@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 package import IssueProtocol
 
 /// A record with its series, process and group.
@@ -13,6 +13,8 @@ package struct RecordRow: Sendable {
     package var stored: StoredRecord
     /// The metadata as they are stored, where they were not read.
     package var metadata: String?
+    /// What its series has in common; nothing where the record is kept under a series that is not its own.
+    package var memory: (any LineMemory)?
     /// How many bytes of it can be long.
     var size: Int
 
@@ -45,7 +47,9 @@ package struct RecordRow: Sendable {
         }
         var repairs: [String] = []
         var sender = sender
+        memory = series.memory
         if let details = cells.details, let details = try? JSONValue(json: details) {
+            if details["original"] != nil { memory = nil }
             record.add(details, repairs: &repairs)
             if let said = details["sender"].flatMap({ try? Sender(json: $0.json) }) {
                 sender = said

@@ -40,15 +40,24 @@ extension StoreReader {
         let oldest = try connection.withStatement("SELECT received_at FROM records ORDER BY id LIMIT 1") {
             try $0.first { Timestamp(milliseconds: $0.int64(0)) }
         }
+        let records = try recordCount()
+        return StoreStatus(
+            id: String(code), records: records, groups: try groupCount(viewer), bytes: pages * pageSize,
+            oldest: oldest, freeBytes: nil, faults: try ledgerFaults())
+    }
+
+    /// How many records are there: of closed ranges that is noted, those of the open one are counted once a commit.
+    private func recordCount() throws -> Int64 {
+        let version = try connection.pragma("data_version")
+        if let counted, counted.version == version { return counted.records }
         let records = try connection.withStatement(
             """
             SELECT (SELECT coalesce(sum(records), 0) FROM ranges)
                  + (SELECT count(*) FROM records WHERE id > (SELECT coalesce(max(last_id), 0) FROM ranges))
             """
         ) { try $0.first { $0.int64(0) } ?? 0 }
-        return StoreStatus(
-            id: String(code), records: records, groups: try groupCount(viewer), bytes: pages * pageSize,
-            oldest: oldest, freeBytes: nil, faults: try ledgerFaults())
+        counted = (version, records)
+        return records
     }
 
     /// A sentence for each ledger in which not every record has exactly one fate: our own mistake, and to be seen as one.

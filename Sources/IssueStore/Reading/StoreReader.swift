@@ -10,11 +10,14 @@ package final class StoreReader {
     let connection: Connection
     /// Of the snapshot that is open, or of none.
     var known = KnownRows()
+    /// How many records were there when it was asked last, and as of which state of the file.
+    var counted: (version: Int64, records: Int64)?
 
-    package init(path: String) throws(StoreFailure) {
+    /// - Parameter cache: How much of the file it keeps in memory, in KiB; whoever reads a row once needs little.
+    package init(path: String, cache: Int64 = 2048) throws(StoreFailure) {
         do {
             connection = try Connection(path: path, mode: .readOnly, busyTimeout: .seconds(5))
-            try connection.setPragma("cache_size", to: -2048)
+            try connection.setPragma("cache_size", to: -cache)
             try connection.setPragma("temp_store", to: "MEMORY")
         } catch {
             throw StoreFailure(error)

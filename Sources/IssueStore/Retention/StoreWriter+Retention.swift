@@ -91,6 +91,7 @@ extension StoreWriter {
     ) throws -> ForgettingProgress {
         var progress = ForgettingProgress()
         progress.expired = try expire(range.firstID...last)
+        removals += 1
         try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
             statement.bind(range.firstID, at: 1)
             statement.bind(last, at: 2)

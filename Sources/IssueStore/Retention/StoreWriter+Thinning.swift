@@ -217,6 +217,7 @@ extension StoreWriter {
     }
 
     private func deleteRecords(_ rows: ClosedRange<Int64>) throws -> Int64 {
+        removals += 1
         try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)

@@ -49,6 +49,11 @@ package enum Schema {
         ) { try $0.all { $0.text(0) } }
     }
 
+    /// How much of the file the writer keeps in memory.
+    static func setCache(_ connection: Connection) throws(SQLiteError) {
+        try connection.setPragma("cache_size", to: -16_384)
+    }
+
     /// What must be said before the first table is made.
     static func prepare(_ connection: Connection) throws(SQLiteError) {
         guard !connection.isReadOnly else {
@@ -60,7 +65,7 @@ package enum Schema {
         _ = try connection.setPragma("journal_mode", to: "WAL")
         try connection.setPragma("synchronous", to: "FULL")
         try connection.setPragma("foreign_keys", to: "ON")
-        try connection.setPragma("cache_size", to: -16_384)
+        try setCache(connection)
         try connection.setPragma("temp_store", to: "MEMORY")
         // Debian's default overwrites all that is deleted, also by retention; where something is erased it is set.
         try connection.setPragma("secure_delete", to: 0)

@@ -47,6 +47,10 @@ package final class StoreWriter {
     var isBringingOver = false
     /// Between which rows some were removed that a destination had not walked yet.
     var removedAhead: ClosedRange<Int64>?
+    /// How often records were removed since the start, or were to be.
+    var removals = 0
+    /// What that was when a batch was stored whose answer is awaited, by its number.
+    var removalsWhenStored: [Int64: Int] = [:]
     /// Rows that were erased while a request was under way that holds them.
     var erasedWhileSent: Set<Int64> = []
     /// Whether the guard knows what was made before this start.

@@ -28,6 +28,13 @@ public enum ByteMask {
         (bytes .== of("\"")) .| (bytes .== of("\\")) .| (bytes .< of(" "))
     }
 
+    /// The bytes that can't stand in a JSON string as they are.
+    @inlinable @inline(__always)
+    static func escapes(in bytes: Vector) -> Found {
+        let controls = (bytes .>= Vector(repeating: 0)) .& (bytes .< of(" "))
+        return (bytes .== of("\"")) .| (bytes .== of("\\")) .| controls
+    }
+
     /// The bytes that are zero.
     @inlinable @inline(__always)
     public static func zeros(in bytes: Vector) -> Found {

@@ -14,9 +14,11 @@ extension JSONWriter {
 
     /// Whether a text can't stand in a string as it is.
     static func needsEscape(_ text: Span<UInt8>) -> Bool {
-        for index in text.indices {
+        var index = text.scan(from: 0, to: text.count) { ByteMask.escapes(in: $0) }
+        while index < text.count {
             let byte = text[index]
             if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return true }
+            index += 1
         }
         return false
     }

@@ -35,6 +35,15 @@ struct LineWriter {
         writer.object(members)
     }
 
+    /// Members that lines of one series share: as they stand in the one before, or else written now.
+    mutating func put(_ shared: inout SharedParts, _ members: (inout LineWriter) -> Void) {
+        if let part = shared.next() { return writer.raw(part) }
+        // Something stands before them, and so a comma.
+        let start = writer.bytes.count + 1
+        members(&self)
+        shared.wrote(Array(writer.bytes[start...]))
+    }
+
     /// A value that is JSON already.
     mutating func put(_ key: String, json: [UInt8]) {
         writer.key(key)

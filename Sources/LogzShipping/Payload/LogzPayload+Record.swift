@@ -10,27 +10,38 @@ extension LogzPayload {
         let (time, timeRepair) = stored.believedTime
 
         var line = LineWriter()
+        var memo = outbound.memory?.memo ?? LineMemo()
+        var shared = SharedParts(memo.parts)
         let moment = time.text
         line.put("@timestamp", moment)
-        line.put("type", type)
-        line.put("event_kind", "issue")
+        line.put(&shared) { line in
+            line.put("type", type)
+            line.put("event_kind", "issue")
+        }
         line.put("event_id", stored.id)
-        line.put("code", record.code ?? 0)
-        line.putDomain(record.domain, app: outbound.app)
+        line.put(&shared) { line in
+            line.put("code", record.code ?? 0)
+            line.putDomain(record.domain, app: outbound.app)
+        }
         line.put("message", record.message)
-        line.putEnvironment(record.app)
+        line.put(&shared) { line in line.putEnvironment(record.app) }
         line.put("reported_at", moment)
-        line.putMobile(record.app)
-        let metadata = putMetadata(of: outbound, into: &line, types: &types)
-        line.put("severity", (record.severity ?? .error).name)
-        line.put("app", outbound.app)
-        line.put("file", ifPresent: record.source?.fileID)
-        line.put("line", ifPresent: record.source?.line)
-        line.put("function", ifPresent: record.source?.function)
-        line.put("host", outbound.host)
+        line.put(&shared) { line in line.putMobile(record.app) }
+        let metadata = putMetadata(of: outbound, into: &line, types: &types, &memo)
+        line.put(&shared) { line in
+            line.put("severity", (record.severity ?? .error).name)
+            line.put("app", outbound.app)
+            line.put("file", ifPresent: record.source?.fileID)
+            line.put("line", ifPresent: record.source?.line)
+            line.put("function", ifPresent: record.source?.function)
+            line.put("host", outbound.host)
+        }
         line.put("unit", ifPresent: stored.sender.unit)
         line.put("uid", Int64(stored.sender.uid))
-        line.put("fingerprint", outbound.fingerprint)
+        line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
+        // What is cut is named at the end of the line, which the next one would not know of.
+        if !shared.written.isEmpty, line.truncated.names.isEmpty { memo.parts = shared.written }
+        outbound.memory?.memo = memo
         line.put("occurrences", outbound.occurrences)
         line.put("suppressed_before", outbound.suppressedBefore)
         line.putCauses(record.causes)
@@ -54,12 +65,20 @@ extension LogzPayload {
 
     /// Puts in what fits, and answers what does not.
     private func putMetadata(
-        of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes
+        of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ memo: inout LineMemo
     ) -> (context: [JSONValue.Member], repairs: [String]) {
-        let name = metadataKey ?? "\(Self.fieldName(of: outbound.stored.record.app?.platform)).metadata"
-        if let text = outbound.storedMetadata, let plain = PlainMetadata(text, under: name, types: types) {
-            line.put(name, json: plain.json)
-            return ([], [])
+        if memo.metadataName.isEmpty {
+            memo.metadataName =
+                metadataKey ?? "\(Self.fieldName(of: outbound.stored.record.app?.platform)).metadata"
+        }
+        let name = memo.metadataName
+        if let text = outbound.storedMetadata {
+            var plain = PlainMetadata(under: name, memo.fields)
+            if let json = plain.json(of: text, types) {
+                line.put(name, json: json)
+                memo.fields = plain.fields
+                return ([], [])
+            }
         }
         let (members, repairs) = Self.metadata(of: outbound)
         guard !members.isEmpty else { return ([], repairs) }

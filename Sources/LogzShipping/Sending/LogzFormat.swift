@@ -32,7 +32,7 @@ package struct LogzFormat: HTTPFormat {
     }
 
     package static func reading(
-        of response: HTTPResponse, to lines: [[UInt8]], by reader: AnswerReader
+        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
     ) -> AnswerReading? {
         guard response.status == 400 else { return nil }
         guard let counters = RefusalCounters(response.body) else {
@@ -40,7 +40,7 @@ package struct LogzFormat: HTTPFormat {
             return AnswerReading(.partial(PartialAnswer(successful: nil)), text)
         }
         let successful = counters.successful.flatMap { Int(exactly: $0) }
-        let answer = PartialAnswer(successful: successful, suspects: LineCheck.suspects(in: lines))
+        let answer = PartialAnswer(successful: successful, suspects: LineCheck.suspects(in: lines.all))
         return AnswerReading(.partial(answer), "400: \(counters.text(of: lines.count))")
     }
 }

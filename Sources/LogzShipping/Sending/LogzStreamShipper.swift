@@ -15,6 +15,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     private var credential: Credential
     private var client: StreamClient
     private var probe: HTTPSender
+    private var last = Credential.missing
 
     package init(
         _ settings: LogzSettings, cancellation: HTTPCancellation? = nil,
@@ -35,7 +36,15 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
 
     package func cut(_ line: [UInt8]) -> [UInt8]? { payload.cut(line) }
 
-    package mutating func send(_ lines: [[UInt8]], prepared: (any PreparedBody)?) -> DeliveryAnswer {
+    package func prepare() -> any PreparedBody { StreamLines() }
+
+    package mutating func begin(_ body: any PreparedBody) {
+        last = (body as? StreamLines).map { send($0.lines) } ?? Credential.missing
+    }
+
+    package func answer(to lines: SentLines) -> DeliveryAnswer { last }
+
+    private mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
         let reader = AnswerReader(origin: settings.http.address.origin, token: credential.token)
         guard let token = credential.token else {
             return Credential.missing

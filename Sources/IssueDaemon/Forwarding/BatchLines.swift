@@ -1,0 +1,41 @@
+import IssueCore
+
+/// The lines of the batch that is under way: how many they are, and the body that they make all together.
+///
+/// The lines themselves are there only once a part of them had to be sent.
+struct BatchLines {
+    static var none: BatchLines { BatchLines(count: 0, bytes: 0, whole: nil) }
+
+    private(set) var count: Int
+    private(set) var bytes: Int
+    /// All of them as one body, which may be sent again; nothing where one of them has changed since.
+    private(set) var whole: (any PreparedBody)?
+    /// Each of them, where that was asked for.
+    var all: [[UInt8]]?
+
+    private init(count: Int, bytes: Int, whole: (any PreparedBody)?) {
+        self.count = count
+        self.bytes = bytes
+        self.whole = whole
+    }
+
+    init(of walk: Walk) {
+        self.init(count: walk.lineCount, bytes: walk.lineBytes, whole: walk.body)
+    }
+
+    /// None as yet, for which there is a body.
+    init(in body: any PreparedBody) {
+        self.init(count: 0, bytes: 0, whole: body)
+    }
+
+    mutating func add(_ line: [UInt8]) {
+        whole?.add(line)
+        count += 1
+        bytes += line.count + 1
+    }
+
+    mutating func replace(_ line: Int, by other: [UInt8]) {
+        all?[line] = other
+        whole = nil
+    }
+}

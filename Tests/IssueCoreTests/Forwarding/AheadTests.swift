@@ -1,0 +1,39 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+struct AheadTests {
+    private func at(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(sinceBoot: .seconds(1000 + seconds)) }
+
+    /// A forwarder whose batch of 400 lines is on its way.
+    private func sending(_ settings: ForwardSettings) -> Forwarding {
+        var forwarding = Forwarding(settings: settings, at: at(0))
+        let pending = PendingFacts(records: 500, bytes: 50_000, oldest: at(0))
+        _ = forwarding.recordsArrived(pending, at: at(0))
+        _ = forwarding.batchStored(ForwardingBatch(id: 1, count: 400, bytes: 40_000), at: at(0))
+        return forwarding
+    }
+
+    @Test("The batch that comes next is known while all of one is on its way for the first time, and nothing paces it")
+    func ahead() {
+        var settings = ForwardSettings()
+        #expect(sending(settings).limitAhead(at: at(0)) == nil)
+
+        settings.sendRate = Rate(0, per: .seconds(1))
+        var forwarding = sending(settings)
+        #expect(forwarding.limitAhead(at: at(0)) == BatchLimit(records: settings.batchRecords, bytes: 1 << 20))
+
+        // A part of it may be next, or the same once more.
+        _ = forwarding.answered(
+            DeliveryAnswer(.partial(PartialAnswer(successful: nil)), AnswerSummary("400")), unit: 0, at: at(1))
+        #expect(forwarding.limitAhead(at: at(1)) == nil)
+        forwarding = sending(settings)
+        _ = forwarding.answered(
+            DeliveryAnswer(.again(.overloaded, retryAfter: nil), AnswerSummary("503")), unit: 0, at: at(1))
+        #expect(forwarding.limitAhead(at: at(1)) == nil)
+
+        forwarding = sending(settings)
+        _ = forwarding.stopRequested()
+        #expect(forwarding.limitAhead(at: at(1)) == nil)
+    }
+}
