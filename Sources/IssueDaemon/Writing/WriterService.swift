@@ -114,7 +114,8 @@ final class WriterService: Sendable {
         var lastEnd = CommitEnd.stored
         var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
         var pace = CommitPace(most: Self.mostRecords, shared: Self.sharedRecords)
-        var checkpointAt = Self.logPages
+        var checkpoints = CheckpointPace(pages: Self.logPages)
+        var copyFailure: StoreFailure?
         var upkeep = StoreUpkeep(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
         while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline) {
@@ -130,6 +131,7 @@ final class WriterService: Sendable {
                 let end = commit(work.submissions, writer, &gates, listener)
                 logChange(from: lastEnd, to: end)
                 lastEnd = end
+                if end == .refused(.noSpace) { checkpoints.lackedSpace() }
                 if case .damaged(let damage) = end {
                     setAside(damage, listener)
                     isSetAside = true
@@ -137,9 +139,8 @@ final class WriterService: Sendable {
             }
             guard !isSetAside else { continue }
             // One or the other, since all reports wait meanwhile.
-            if writer.logPages >= checkpointAt {
-                // While somebody holds a snapshot, not all can be copied: then it is not tried with each commit.
-                checkpointAt = checkpoint(writer) ? Self.logPages : writer.logPages + Self.logPages
+            if checkpoints.isDue(logPages: writer.logPages) {
+                copyFailure = checkpoint(writer, &checkpoints, after: copyFailure)
             } else if let damage = take(&upkeep, writer, isIdle: work.isEmpty) {
                 setAside(damage, listener)
                 isSetAside = true
@@ -147,7 +148,7 @@ final class WriterService: Sendable {
         }
         if isSetAside { return }
         // What is asked from here on must not wait for an answer that never comes.
-        _ = checkpoint(writer)
+        _ = checkpoint(writer, &checkpoints, after: copyFailure)
     }
 
     /// Waits for work, or until the deadline for none, and takes out what one commit holds.
@@ -289,13 +290,20 @@ final class WriterService: Sendable {
         return nil
     }
 
-    /// Answers whether all was copied.
-    private func checkpoint(_ writer: StoreWriter) -> Bool {
+    /// Copies the log; answers why that has failed, which is told once.
+    private func checkpoint(
+        _ writer: StoreWriter, _ pace: inout CheckpointPace, after before: StoreFailure?
+    ) -> StoreFailure? {
         do throws(StoreFailure) {
-            return try writer.checkpoint()
+            pace.copied(isWhole: try writer.checkpoint(), logPages: writer.logPages)
+            return nil
         } catch {
-            log.warning("The log could not be copied into the database, trying again later", ["error": "\(error)"])
-            return false
+            pace.copied(isWhole: false, logPages: writer.logPages)
+            if error != before {
+                log.warning(
+                    "The log could not be copied into the database, trying again later", ["error": "\(error)"])
+            }
+            return error
         }
     }
 }
