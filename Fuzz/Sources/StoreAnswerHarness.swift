@@ -27,7 +27,7 @@ enum StoreAnswerHarness {
     private static func check<Format: HTTPFormat>(_ format: Format.Type, _ input: [UInt8]) {
         let sample = SampleAnswer(input, headers: ["Retry-After", "X-ClickHouse-Exception-Code"])
         let answer = sample.reader.meaning(
-            of: sample.response, to: lines, in: format, at: Timestamp(milliseconds: 1_795_255_200_123))
+            of: sample.response, to: SentLines(lines), in: format, at: Timestamp(milliseconds: 1_795_255_200_123))
         sample.check(answer)
         guard case .partial(let partial) = answer.verdict else { return }
         require(partial.suspects.allSatisfy(lines.indices.contains), "A line is suspected that was not sent")
