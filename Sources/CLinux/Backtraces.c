@@ -98,28 +98,11 @@ static int visit_image(struct dl_phdr_info *info, size_t size, void *context) {
     return 0;
 }
 
-// The loader's lock stays held in a child that is forked off while a thread is
-// at it, and its own thread would then wait for ever. So a fork waits until no
-// thread of ours is.
-static pthread_mutex_t visiting = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-static pthread_once_t has_handlers = PTHREAD_ONCE_INIT;
-
-static void hold_visits(void) { pthread_mutex_lock(&visiting); }
-static void release_visits(void) { pthread_mutex_unlock(&visiting); }
-
-static void release_visits_in_child(void) {
-    // The thread that has it locked has another number here, and may not unlock it.
-    pthread_mutex_t unlocked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-    visiting = unlocked;
-}
-
-static void add_handlers(void) { pthread_atfork(hold_visits, release_visits, release_visits_in_child); }
-
 static void visit_all(struct image_visit *visit) {
-    pthread_once(&has_handlers, add_handlers);
-    hold_visits();
+    // The loader's lock would stay held in a child that is forked off meanwhile.
+    clinux_forks_hold();
     dl_iterate_phdr(visit_image, visit);
-    release_visits();
+    clinux_forks_release();
 }
 
 void clinux_visit_images(clinux_image_visitor visitor, void *context) {

@@ -51,7 +51,9 @@ int clinux_poller_remove(int poller, int descriptor) {
 
 int clinux_poller_wait(int poller, struct clinux_event *events, int capacity, int timeout_milliseconds) {
     struct epoll_event ready[BATCH];
+    clinux_forks_admit();
     int count = epoll_wait(poller, ready, capacity < BATCH ? capacity : BATCH, timeout_milliseconds);
+    clinux_forks_hold_again();
     for (int index = 0; index < count; index++) {
         events[index].token = ready[index].data.u64;
         events[index].flags = from_epoll(ready[index].events);

@@ -48,7 +48,10 @@ static socklen_t unix_address(struct sockaddr_un *address, const uint8_t *path, 
 int clinux_connect_unix(int descriptor, const uint8_t *path, size_t count) {
     struct sockaddr_un address;
     socklen_t length = unix_address(&address, path, count);
-    return connect(descriptor, (struct sockaddr *)&address, length);
+    clinux_forks_admit();
+    int result = connect(descriptor, (struct sockaddr *)&address, length);
+    clinux_forks_hold_again();
+    return result;
 }
 
 int clinux_bind_unix(int descriptor, const uint8_t *path, size_t count) {

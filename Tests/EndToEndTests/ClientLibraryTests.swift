@@ -117,6 +117,13 @@ struct ClientLibraryTests {
         }
     }
 
+    @Test("A fork waits for a thread that holds it off, unless that waits itself")
+    func forkedInHalves() throws {
+        let folder = try ScratchFolder(named: "fork-reporter")
+        let program = try ChildProcess(TestBinaries.path(of: "fork-reporter"), ["halves"], in: folder, name: "fork")
+        #expect(try program.end(within: .seconds(60)) == .exit(0))
+    }
+
     @Test("A child that was forked off while a thread looked at what is loaded can look at it, too")
     func forkedAtTheLoader() throws {
         let folder = try ScratchFolder(named: "fork-reporter")

@@ -4,10 +4,13 @@
 //
 //   fork-reporter images    forks again and again while another thread looks at what is loaded, as each child does
 //
+//   fork-reporter halves    forks again and again while another thread does something in two halves, and a third waits
+//
 // Ends with 0 where all issues of both processes were answered.
 
 import CProcesses
 import Issues
+import Synchronization
 import UnixIO
 
 if CommandLine.arguments.last == "images" {
@@ -17,6 +20,34 @@ if CommandLine.arguments.last == "images" {
     for _ in 1...500 {
         let child = processes_fork()
         if child == 0 { processes_end(LoadedImage.all.isEmpty ? 1 : 0) }
+        guard processes_wait(child) == 0 else { processes_exit(1) }
+    }
+    processes_exit(0)
+}
+
+if CommandLine.arguments.last == "halves" {
+    let first = Atomic(0)
+    let second = Atomic(0)
+    _ = try Thread.start(name: "worker") {
+        while true {
+            Forks.heldOff {
+                first.add(1, ordering: .sequentiallyConsistent)
+                second.add(1, ordering: .sequentiallyConsistent)
+            }
+        }
+    }
+    _ = try Thread.start(name: "waiter") {
+        Forks.heldOff {
+            guard let ends = try? DescriptorPair.pipe() else { processes_exit(1) }
+            _ = try? Readiness.wait(ends.first, for: .read)
+        }
+    }
+    for _ in 1...500 {
+        let child = processes_fork()
+        if child == 0 {
+            let isWhole = first.load(ordering: .relaxed) == second.load(ordering: .relaxed)
+            processes_end(isWhole ? 0 : 1)
+        }
         guard processes_wait(child) == 0 else { processes_exit(1) }
     }
     processes_exit(0)

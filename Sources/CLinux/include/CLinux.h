@@ -105,6 +105,21 @@ int clinux_thread_id(void);
 
 /// getpid(2), without a call of the kernel each time.
 int clinux_process_id(void);
+
+// Forks
+
+/// Has every fork of this process wait until this thread releases it: a child
+/// that is forked off while its parent's thread holds a lock of the loader or
+/// of the language's runtime would wait for it for ever. May be nested.
+void clinux_forks_hold(void);
+void clinux_forks_release(void);
+/// Lets forks happen around a call that may last, where this thread holds
+/// them off; it must not be in the midst of anything then, nor have a lock.
+void clinux_forks_admit(void);
+void clinux_forks_hold_again(void);
+
+// Threads
+
 /// Starts a thread that leaves all signals to the others, except those that
 /// tell of a fault in the thread itself.
 int clinux_thread_start(

@@ -17,16 +17,22 @@ struct DeliveryLoop: ~Copyable {
 
     consuming func run() {
         delivery.state.withLock { $0.threadID = CurrentProcess.threadID }
-        while let step = nextStep() {
-            switch step {
-            case .idle: waitIdle()
-            case .wait(let moment): wait(until: moment)
-            case .connect: connect()
-            case .encode(let call): encode(call)
-            case .send(let text): send(text)
-            case .disconnect: disconnect()
-            }
+        // A child uses the same code, so nothing of the runtime may be half made at the fork.
+        while Forks.heldOff(while: { proceed() }) {}
+    }
+
+    /// Takes one step; false at the end.
+    private mutating func proceed() -> Bool {
+        guard let step = nextStep() else { return false }
+        switch step {
+        case .idle: waitIdle()
+        case .wait(let moment): wait(until: moment)
+        case .connect: connect()
+        case .encode(let call): encode(call)
+        case .send(let text): send(text)
+        case .disconnect: disconnect()
         }
+        return true
     }
 
     private mutating func nextStep() -> OutboxStep<Submission>? {
@@ -68,7 +74,9 @@ struct DeliveryLoop: ~Copyable {
         } else {
             // No descriptor is to be had; look again from time to time.
             let retry = MonotonicClock.now.advanced(by: min(timeout ?? .seconds(1), .seconds(1)))
-            _ = delivery.state.wait(deadline: retry) { state -> Bool? in state.isStopped ? true : nil }
+            Forks.admitted {
+                _ = delivery.state.wait(deadline: retry) { state -> Bool? in state.isStopped ? true : nil }
+            }
         }
         waker?.counter.take()
     }

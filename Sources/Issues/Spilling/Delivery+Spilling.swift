@@ -42,7 +42,7 @@ extension Delivery {
         let pickup = SpillPickup(folder: spillFolder, socket: path, delivery: self)
         state.withLock { $0.isPickingUp = true }
         let body: @Sendable () -> Void = { [self] in
-            pickup.run()
+            Forks.heldOff { pickup.run() }
             state.withLock { $0.isPickingUp = false }
             state.broadcast()
         }

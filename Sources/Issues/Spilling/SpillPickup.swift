@@ -68,6 +68,8 @@ struct SpillPickup {
     /// Waits; false where delivery ends meanwhile.
     private func pause(_ time: Duration) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
-        return delivery.state.wait(deadline: deadline) { state -> Bool? in state.isStopped ? true : nil } == nil
+        return Forks.admitted {
+            delivery.state.wait(deadline: deadline) { state -> Bool? in state.isStopped ? true : nil } == nil
+        }
     }
 }

@@ -32,7 +32,9 @@ package enum Readiness {
         while true {
             let remaining = deadline.map { MonotonicClock.now.duration(to: $0) }
             do throws(Errno) {
-                let count = try calling { unsafe poll(&entry, 1, remaining?.pollMilliseconds ?? -1) }
+                let count = try Forks.admitted { () throws(Errno) in
+                    try calling { unsafe poll(&entry, 1, remaining?.pollMilliseconds ?? -1) }
+                }
                 guard count == 0 else { return true }
                 guard let deadline, MonotonicClock.now < deadline else { return false }
                 // poll() cannot count further than 24 days; go on.
