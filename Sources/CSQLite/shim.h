@@ -130,11 +130,21 @@ static inline int csqlite_batch_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *
     return SQLITE_OK;
 }
 
-/// Syncs the main database file through the descriptor that SQLite has open on it.
-static inline int csqlite_sync_main_file(sqlite3 *db) {
+/// How long the database's file is, in bytes; -1 where that can't be known.
+static inline sqlite3_int64 csqlite_file_size(sqlite3 *db) {
     sqlite3_file *file = 0;
-    int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    if (code != SQLITE_OK) return code;
-    if (!file || !file->pMethods) return SQLITE_MISUSE;
-    return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+    sqlite3_int64 size = -1;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return -1;
+    if (file == 0 || file->pMethods == 0 || file->pMethods->xFileSize(file, &size) != SQLITE_OK) return -1;
+    return size;
+}
+
+/// Makes the database's file so long, of space that it really has.
+static inline int csqlite_file_extend(sqlite3 *db, sqlite3_int64 size, int page) {
+    // SQLite does it only for a file that grows by chunks, which it is not to do otherwise.
+    int none = 0;
+    int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_CHUNK_SIZE, &page);
+    if (code == SQLITE_OK) code = sqlite3_file_control(db, "main", SQLITE_FCNTL_SIZE_HINT, &size);
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_CHUNK_SIZE, &none);
+    return code;
 }

@@ -17,18 +17,4 @@ extension Connection {
         unsafe hooks.pointee.walFrames = result.framesInLog
         return result
     }
-
-    /// Syncs the database file, but not its log.
-    ///
-    /// A checkpoint syncs what it has copied only once it reaches the end of the log.
-    /// Called between slices, this spares that last one a long wait. It goes through
-    /// SQLite's own descriptor, because closing any other of the process would drop
-    /// the locks of this one.
-    package func syncDatabaseFile() throws(SQLiteError) {
-        let code = unsafe csqlite_sync_main_file(handle)
-        guard code == SQLITE_OK else {
-            let code = ResultCode(rawValue: code)
-            throw SQLiteError(code: code, message: "The database file could not be synced")
-        }
-    }
 }

@@ -113,7 +113,6 @@ struct ConnectionTests {
             let passive = try connection.checkpoint(.passive)
             #expect(passive.isComplete)
             #expect(passive.framesInLog > 1_500)
-            try connection.syncDatabaseFile()
 
             #expect(try connection.checkpoint(.truncate) == CheckpointResult(framesInLog: 0, framesCheckpointed: 0))
             #expect(connection.walFrames == 0)

@@ -55,7 +55,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             walk.add(line)
         }
         let first = cursor + 1
-        let position = try reader.snapshot { try walkOn(&walk) }
+        let position = try service.writer.readingLog { try reader.snapshot { try walkOn(&walk) } }
         if position >= first { walk.batch.span = first...position }
         walk.batch.changes = admission.takeChanges()
         walk.batch.fieldTypes = types.takeAdded()

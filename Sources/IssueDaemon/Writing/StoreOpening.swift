@@ -48,8 +48,10 @@ struct StoreOpening: Sendable {
     }
 
     private func settings(_ path: String) -> IssueStore.StoreSettings {
-        IssueStore.StoreSettings(
-            path: path, limits: limits, retention: retention, randomBits: { Randomness.uint64() })
+        let folder = FileSystem.parentFolder(of: path)
+        return IssueStore.StoreSettings(
+            path: path, limits: limits, retention: retention, randomBits: { Randomness.uint64() },
+            freeBytes: { (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) } })
     }
 
     /// Moves the file and its log out of the way; whoever has it open goes on with what was moved.

@@ -32,12 +32,14 @@ struct StoreUpkeep {
     /// Whether something was removed to which what is left over may have belonged, and when to look for that.
     private var hasLeftOvers = false
     private var collectAt: MonotonicInstant
+    private var lastFailure: StoreFailure?
     /// What was so when it looked last: with any of it changed it looks again.
     private var seen: (ranges: Int64, settings: RetentionSettings)?
 
     private static let markAge: Duration = .seconds(30 * 86_400)
     private static let markInterval: Duration = .seconds(3600)
     private static let pause: Duration = .seconds(60)
+    private static let shortPause: Duration = .seconds(1)
     /// From so much on it is worth the work to give free pages back.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesAtATime: Int64 = 64
@@ -73,20 +75,26 @@ struct StoreUpkeep {
         } else if isShrinking, isIdle {
             isShrinking = try writer.shrink(pages: Self.pagesAtATime) > 0
             // The file becomes shorter when the log is copied.
-            if !isShrinking { _ = try writer.checkpoint() }
+            if !isShrinking { try writer.checkpoint() }
         }
     }
 
     /// A step has failed: what it was about waits.
-    mutating func failed(at now: MonotonicInstant) {
+    ///
+    /// - Returns: whether that is worth a line; it is told once of many in a row.
+    mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
         forgetting = nil
         hasOldMarks = false
         isShrinking = false
-        lookAt = now.advanced(by: Self.pause)
+        // For want of space it may be done as soon as the log has begun anew.
+        lookAt = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
+        defer { lastFailure = failure }
+        return failure != lastFailure
     }
 
     private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
+        try writer.secureGrowth()
         let free = (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) }
         let facts = try writer.retentionFacts(freeBytes: free, wall: Clock.wall, monotonic: now)
         isShrinking = facts.spareBytes >= Self.spareBytes
@@ -127,6 +135,7 @@ struct StoreUpkeep {
         current.expired += progress.expired
         forgetting = progress.isDone ? nil : current
         guard progress.isDone else { return }
+        lastFailure = nil
         hasLeftOvers = true
         lookAt = now
         tell(current)

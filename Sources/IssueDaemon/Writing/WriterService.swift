@@ -20,6 +20,7 @@ final class WriterService: Sendable {
     }
 
     private let inbox = Monitor(WriterInbox())
+    private let gate = LogGate()
     private let opening: StoreOpening
     private let log: Log
 
@@ -75,6 +76,14 @@ final class WriterService: Sendable {
         return try result.get()
     }
 
+    /// Reads the log in a long snapshot, of which one may follow the other.
+    func readingLog<Value>(_ body: () throws -> Value) rethrows -> Value {
+        gate.enter()
+        // The writer waits for the last who leaves, and may have nothing else to do.
+        defer { if gate.leave() { nudge {} } }
+        return try body()
+    }
+
     /// Has something done by the writer between two commits, without waiting for it.
     func nudge(_ work: @escaping @Sendable () -> Void) {
         inbox.withLock { inbox in
@@ -108,6 +117,7 @@ final class WriterService: Sendable {
             return
         }
         started(.success(writer))
+        defer { gate.open() }
         var gates: [UInt64: NumberGate] = [:]
         // Once the file is set aside, nothing more may be acknowledged from it.
         var isSetAside = false
@@ -139,11 +149,20 @@ final class WriterService: Sendable {
             }
             guard !isSetAside else { continue }
             // One or the other, since all reports wait meanwhile.
-            if checkpoints.isDue(logPages: writer.logPages) {
-                copyFailure = checkpoint(writer, &checkpoints, after: copyFailure)
-            } else if let damage = take(&upkeep, writer, isIdle: work.isEmpty) {
-                setAside(damage, listener)
-                isSetAside = true
+            switch checkpoints.next(logPages: writer.logPages) {
+            case .copy: copyFailure = checkpoint(writer, &checkpoints, after: copyFailure)
+            case .restart:
+                guard gate.close() else { continue }
+                copyFailure = checkpoint(writer, &checkpoints, after: copyFailure, restarts: true)
+                gate.open()
+            case .rest:
+                guard let failure = take(&upkeep, writer, isIdle: work.isEmpty) else { continue }
+                if failure == .noSpace {
+                    checkpoints.lackedSpace()
+                } else if failure.isDamage {
+                    setAside(failure, listener)
+                    isSetAside = true
+                }
             }
         }
         if isSetAside { return }
@@ -278,27 +297,29 @@ final class WriterService: Sendable {
         return refusals
     }
 
-    /// Takes a step of what is to be done beside the commits; answers the damage that it has met.
+    /// Takes a step of what is to be done beside the commits; answers why that has failed.
     private func take(_ upkeep: inout StoreUpkeep, _ writer: StoreWriter, isIdle: Bool) -> StoreFailure? {
         do throws(StoreFailure) {
             try upkeep.step(writer, isIdle: isIdle, at: Clock.monotonic)
+            return nil
         } catch {
             if error.isDamage { return error }
-            upkeep.failed(at: Clock.monotonic)
-            log.warning("Old records could not be removed, trying again later", ["error": "\(error)"])
+            if upkeep.failed(by: error, at: Clock.monotonic) {
+                log.warning("Old records could not be removed, trying again later", ["error": "\(error)"])
+            }
+            return error
         }
-        return nil
     }
 
     /// Copies the log; answers why that has failed, which is told once.
     private func checkpoint(
-        _ writer: StoreWriter, _ pace: inout CheckpointPace, after before: StoreFailure?
+        _ writer: StoreWriter, _ pace: inout CheckpointPace, after before: StoreFailure?, restarts: Bool = false
     ) -> StoreFailure? {
+        defer { pace.copied(logPages: writer.logPages) }
         do throws(StoreFailure) {
-            pace.copied(isWhole: try writer.checkpoint(), logPages: writer.logPages)
+            try writer.checkpoint(restarts: restarts)
             return nil
         } catch {
-            pace.copied(isWhole: false, logPages: writer.logPages)
             if error != before {
                 log.warning(
                     "The log could not be copied into the database, trying again later", ["error": "\(error)"])

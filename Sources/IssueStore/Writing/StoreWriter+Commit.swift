@@ -15,7 +15,7 @@ extension StoreWriter {
             isGuardRestored: isGuardRestored
         )
         do {
-            let outcomes = try transaction {
+            let outcomes = try transaction(mayUseReserve: false) {
                 try fill(submissions, wall: wall, monotonic: monotonic)
             }
             if isRangeFull { startRange() }

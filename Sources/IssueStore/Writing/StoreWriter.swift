@@ -21,6 +21,9 @@ package final class StoreWriter {
     let batchTable: BatchTable
     let closingTable: BatchTable
     let closingMinutes: BatchTable
+    let pageBytes: Int64
+    /// The most pages that the log has held: its file does not become shorter.
+    private var longestLog = 0
     /// Whether the connection syncs each transaction now.
     private var syncsCommits = true
     /// Kept from commit to commit for its memory.
@@ -84,17 +87,21 @@ package final class StoreWriter {
         var name: AccountName
     }
 
+    private static let patience: Duration = .seconds(5)
+    private static let patienceWithReaders: Duration = .milliseconds(5)
+
     /// Opens the file, making or mending its schema, and reads the open range.
     package init(_ settings: StoreSettings) throws(StoreFailure) {
         self.settings = settings
         retention = settings.retention
         do {
             // Until it is known to be ours, not even its log is copied back.
-            connection = try Connection(path: settings.path, busyTimeout: .seconds(5), checkpointsOnClose: false)
+            connection = try Connection(path: settings.path, busyTimeout: Self.patience, checkpointsOnClose: false)
             try Schema.recognize(connection)
             try Schema.prepare(connection)
             try Self.migrate(connection)
             try Schema.checkWhole(connection)
+            pageBytes = try connection.pragma("page_size")
             batchTable = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
             closingTable = try BatchTable("closing", columns: PostingBuffer.columns, on: connection)
             closingMinutes = try BatchTable("closing_minutes", columns: MinuteBuffer.columns, on: connection)
@@ -145,19 +152,51 @@ package final class StoreWriter {
     ///
     /// - Parameter isSynced: whether it is on disk when this returns. What nobody waits for is synced with the next
     ///   one, and a power cut before that undoes all of it.
-    func transaction<Value>(isSynced: Bool = true, _ body: () throws -> Value) throws(StoreFailure) -> Value {
-        do {
+    /// - Parameter mayUseReserve: whether it may use the space without which nothing could be removed any more.
+    func transaction<Value>(
+        isSynced: Bool = true, mayUseReserve: Bool = true, _ body: () throws -> Value
+    ) throws(StoreFailure) -> Value {
+        try Self.failing {
             if isSynced != syncsCommits {
                 try connection.setPragma("synchronous", to: isSynced ? "FULL" : "NORMAL")
                 syncsCommits = isSynced
             }
-            return try connection.transaction(body)
+            return try connection.transaction {
+                let value = try body()
+                try secureGrowth(mayUseReserve: mayUseReserve)
+                return value
+            }
+        }
+    }
+
+    private static func failing<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
+        do {
+            return try body()
         } catch let failure as StoreFailure {
             throw failure
         } catch let error as SQLiteError {
             throw StoreFailure(error)
         } catch {
-            preconditionFailure("A transaction fails with an error of SQLite or of the store: \(error)")
+            preconditionFailure("What the writer does fails with an error of SQLite or of the store: \(error)")
+        }
+    }
+
+    /// Sees to it, between two transactions, that the log can be copied whatever becomes of the disk.
+    package func secureGrowth() throws(StoreFailure) {
+        try Self.failing { try secureGrowth(mayUseReserve: true) }
+    }
+
+    private func secureGrowth(mayUseReserve: Bool) throws {
+        longestLog = max(longestLog, connection.walFrames)
+        let pages = try connection.pages
+        guard let fileBytes = connection.fileBytes, pages * pageBytes > fileBytes else { return }
+        let step = GrowthReserve().committing(
+            databaseBytes: pages * pageBytes, fileBytes: fileBytes, logBytes: Int64(longestLog) * pageBytes,
+            freeBytes: settings.freeBytes(), mayUseReserve: mayUseReserve)
+        switch step {
+        case .commit: break
+        case .extend: try connection.extendFile(toPages: pages, of: pageBytes)
+        case .refuse: throw StoreFailure.noSpace
         }
     }
 
@@ -169,11 +208,15 @@ package final class StoreWriter {
 
     /// Copies what the log holds into the database, a step that only the writer takes.
     ///
-    /// - Returns: whether the whole of the log was copied.
-    package func checkpoint() throws(StoreFailure) -> Bool {
+    /// - Parameter restarts: whether readers are waited for, for a moment, so that the next commit begins the log anew.
+    package func checkpoint(restarts: Bool = false) throws(StoreFailure) {
         do {
-            return try connection.checkpoint(.passive).isComplete
+            if restarts { connection.setBusyTimeout(Self.patienceWithReaders) }
+            defer { if restarts { connection.setBusyTimeout(Self.patience) } }
+            _ = try connection.checkpoint(restarts ? .restart : .passive)
         } catch {
+            // Whoever reads is left alone; what he does not need is copied all the same.
+            guard !(restarts && error.isBusy) else { return }
             throw StoreFailure(error)
         }
     }

@@ -1,0 +1,80 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import IssueStore
+import SQLiteKit
+import Synchronization
+import Testing
+
+@Suite("On a disk that is nearly full")
+struct GrowthTests {
+    private func fileBytes(_ store: TemporaryStore) throws -> Int {
+        let size = try FileManager.default.attributesOfItem(atPath: store.path)[.size] as? Int
+        return try #require(size)
+    }
+
+    private func pagesBytes(_ store: TemporaryStore) throws -> Int {
+        Int(try store.shell().pragma("page_count")) * 8192
+    }
+
+    private func stored(_ store: TemporaryStore) throws -> Int64 {
+        try store.shell().withStatement("SELECT count(*) FROM records") { try $0.first { $0.int64(0) } ?? -1 }
+    }
+
+    private let records = (0..<500).map { IssueRecord(message: "Number \($0) " + String(repeating: "x", count: 500)) }
+
+    @Test("the file has all pages of the database before they are committed, so that the log can be copied")
+    func extended() throws {
+        try TemporaryStore.with { store in
+            store.settings.freeBytes = { 64 << 20 }
+            let writer = try store.writer()
+            try store.store(records, to: writer)
+            #expect(try fileBytes(store) == pagesBytes(store))
+            #expect(try fileBytes(store) > 300_000)
+            let before = try fileBytes(store)
+            try writer.checkpoint()
+            #expect(try fileBytes(store) == before)
+        }
+    }
+
+    @Test("where plenty is free, the file grows with the copying of the log")
+    func plenty() throws {
+        try TemporaryStore.with { store in
+            store.settings.freeBytes = { 1 << 40 }
+            let writer = try store.writer()
+            try store.store(records, to: writer)
+            #expect(try fileBytes(store) < pagesBytes(store))
+            try writer.checkpoint()
+            #expect(try fileBytes(store) == pagesBytes(store))
+        }
+    }
+
+    @Test("reports are refused before the log can't be copied any more, and taken again once there is space")
+    func refused() throws {
+        try TemporaryStore.with { store in
+            let free = Mutex(Int64(1 << 20))
+            store.settings.freeBytes = { free.withLock { $0 } }
+            let writer = try store.writer()
+            #expect(throws: StoreFailure.noSpace) { try store.store(records, to: writer) }
+            try writer.checkpoint()
+            #expect(try stored(store) == 0)
+            free.withLock { $0 = 64 << 20 }
+            let ids = try store.store(records, to: writer)
+            #expect(ids.count == 500)
+            #expect(try stored(store) == 500)
+        }
+    }
+
+    @Test("what makes room may use what reports may not")
+    func retention() throws {
+        try TemporaryStore.with { store in
+            let free = Mutex(Int64(1 << 40))
+            store.settings.freeBytes = { free.withLock { $0 } }
+            let writer = try store.writer()
+            try store.store(records, to: writer)
+            free.withLock { $0 = 8 << 20 }
+            try writer.closeOpenRange()
+            #expect(throws: StoreFailure.noSpace) { try store.store(records, to: writer) }
+        }
+    }
+}
