@@ -83,6 +83,15 @@ struct TortureTests {
         }
     }
 
+    @Test("A disk that gives nothing at all for a while has no database set aside, since there could be no other")
+    func nothingGiven() async throws {
+        try await besiege { siege in
+            for _ in 1...2 { try siege.loseDisk() }
+            #expect(siege.daemon.log.contains("trying again until it can"))
+            #expect(!siege.daemon.log.contains("setting it aside"))
+        }
+    }
+
     @Test("Where the power is cut, what it has answered is there")
     func power() async throws {
         let tools = try ScratchFolder(named: "issued-torture")

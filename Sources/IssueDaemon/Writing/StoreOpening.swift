@@ -20,16 +20,27 @@ struct StoreOpening: Sendable {
         setAsideStrayLog(log)
         do throws(StoreFailure) {
             return try openPatiently()
-        } catch .damaged(let error) {
-            log.error("The database is damaged, setting it aside and going on in a new one", ["error": "\(error)"])
         } catch .foreign(let words) {
             log.error("The database is not ours to use, setting it aside and going on in a new one", ["error": words])
         } catch {
-            guard error.mayBeOfTheFile, canHaveAnother else { throw error }
-            log.error("The database can't be opened, setting it aside and going on in a new one", ["error": "\(error)"])
+            let isOfTheFile = error.isDamage && !error.isUnreadable
+            guard error.mayBeOfTheFile, isOfTheFile || canHaveAnother else { throw error }
+            log.error(
+                error.isDamage
+                    ? "The database is damaged, setting it aside and going on in a new one"
+                    : "The database can't be opened, setting it aside and going on in a new one",
+                ["error": "\(error)"])
         }
         setAside(log: log)
         return try StoreWriter(settings(path))
+    }
+
+    /// Whether the file that was called damaged is to be set aside.
+    ///
+    /// Of a disk that gives nothing at all nobody knows what it has.
+    func verdict(on damage: StoreFailure) -> DamageSuspicion.Verdict {
+        let verdict = suspicion.verdict(on: damage, at: path)
+        return verdict == .confirmed && damage.isUnreadable && !canHaveAnother ? .untold : verdict
     }
 
     /// Opens the file, at the last of some attempts: a disk may give in a moment what it would not give now.

@@ -241,7 +241,7 @@ final class WriterService: Sendable {
     }
 
     private func setAside(_ damage: StoreFailure, _ listener: Listener) {
-        switch opening.suspicion.verdict(on: damage, at: opening.path) {
+        switch opening.verdict(on: damage) {
         case .confirmed:
             log.error("The database is damaged, setting it aside and going on in a new one")
             opening.setAside(log: log)

@@ -74,6 +74,7 @@ struct TorturePlan {
                     ("\(name) at the start", { _ = try $0.failCallAtStart(number, count: count, with: error, name) }))
             }
         }
+        steps.append(("EIO, all calls", { try $0.loseDisk() }))
         return steps
     }
 

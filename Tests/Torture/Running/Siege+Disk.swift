@@ -18,6 +18,23 @@ extension Siege {
         note(failed: kind)
     }
 
+    /// Each call on the database's files fails, until the daemon has given up what it had open of them.
+    package func loseDisk() throws {
+        try round("EIO, all calls") {
+            load(for: 5...30)
+            try control.failCalls(from: 1, count: .max, with: .inputOutput)
+            let before = daemon.log.utf8.count
+            let end = MonotonicClock.now.advanced(by: .seconds(30))
+            var isGivenUp = false
+            while !isGivenUp, MonotonicClock.now < end {
+                load(for: 60...150)
+                isGivenUp = daemon.log.utf8.dropFirst(before).contains("trying again until it can".utf8)
+            }
+            try control.failNoCalls()
+            return isGivenUp
+        }
+    }
+
     /// The n-th call from its start on fails, and the daemon must start nevertheless.
     package func failCallAtStart(_ number: Int, count: Int, with error: Errno, _ name: String) throws -> Bool {
         var hasFailed = false
