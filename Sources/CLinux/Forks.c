@@ -3,52 +3,75 @@
 
 #include <pthread.h>
 
-// What a thread holds while a child would find its work half done.
-static pthread_mutex_t work = PTHREAD_MUTEX_INITIALIZER;
-// Who forks holds it while it waits, so that a thread that is always busy does
-// not come before it again and again.
-static pthread_mutex_t turnstile = PTHREAD_MUTEX_INITIALIZER;
+// How many threads hold forks off, and how many wait to fork. Who waits goes
+// first, so that threads that are always busy do not keep it from its turn.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+static int holders;
+static int waiting;
 static pthread_once_t has_handlers = PTHREAD_ONCE_INIT;
 
 // How often this thread has asked to hold off forks.
 static _Thread_local int depth;
 
-static void take_work(void) {
-    pthread_mutex_lock(&turnstile);
-    pthread_mutex_lock(&work);
-    pthread_mutex_unlock(&turnstile);
+static void enter(void) {
+    pthread_mutex_lock(&lock);
+    while (waiting > 0) pthread_cond_wait(&change, &lock);
+    holders++;
+    pthread_mutex_unlock(&lock);
 }
 
+static void leave(void) {
+    pthread_mutex_lock(&lock);
+    holders--;
+    if (waiting > 0) pthread_cond_broadcast(&change);
+    pthread_mutex_unlock(&lock);
+}
+
+// Who forks in the midst of such work does not wait for itself.
+static int own(void) { return depth > 0 ? 1 : 0; }
+
 static void before_fork(void) {
-    pthread_mutex_lock(&turnstile);
-    // Who forks in the midst of such work has it already.
-    if (depth == 0) pthread_mutex_lock(&work);
+    pthread_mutex_lock(&lock);
+    waiting++;
+    while (holders > own()) pthread_cond_wait(&change, &lock);
 }
 
 static void after_fork(void) {
-    if (depth == 0) pthread_mutex_unlock(&work);
-    pthread_mutex_unlock(&turnstile);
+    waiting--;
+    pthread_cond_broadcast(&change);
+    pthread_mutex_unlock(&lock);
 }
 
-static void add_handlers(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+static void after_fork_in_child(void) {
+    // Of the parent's threads that wait here there are none.
+    pthread_cond_t none = PTHREAD_COND_INITIALIZER;
+    pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+    change = none;
+    lock = unlocked;
+    waiting = 0;
+    holders = own();
+}
+
+static void add_handlers(void) { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
 
 void clinux_forks_hold(void) {
     if (depth == 0) {
         pthread_once(&has_handlers, add_handlers);
-        take_work();
+        enter();
     }
     depth++;
 }
 
 void clinux_forks_release(void) {
     depth--;
-    if (depth == 0) pthread_mutex_unlock(&work);
+    if (depth == 0) leave();
 }
 
 void clinux_forks_admit(void) {
-    if (depth > 0) pthread_mutex_unlock(&work);
+    if (depth > 0) leave();
 }
 
 void clinux_forks_hold_again(void) {
-    if (depth > 0) take_work();
+    if (depth > 0) enter();
 }
