@@ -24,7 +24,7 @@ extension Admission {
         changes.groups += unsaved.evictedGroups.values
         changes.groups.sort { ($0.lastRecord, $0.group) < ($1.lastRecord, $1.group) }
 
-        changes.windows = unsaved.windows.compactMap { windows[$0] }.sorted { Self.order($0.key) < Self.order($1.key) }
+        changes.windows = unsaved.windows.sorted { Self.order($0) < Self.order($1) }.compactMap { windows[$0] }
         changes.closedWindows = closed.sorted { Self.order($0) < Self.order($1) }
         changes.accountSequences = unsaved.sequences
         unsaved = Unsaved()

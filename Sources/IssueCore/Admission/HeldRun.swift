@@ -47,6 +47,21 @@ package struct HeldRun: Sendable {
         if samples.count < WindowRow.mostSamples { samples.append(row) }
     }
 
+    /// Counts some more, in ascending order, of which the first and the last came at those times.
+    package mutating func add(_ rows: ArraySlice<Int64>, occurrences: Int64, _ times: ClosedRange<LogInstant>) {
+        guard let lowest = rows.first, let highest = rows.last else { return }
+        if records == 0 {
+            first = times.lowerBound
+            last = times.lowerBound
+            self.rows = lowest...lowest
+        }
+        last = max(last, times.upperBound)
+        self.rows = self.rows.lowerBound...max(self.rows.upperBound, highest)
+        records += Int64(rows.count)
+        self.occurrences = self.occurrences.clampedSum(occurrences)
+        samples += rows.prefix(max(0, WindowRow.mostSamples - samples.count))
+    }
+
     /// The same with nothing counted.
     package var emptied: HeldRun {
         var run = self

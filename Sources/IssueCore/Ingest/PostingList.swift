@@ -43,11 +43,18 @@ package enum PostingList {
 
     /// The ids that bytes stand for, or nothing when they are damaged.
     package static func decode(_ bytes: [UInt8], base: Int64) -> [Int64]? {
+        decode(bytes.span, base: base)
+    }
+
+    /// The ids that bytes stand for, or nothing when they are damaged.
+    package static func decode(_ bytes: Span<UInt8>, base: Int64) -> [Int64]? {
         var ids: [Int64] = []
+        // Most take one byte.
+        ids.reserveCapacity(bytes.count)
         var index = 0
         var previous = base
         while index < bytes.count {
-            guard let difference = number(in: bytes.span, at: &index) else { return nil }
+            guard let difference = number(in: bytes, at: &index) else { return nil }
             previous &+= Int64(bitPattern: difference)
             ids.append(previous)
         }

@@ -3,9 +3,6 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// How many rows one walk passes at most, so that a flood of what is held back is stored in portions.
-    private static var mostWalked: Int { 65_536 }
-    private static var stretch: Int { 2048 }
     private static var mostSummaries: Int { 100 }
 
     /// Goes on behind what retention has taken.
@@ -85,84 +82,6 @@ extension ForwardingLoop where Destination: ~Copyable {
         return step(machine.batchStored(forwardingBatch(stored), at: now))
     }
 
-    /// Walks on from the cursor until the batch is full, and says how far it came.
-    private func walkOn(_ walk: inout Walk) throws -> Int64 {
-        var runs = HeldRuns()
-        var position = cursor
-        var due = admission.nextSummaryDue
-        while !walk.isFull, walk.walked < Self.mostWalked {
-            let stretch = try reader.stretch(after: position, limit: Self.stretch)
-            guard let lowest = stretch.steps.first?.row, let highest = stretch.steps.last?.row else { break }
-            let ahead = try reader.goneAhead(of: service.destination.id, in: lowest...highest, express: express)
-            let isPlain = ahead.gone.isEmpty && ahead.refused.isEmpty
-            for step in stretch.steps {
-                if walk.isFull { break }
-                let number = try runs.number(of: step) { try reader.facts(ofSeries: step.series) }
-                let now = LogInstant(milliseconds: step.receivedAt.milliseconds &+ stretch.offset)
-                position = step.row
-                walk.walked += 1
-                let isDue = due.map { $0 <= now } ?? false
-                let isUsual = isPlain || !ahead.gone.contains(step.row) && !ahead.refused.contains(step.row)
-                if isUsual, !isDue, runs.take(step, number, at: now) { continue }
-                guard let facts = runs.facts(number) else { continue }
-                if ahead.gone.contains(step.row) {
-                    walk.batch.gone += 1
-                    continue
-                }
-                if isDue {
-                    count(runs.end(), &walk)
-                    // Each has to open its window anew, so that it is told in time.
-                    runs.forget()
-                    walk.batch.newSummaries += try summaries(of: admission.dueSummaries(at: now))
-                }
-                var record = facts.record(step, offset: stretch.offset)
-                record.candidate.wasExpress = ahead.refused.contains(step.row)
-                count(runs.end(ofGroup: facts.group), &walk)
-                // What is let through opens no window.
-                if try !judge(record, number, &runs, &walk) || isDue { due = admission.nextSummaryDue }
-            }
-        }
-        count(runs.end(), &walk)
-        for (reason, rows) in runs.held { walk.batch.held[reason, default: []] += rows }
-        return position
-    }
-
-    private func count(_ runs: [HeldRun], _ walk: inout Walk) {
-        for run in runs {
-            admission.count(run)
-            walk.summarise(run)
-        }
-    }
-
-    /// Judges one record, and says whether it was let through.
-    private func judge(
-        _ record: WalkedRecord, _ number: Int, _ runs: inout HeldRuns, _ walk: inout Walk
-    ) throws -> Bool {
-        let candidate = record.candidate
-        try recall(candidate)
-        switch admission.judge(candidate, at: record.at) {
-        case .admit(let before, let occurrences):
-            let sent = SentRecord(
-                row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: before,
-                occurrences: occurrences)
-            if let line = try line(of: sent) {
-                walk.batch.sent.append(sent)
-                walk.add(line)
-            } else {
-                walk.withhold(candidate)
-            }
-            runs.admitted(inGroup: candidate.group)
-            return true
-        case .suppress(let reason):
-            walk.summarise(candidate, reason)
-            runs.begin(admission.run(after: candidate, heldFor: reason, at: record.at), number)
-            return false
-        case .withhold:
-            walk.withhold(candidate)
-            return false
-        }
-    }
-
     func line(of sent: SentRecord) throws -> [UInt8]? {
         guard let row = try reader.outbound(row: sent.row) else { return nil }
         return shipper.line(
@@ -224,7 +143,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         try service.writer.perform { try $0.store(summaries, changes: changes, destination: id, at: now) }
     }
 
-    private func summaries(of drafts: [SummaryDraft]) throws -> [StoreWriter.NewSummary] {
+    func summaries(of drafts: [SummaryDraft]) throws -> [StoreWriter.NewSummary] {
         let offset = try reader.logOffset()
         return try drafts.map { draft in
             let subject = try reader.subject(of: draft)

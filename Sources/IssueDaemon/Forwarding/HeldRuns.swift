@@ -26,13 +26,15 @@ struct HeldRuns {
     private var rows = [[Int64]](repeating: [], count: SuppressionReason.allCases.count)
 
     /// The number of a series in this walk.
-    mutating func number(of step: LogStep, or find: () throws -> SeriesFacts?) rethrows -> Int {
-        let number = numbers.number(of: step.series)
+    mutating func number(of id: Int64, or find: () throws -> SeriesFacts?) rethrows -> Int {
+        let number = numbers.number(of: id)
         if number == known.count {
             let found = try find()
             facts.append(found)
             known.append(
-                Known(firstOfGroup: found?.firstOfGroup ?? 0, mutedUntil: found?.mutedUntil ?? step.receivedAt))
+                Known(
+                    firstOfGroup: found?.firstOfGroup ?? 0,
+                    mutedUntil: found?.mutedUntil ?? Timestamp(milliseconds: .max)))
             runs.append(nil)
             if let found { series[found.group, default: []].append(number) }
         }
@@ -52,6 +54,32 @@ struct HeldRuns {
         return true
     }
 
+    /// Counts records of a series for all of which its last run held.
+    mutating func take(
+        _ held: ArraySlice<Int64>, _ number: Int, occurrences: Int64, _ times: ClosedRange<LogInstant>
+    ) {
+        runs[number]?.add(held, occurrences: occurrences, times)
+        rows[known[number].place] += held
+    }
+
+    /// Whether records of a series were held back.
+    func hasRun(_ number: Int) -> Bool { runs[number] != nil }
+
+    /// From when on the next record of a series has to be judged; nothing where the next one has to be in any case.
+    func end(_ number: Int) -> LogInstant? { known[number].until }
+
+    /// Before then each record of a series has to be judged.
+    func mutedUntil(_ number: Int) -> Timestamp { known[number].mutedUntil }
+
+    /// The row of the first record of a series' group, which has to be judged.
+    func firstOfGroup(_ number: Int) -> Int64 { known[number].firstOfGroup }
+
+    /// The series of a group that were met.
+    func numbers(ofGroup group: Int64) -> [Int] { series[group] ?? [] }
+
+    /// How many series were met.
+    var count: Int { known.count }
+
     mutating func begin(_ run: HeldRun?, _ number: Int) {
         runs[number] = run
         known[number].until = run?.until
@@ -61,7 +89,7 @@ struct HeldRuns {
 
     /// The runs of a group, or all of them, each with something in it; they go on from nothing.
     mutating func end(ofGroup group: Int64? = nil) -> [HeldRun] {
-        let numbers = group.map { series[$0] ?? [] } ?? Array(known.indices)
+        let numbers = group.map { self.numbers(ofGroup: $0) } ?? Array(known.indices)
         var ended: [HeldRun] = []
         for number in numbers {
             guard let run = runs[number], run.records > 0 else { continue }
@@ -78,10 +106,14 @@ struct HeldRuns {
     }
 
     /// A record of a group was let through: the next ones for which that may change something have to be judged.
-    mutating func admitted(inGroup group: Int64) {
-        for number in shared { known[number].until = nil }
+    ///
+    /// - Returns: their series.
+    @discardableResult
+    mutating func admitted(inGroup group: Int64) -> [Int] {
+        let ended = shared + numbers(ofGroup: group)
+        for number in ended { known[number].until = nil }
         shared.removeAll(keepingCapacity: true)
-        for number in series[group] ?? [] { known[number].until = nil }
+        return ended
     }
 
     /// The rows of all runs.

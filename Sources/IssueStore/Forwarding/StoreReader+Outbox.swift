@@ -99,7 +99,7 @@ extension StoreReader {
         return try facts(ofSeries: step.series)?.record(step, offset: try offset(after: row - 1).offset)
     }
 
-    private func steps(above start: Int64, through end: Int64, limit: Int) throws -> [LogStep] {
+    func steps(above start: Int64, through end: Int64, limit: Int) throws -> [LogStep] {
         try connection.withStatement(
             """
             SELECT id, received_at, count, series FROM records WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
@@ -144,7 +144,7 @@ extension StoreReader {
     }
 
     /// What wall time lacks to be log time behind the cursor, and up to which row that holds.
-    private func offset(after cursor: Int64) throws -> (offset: Int64, end: Int64) {
+    func offset(after cursor: Int64) throws -> (offset: Int64, end: Int64) {
         let offset = try connection.withStatement(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
         ) { statement in

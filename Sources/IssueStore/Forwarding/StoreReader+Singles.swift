@@ -9,6 +9,11 @@ extension StoreReader {
         package var gone: Set<Int64> = []
         /// They are express and were refused as such, so that their reserved shares have been asked.
         package var refused: Set<Int64> = []
+
+        /// Whether a record is neither.
+        package func isUsual(_ row: Int64) -> Bool {
+            gone.isEmpty && refused.isEmpty || !gone.contains(row) && !refused.contains(row)
+        }
     }
 
     package func goneAhead(of destination: Int64, in rows: ClosedRange<Int64>, express: Int64) throws -> GoneAhead {

@@ -1,0 +1,125 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("The walk over what is held back")
+struct HeldBackWalkTests {
+    private static var tight: LimitSettings {
+        var limits = LimitSettings()
+        limits.groupBurst = 2
+        limits.groupRefill = Rate(1, per: .seconds(20))
+        limits.applicationBurst = 8
+        limits.applicationRefill = Rate(12, per: .seconds(60))
+        limits.globalBurst = 12
+        limits.summaryInterval = .seconds(8)
+        limits.globalRefill = Rate(20, per: .seconds(60))
+        limits.overrides = [ApplicationLimitOverride(name: "app1", groupBurst: 0, applicationBurst: 3)]
+        return limits
+    }
+
+    /// A flood of some groups of some applications, with what is critical, new, withheld, coalesced, and jumps of the
+    /// clock in it.
+    private func report(_ count: Int, to scene: WalkScene, seed: UInt64) throws {
+        var left = count
+        while left > 0 {
+            let portion = min(left, Int(scene.below(60)) + 1)
+            left -= portion
+            try scene.commit(
+                (0..<portion).map { _ in
+                    let group = scene.below(scene.below(9) + 1)
+                    var record = IssueRecord(message: "flood", code: group)
+                    record.app = Application(name: "app\(group % 3)", version: "1.\(scene.below(2))")
+                    record.severity = scene.below(400) == 0 ? .critical : .warning
+                    if scene.below(300) == 0 { record.reportable = false }
+                    if seed % 2 == 0, scene.below(20) == 0 { record.count = scene.below(9) + 1 }
+                    return record
+                })
+            scene.pass(scene.below(40) == 0 ? 20_000 : scene.below(40))
+            if scene.below(150) == 0 { scene.pass(scene.below(100_000), wallToo: false) }
+        }
+    }
+
+    /// Some of what is express has gone ahead, the rest was refused.
+    private func sendAhead(_ scene: WalkScene) throws {
+        // Whatever makes a record express, it may be one that is held back otherwise.
+        try scene.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
+        var batch = NewBatch(destination: scene.destination.id, kind: .express, at: Timestamp(milliseconds: 1))
+        for record in try scene.reader.express(above: 0, limit: 100) {
+            batch.expressThrough = record.candidate.record
+            guard scene.below(2) == 0 else { continue }
+            batch.sent.append(
+                SentRecord(
+                    row: record.candidate.record, account: record.candidate.account, count: record.candidate.count,
+                    suppressedBefore: 0, occurrences: 1))
+        }
+        try scene.settle(try scene.writer.store(batch))
+    }
+
+    @Test(
+        "By the lists of closed ranges or record by record, after any crash: it decides, counts and tells the same",
+        arguments: 0..<6 as Range<UInt64>)
+    func same(seed: UInt64) throws {
+        try WalkScene.with(Self.tight, seed: seed) { scene in
+            try report(12_000, to: scene, seed: seed)
+            let muted = Int64(GroupState.muted.rawValue)
+            try scene.execute(
+                """
+                UPDATE groups SET state = \(muted), muted_until = (SELECT received_at FROM records WHERE id = 7000)
+                WHERE id = 3
+                """)
+            _ = try scene.writer.erase(Set((0..<50).map { _ in scene.below(11_000) + 1 }).sorted())
+            try sendAhead(scene)
+
+            let (wanted, limiter) = try scene.judged()
+            let decisions = try scene.walk(BatchLimit(records: 40, bytes: 1 << 20))
+            #expect(decisions.sent == wanted.sent)
+            #expect(decisions.withheld == wanted.withheld)
+            #expect(decisions.held == wanted.held)
+            #expect(decisions.gone == wanted.gone)
+            #expect(decisions.drafts == wanted.drafts)
+            #expect(wanted.held.count > 9000)
+            #expect(wanted.sent.count > 25)
+            #expect(Set(wanted.held.values).count > 1)
+            #expect(wanted.drafts.count > 3)
+            #expect(wanted.gone > 5)
+
+            let stored = try scene.reader.admissionState(of: scene.destination.id)
+            #expect(stored.groups == limiter.groups)
+            for window in limiter.windows { #expect(stored.windows.first { $0.key == window.key } == window) }
+            #expect(stored.windows.count == limiter.windows.count)
+            for bucket in limiter.buckets { #expect(stored.buckets.first { $0.key == bucket.key } == bucket) }
+            let ledger = try scene.reader.figures(viewer: .everything).ledgers[0].ledger
+            #expect(ledger.balances)
+            #expect(ledger.pending == 0)
+        }
+    }
+
+    @Test("Of what is held back in a closed range no row is read")
+    func lists() throws {
+        try WalkScene.with(Self.tight, seed: 1) { scene in
+            for _ in 0..<60 { try scene.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
+            // Had it been read, it would be counted.
+            try scene.execute("UPDATE records SET count = 100 WHERE id > 1200 AND id < 1900")
+            let batch = try scene.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
+            #expect(batch.span == 1...3000)
+            #expect(batch.summarised.map(\.records) == [2997])
+            #expect(batch.summarised.map(\.occurrences) == [2997])
+        }
+    }
+
+    @Test("A range of which a part is being removed is read by its rows")
+    func removed() throws {
+        try WalkScene.with(Self.tight, seed: 1) { scene in
+            for _ in 0..<60 { try scene.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
+            #expect(try scene.reader.lists(after: 1000)?.count == 1000)
+            try scene.execute("UPDATE ranges SET records = records - 100 WHERE id = 2")
+            try scene.execute("DELETE FROM records WHERE id BETWEEN 1101 AND 1200")
+            #expect(try scene.reader.lists(after: 1000) == nil)
+            let batch = try scene.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
+            #expect(batch.summarised.map(\.records) == [2897])
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import IssueCore
+import IssueProtocol
+
+/// A destination to which nothing is sent: a line is the id of its record.
+struct SilentShipper: Shipper, ~Copyable {
+    static var kind: String { "silent" }
+
+    private final class Body: PreparedBody {
+        func add(_ line: [UInt8]) {}
+    }
+
+    func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { Array(record.stored.id.utf8) }
+    func line(of summary: OutboundSummary) -> [UInt8] { Array(summary.eventID.utf8) }
+    func cut(_ line: [UInt8]) -> [UInt8]? { nil }
+    func prepare() -> any PreparedBody { Body() }
+    mutating func begin(_ body: any PreparedBody) {}
+    func answer(to lines: SentLines) -> DeliveryAnswer { DeliveryAnswer(.accepted, AnswerSummary("200")) }
+    mutating func rereadCredential() -> Bool { false }
+    mutating func reaches() -> Bool { true }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import IssueStore
+import SQLiteKit
+
+@testable import IssueDaemon
+
+/// A log with a destination, which is walked in portions, as often as one likes by a forwarder that was just started.
+final class WalkScene {
+    let path: String
+    let writer: StoreWriter
+    let reader: StoreReader
+    let limits: LimitSettings
+    let destination: DestinationRow
+    private var random: UInt64
+    private var wall: Int64 = 1_790_000_000_000
+    private var monotonic: Int64 = 1_000_000
+
+    /// What was decided, in the order of the log.
+    struct Decisions: Equatable {
+        var sent: [[Int64]] = []
+        var withheld: [Int64] = []
+        var held: [Int64: SuppressionReason] = [:]
+        var gone: Int64 = 0
+        var drafts: [SummaryDraft] = []
+    }
+
+    static func with(_ limits: LimitSettings, seed: UInt64, _ body: (WalkScene) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "issuewalk-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(WalkScene(folder.appending(path: "issues.db").path, limits, seed: seed))
+    }
+
+    private init(_ path: String, _ limits: LimitSettings, seed: UInt64) throws {
+        self.path = path
+        self.limits = limits
+        random = seed
+        var settings = StoreSettings(path: path, limits: LimitSettings(), randomBits: { 0x0123_4567_89AB_CDEF })
+        settings.rangeRecords = 1000
+        writer = try StoreWriter(settings)
+        let configured = [StoreWriter.ConfiguredDestination(name: "d", kind: "silent", takesBacklog: true)]
+        destination = try writer.configure(configured, at: Timestamp(milliseconds: wall))[0]
+        reader = try StoreReader(path: path)
+    }
+
+    func below(_ bound: Int64) -> Int64 {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int64(random >> 33) % bound
+    }
+
+    // MARK: The log
+
+    func pass(_ milliseconds: Int64, wallToo: Bool = true) {
+        monotonic += milliseconds
+        if wallToo { wall += milliseconds }
+    }
+
+    func commit(_ records: [IssueRecord]) throws {
+        var decoder = RecordDecoder(limits: RecordLimits(), seed: 99)
+        let process = ReportingProcess(
+            connection: 1, sender: Sender(uid: 1000, gid: 1000, pid: 7, command: "shop"), startTime: 1)
+        var submission = Submission(process: process, batch: RecordBatch(), calls: [])
+        for record in records {
+            let json = record.json
+            var scanner = JSONScanner(json.span, maximumDepth: 32, maximumKeys: 256)
+            _ = try decoder.decode(&scanner, into: &submission.batch)
+        }
+        submission.calls = [ReportCall(token: 1, records: 0..<records.count, rejected: [], numbering: nil)]
+        _ = try writer.commit(
+            [submission], wall: Timestamp(milliseconds: wall),
+            monotonic: MonotonicInstant(sinceBoot: .milliseconds(monotonic)))
+    }
+
+    func execute(_ sql: String) throws {
+        try Connection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5)).execute(composedSQL: sql)
+    }
+
+    // MARK: Walking it
+
+    /// A forwarder that goes on from what is stored, as after a crash.
+    func forwarder() throws -> ForwardingLoop<SilentShipper> {
+        let writer = WriterService(
+            opening: StoreOpening(path: path, limits: limits, retention: RetentionSettings()), log: .silent)
+        let service = ForwardingService(
+            destination: destination,
+            settings: ForwardingService.Settings(forward: ForwardSettings(), limits: limits, host: "h"), path: path,
+            writer: writer, board: StatusBoard(path: path), log: .silent)
+        return try ForwardingLoop(service, SilentShipper(), fatesMoved: {})
+    }
+
+    /// Walks to the end of the log in portions, some of them by a new forwarder.
+    func walk(_ limit: BatchLimit) throws -> Decisions {
+        var decisions = Decisions()
+        var loop = try forwarder()
+        while true {
+            let batch = try loop.walk(limit).finished
+            guard batch.span != nil || batch.lineCount > 0 else { return decisions }
+            decisions.add(batch)
+            let stored = try writer.store(batch)
+            if batch.lineCount > 0 { try settle(stored) }
+            if below(4) == 0 { loop = try forwarder() } else { loop.cursor = batch.span?.upperBound ?? loop.cursor }
+        }
+    }
+
+    func settle(_ batch: StoredBatch) throws {
+        let outcome = BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, isConfirmed: true, requests: 1)
+        try writer.settle(
+            BatchSettlement(
+                batch: batch, outcome: outcome, attempts: 1, answer: "200", deadLines: [:],
+                at: Timestamp(milliseconds: wall), state: DestinationRow.State()), destination: destination.id)
+    }
+
+    /// What follows from asking the limiter for each record in turn, and the limiter as it is then.
+    func judged() throws -> (Decisions, AdmissionChanges) {
+        var decisions = Decisions()
+        var admission = Admission(settings: limits)
+        let express = try reader.destination(destination.id)?.express ?? 0
+        var position: Int64 = 0
+        while let last = try reader.walk(after: position, limit: 5000).last?.candidate.record {
+            let ahead = try reader.goneAhead(of: destination.id, in: (position + 1)...last, express: express)
+            for record in try reader.walk(after: position, limit: 5000) {
+                var candidate = record.candidate
+                if ahead.gone.contains(candidate.record) {
+                    decisions.gone += 1
+                    continue
+                }
+                candidate.wasExpress = ahead.refused.contains(candidate.record)
+                decisions.drafts += admission.dueSummaries(at: record.at)
+                if !admission.knows(account: candidate.account), let of = try reader.account(candidate.account) {
+                    admission.adopt(
+                        account: candidate.account, limits: limits.limits(uid: of.uid, application: of.app))
+                }
+                switch admission.judge(candidate, at: record.at) {
+                case .admit(let before, let occurrences):
+                    decisions.sent.append([candidate.record, candidate.count, before, occurrences])
+                case .suppress(let reason): decisions.held[candidate.record] = reason
+                case .withhold: decisions.withheld.append(candidate.record)
+                }
+            }
+            position = last
+        }
+        return (decisions, admission.takeChanges())
+    }
+}
+
+extension WalkScene.Decisions {
+    fileprivate mutating func add(_ batch: NewBatch) {
+        sent += batch.sent.map { [$0.row, $0.count, $0.suppressedBefore, $0.occurrences] }
+        withheld += batch.withheld
+        for (reason, rows) in batch.held { for row in rows { held[row] = reason } }
+        gone += batch.gone
+        drafts += batch.newSummaries.map(\.draft)
+    }
+}
