@@ -9,4 +9,14 @@ package struct PartialAnswer: Equatable, Sendable {
         self.successful = successful
         self.suspects = suspects
     }
+
+    /// The same of a part of which not every line was sent, since some had nothing left to send: they count as taken.
+    ///
+    /// - Parameter sent: The places in the part of the lines that were sent.
+    package func ofPart(count: Int, sent: [Int]) -> PartialAnswer {
+        let left = count - sent.count
+        return PartialAnswer(
+            successful: successful.map { min($0, .max - left) + left },
+            suspects: suspects.compactMap { sent.indices.contains($0) ? sent[$0] : nil })
+    }
 }

@@ -10,8 +10,8 @@ struct BatchLines {
     private(set) var bytes: Int
     /// All of them as one body, which may be sent again; nothing where one of them has changed since.
     private(set) var whole: (any PreparedBody)?
-    /// Each of them, where that was asked for.
-    var all: [[UInt8]]?
+    /// Each of them, where that was asked for; nothing in the place of one whose record is gone.
+    var all: [[UInt8]?]?
 
     private init(count: Int, bytes: Int, whole: (any PreparedBody)?) {
         self.count = count
@@ -33,6 +33,9 @@ struct BatchLines {
         count += 1
         bytes += line.count + 1
     }
+
+    /// Those that were to be sent once more and could not be, since their records are gone.
+    var left: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 
     mutating func replace(_ line: Int, by other: [UInt8]) {
         all?[line] = other

@@ -92,10 +92,10 @@ extension ForwardingLoop where Destination: ~Copyable {
             types: &types)
     }
 
-    /// Makes the lines of a stored batch again.
-    func makeLines(of batch: StoredBatch, _ take: ([UInt8]) -> Void) throws {
+    /// Makes the lines of a stored batch again; nothing in the place of one whose record is gone.
+    func makeLines(of batch: StoredBatch, _ take: ([UInt8]?) -> Void) throws {
         for id in batch.summaries { take(try reader.line(ofSummary: id)) }
-        for sent in batch.sent { take(try line(of: sent) ?? []) }
+        for sent in batch.sent { take(try line(of: sent)) }
     }
 
     /// The limiter has judged what does not go, so it goes on from what is stored.

@@ -6,11 +6,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the answer, and does what follows from it.
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
-        let (body, bytes) = try self.body(of: shipment.range)
-        count(bytes)
-        shipper.begin(body)
-        let ahead = Result { try walkAhead() }
-        let answer = shipper.answer(to: SentLines(count: shipment.range.count) { self.sent(shipment.range) })
+        let (answer, ahead) = try answer(to: shipment.range)
         if answer.verdict != .accepted { try forgetNext() }
         try ahead.get()
         let now = Clock.monotonic
@@ -26,24 +22,37 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: What is sent
 
-    /// The lines of a request as one body, and how many bytes they are.
-    private func body(of range: Range<Int>) throws -> (any PreparedBody, bytes: Int) {
-        if let whole = lines.whole, range.count == lines.count { return (whole, lines.bytes) }
-        let part = try allLines()[range]
+    /// Sends some lines and waits for the answer, while the next batch may be made.
+    private func answer(to range: Range<Int>) throws -> (DeliveryAnswer, ahead: Result<Void, any Error>) {
+        if let whole = lines.whole, range.count == lines.count {
+            count(lines.bytes)
+            shipper.begin(whole)
+            let ahead = Result { try walkAhead() }
+            // Where the store can't give them, none is suspected.
+            let sent = SentLines(count: range.count) { (try? self.allLines())?.compactMap(\.self) ?? [] }
+            return (shipper.answer(to: sent), ahead)
+        }
+        let all = try allLines()
+        let part = all[range].compactMap(\.self)
+        guard !part.isEmpty else {
+            return (DeliveryAnswer(.accepted, AnswerSummary("nothing was left to send")), .success(()))
+        }
         let body = shipper.prepare()
         for line in part { body.add(line) }
-        return (body, part.reduce(0) { $0 + $1.count + 1 })
-    }
-
-    /// The lines of a request that was answered; nothing where the store can't give them, so that none is suspected.
-    private func sent(_ range: Range<Int>) -> [[UInt8]] {
-        (try? allLines()).map { Array($0[range]) } ?? []
+        count(part.reduce(0) { $0 + $1.count + 1 })
+        shipper.begin(body)
+        var answer = shipper.answer(to: SentLines(part))
+        if part.count < range.count, case .partial(let partial) = answer.verdict {
+            let places = range.filter { all[$0] != nil }.map { $0 - range.lowerBound }
+            answer.verdict = .partial(partial.ofPart(count: range.count, sent: places))
+        }
+        return (answer, .success(()))
     }
 
     /// All lines of the batch, made again where they are asked for first.
-    private func allLines() throws -> [[UInt8]] {
+    private func allLines() throws -> [[UInt8]?] {
         if let all = lines.all { return all }
-        var all: [[UInt8]] = []
+        var all: [[UInt8]?] = []
         all.reserveCapacity(lines.count)
         if let batch { try makeLines(of: batch) { all.append($0) } }
         lines.all = all
@@ -81,8 +90,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .settle(_, let outcome): return try settle(outcome, answer, at: now)
         case .send(let shipment): return .send(shipment)
         case .cut(let line, let shipment):
-            let whole = try allLines()[line]
-            if let shorter = shipper.cut(whole) { lines.replace(line, by: shorter) }
+            if let whole = try allLines()[line], let shorter = shipper.cut(whole) { lines.replace(line, by: shorter) }
             return .send(shipment)
         case .wait(let until, let watching, let progress):
             state.progress = progress
@@ -101,13 +109,14 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     private func settle(_ outcome: BatchOutcome, _ answer: DeliveryAnswer, at now: MonotonicInstant) throws -> Step {
         guard let batch else { preconditionFailure("A batch came to its end that was never stored") }
+        let left = lines.left
         let deliveredCount = outcome.delivered.reduce(0) { $0 + $1.count }
-        if deliveredCount > 0 { state.lastSuccess = Clock.wall }
+        if deliveredCount > left.count { state.lastSuccess = Clock.wall }
         if outcome.maybeDuplicate { state.maybeDuplicate += Int64(lines.count) }
         state.progress = RetryProgress()
         notePace(at: now)
         var dead: [Int: [UInt8]] = [:]
-        for line in outcome.dead { dead[line.line] = try allLines()[line.line] }
+        for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
         // The last answer may be about the lines that were left when the bad ones had been found.
         let words = dead.isEmpty ? answer.summary.text : refusal ?? answer.summary.text
         if !dead.isEmpty {
@@ -119,7 +128,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         let settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: Int64(outcome.requests), answer: words,
-            deadLines: dead, at: Clock.wall, state: state)
+            deadLines: dead, left: left, at: Clock.wall, state: state)
         let id = service.destination.id
         try service.writer.perform { try $0.settle(settlement, destination: id) }
         service.log.info(

@@ -97,12 +97,15 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         // What was held back before a crash or a stop is told of now: nobody knows when the next of it comes.
         try closeAllWindows()
         let now = Clock.monotonic
-        guard let unanswered = try reader.unansweredBatch(of: service.destination.id) else {
-            return step(machine.recordsArrived(try pending(), at: now))
+        // In one snapshot, so that each of its records is there.
+        let unanswered = try reader.snapshot { () throws -> StoredBatch? in
+            guard let unanswered = try reader.unansweredBatch(of: service.destination.id) else { return nil }
+            lines = BatchLines(in: shipper.prepare())
+            try makeLines(of: unanswered) { lines.add($0 ?? []) }
+            return unanswered
         }
+        guard let unanswered else { return step(machine.recordsArrived(try pending(), at: now)) }
         batch = unanswered
-        lines = BatchLines(in: shipper.prepare())
-        try makeLines(of: unanswered) { lines.add($0) }
         guard lines.count > 0 else { return step(machine.recordsArrived(try pending(), at: now)) }
         return step(
             machine.started(resuming: forwardingBatch(unanswered), state.progress, unit: random, at: now))

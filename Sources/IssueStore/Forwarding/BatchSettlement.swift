@@ -9,18 +9,21 @@ package struct BatchSettlement: Sendable {
     package var answer: String?
     /// The lines of the dead, by their place in the batch.
     package var deadLines: [Int: [UInt8]]
+    /// Lines that were not sent to the end, since their records were gone.
+    package var left: Set<Int>
     package var at: Timestamp
     package var state: DestinationRow.State
 
     package init(
         batch: StoredBatch, outcome: BatchOutcome, attempts: Int64, answer: String?, deadLines: [Int: [UInt8]],
-        at: Timestamp, state: DestinationRow.State
+        left: Set<Int> = [], at: Timestamp, state: DestinationRow.State
     ) {
         self.batch = batch
         self.outcome = outcome
         self.attempts = attempts
         self.answer = answer
         self.deadLines = deadLines
+        self.left = left
         self.at = at
         self.state = state
     }

@@ -53,6 +53,8 @@ extension StoreWriter {
             let gone = isWhole ? [] : try missing(batch.sent.map(\.row))
             for (index, record) in batch.sent.enumerated() where !erasedWhileSent.contains(record.row) {
                 let line = batch.summaries.count + index
+                // It has left the batch with the fate that it got when it went.
+                if gone.contains(record.row), settlement.left.contains(line) { continue }
                 let arrived: Fate = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
                 let fate = dead[line] == nil ? arrived : .deadLettered
                 // Retention may have taken it while the request was under way: now it is known to have arrived.

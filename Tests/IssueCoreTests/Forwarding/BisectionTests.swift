@@ -130,3 +130,12 @@ struct BisectionTests {
         #expect(bisection.dead.map(\.line) == Array(10..<30))
     }
 }
+
+extension BisectionTests {
+    @Test("Lines that had nothing left to send count as taken, and those that were sent keep their places")
+    func left() {
+        let answer = PartialAnswer(successful: 2, suspects: [1, 3, 7]).ofPart(count: 6, sent: [0, 2, 4, 5])
+        #expect(answer == PartialAnswer(successful: 4, suspects: [2, 5]))
+        #expect(PartialAnswer(successful: nil).ofPart(count: 3, sent: [1]).successful == nil)
+    }
+}

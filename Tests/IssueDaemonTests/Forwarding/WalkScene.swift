@@ -27,13 +27,18 @@ final class WalkScene {
     }
 
     static func with(_ limits: LimitSettings, seed: UInt64, _ body: (WalkScene) throws -> Void) throws {
+        try withPath { try body(WalkScene($0, limits, seed: seed)) }
+    }
+
+    /// Names a database in a folder of its own.
+    static func withPath(_ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "issuewalk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try body(WalkScene(folder.appending(path: "issues.db").path, limits, seed: seed))
+        try body(folder.appending(path: "issues.db").path)
     }
 
-    private init(_ path: String, _ limits: LimitSettings, seed: UInt64) throws {
+    init(_ path: String, _ limits: LimitSettings, seed: UInt64) throws {
         self.path = path
         self.limits = limits
         random = seed

@@ -1,0 +1,100 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+@Suite("A batch of which a line was refused")
+struct BisectedBatchTests {
+    private static let word = "poison"
+
+    /// Stores sixteen records, and says to which destination they go.
+    private func store(_ path: String) throws -> DestinationRow {
+        let scene = try WalkScene(path, .withoutLimits, seed: 1)
+        try scene.commit((0..<16).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0 % 4)") })
+        try scene.writer.closeOpenRange()
+        return scene.destination
+    }
+
+    /// Forwards them, of which one is refused, while something happens to the log before the first answer.
+    private func forward(
+        _ meanwhile: @escaping @Sendable (StoreWriter) throws -> Void
+    ) throws -> (requests: [[String]], ledger: Ledger) {
+        let requests = Monitor<[[String]]>([])
+        var ledger = Ledger()
+        try WalkScene.withPath { path in
+            let destination = try store(path)
+            let writer = WriterService(
+                opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
+            let writing = try ThreadBox(name: "writer") {
+                writer.run(
+                    WriterService.Listener(stored: { _ in }, refused: { _ in }, damaged: {}, removed: {})
+                ) { _ in }
+            }
+            var forward = ForwardSettings.withoutLimits
+            forward.batchDelay = .zero
+            let service = ForwardingService(
+                destination: destination,
+                settings: ForwardingService.Settings(forward: forward, limits: .withoutLimits, host: "h"), path: path,
+                writer: writer, board: StatusBoard(path: path), log: .silent)
+            let moved = Monitor(0)
+            let forwarding = try ThreadBox(name: "forward") {
+                service.run({
+                    RefusingShipper(refusing: Self.word, requests) { number in
+                        if number == 1 { try? writer.perform { try meanwhile($0) } }
+                    }
+                }) {
+                    moved.withLock { $0 += 1 }
+                    moved.broadcast()
+                }
+            }
+            // With the batch that is stored, and with its end.
+            let hasEnded = moved.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) { $0 >= 2 ? true : nil }
+            #expect(hasEnded == true)
+            service.stop()
+            forwarding.join()
+            writer.stop()
+            writing.join()
+            ledger = try StoreReader(path: path).figures(viewer: .everything).ledgers[0].ledger
+        }
+        return (requests.withLock { $0 }, ledger)
+    }
+
+    @Test("A record that is erased meanwhile leaves it: no line stands for it, and no sum counts it")
+    func erased() throws {
+        let (requests, ledger) = try forward { _ = try $0.erase([3, 12]) }
+        #expect(requests[0].count == 16)
+        #expect(requests.count > 2)
+        #expect(requests.dropFirst().allSatisfy { !$0.isEmpty && !$0.contains("") })
+        #expect(Set(requests.dropFirst().flatMap(\.self).filter { $0 == Self.word }) == [Self.word])
+        #expect(ledger.balances)
+        #expect(ledger.received == 14)
+        #expect(ledger.delivered == 13)
+        #expect(ledger.deadLettered == 1)
+    }
+
+    @Test(
+        "The one that was refused may itself be erased meanwhile: then all others are delivered, and none is given up")
+    func refusedErased() throws {
+        let (requests, ledger) = try forward { _ = try $0.erase([10]) }
+        #expect(!requests.dropFirst().flatMap(\.self).contains { $0 == Self.word || $0.isEmpty })
+        #expect(ledger.balances)
+        #expect(ledger.received == 15)
+        #expect(ledger.delivered == 15)
+    }
+
+    @Test("What retention takes meanwhile stays expired, since nobody can say that it arrived")
+    func retired() throws {
+        let (requests, ledger) = try forward { writer in
+            let range = RetentionFacts.ClosedRange(
+                id: 1, firstID: 1, lastID: 16, newest: LogInstant(milliseconds: 0), isUnderWay: true)
+            while try !writer.forget(range).isDone {}
+        }
+        #expect(requests.count == 1)
+        #expect(ledger.balances)
+        #expect(ledger.received == 16)
+        #expect(ledger.expired == 16)
+    }
+}
