@@ -13,8 +13,8 @@ import Testing
     @Test("The fields of jww-error-reporting are there under their names, each of its type")
     func compatibility() throws {
         var record = Samples.full
-        record.stored.record.app?.platform = "ios"
-        record.stored.record.metadata = ["a": "additional", "b": 1, "f": 0.6, "t": true, "u": "https://x.y/z"]
+        record.own.record.app?.platform = "ios"
+        record.own.record.metadata = ["a": "additional", "b": 1, "f": 0.6, "t": true, "u": "https://x.y/z"]
         var types = FieldTypes()
         let object = try foundationObject(Golden.payload.line(of: record, types: &types))
         let mobile = try #require(object["mobile"] as? [String: Any])
@@ -78,7 +78,7 @@ import Testing
     func believedTime(distance: Int64) throws {
         var record = Samples.minimal
         let claimed = Timestamp(milliseconds: moment.milliseconds + distance)
-        record.stored.record.occurredAt = claimed
+        record.own.record.occurredAt = claimed
         let value = try line(record)
         #expect(value["@timestamp"] == .string(claimed.text))
         #expect(value["repairs"] == nil)
@@ -87,7 +87,7 @@ import Testing
     @Test("A claimed time beyond that is replaced, and noted", arguments: [7 * 86_400_000 + 1, -7 * 86_400_000 - 1])
     func replacedTime(distance: Int64) throws {
         var record = Samples.minimal
-        record.stored.record.occurredAt = Timestamp(milliseconds: moment.milliseconds + distance)
+        record.own.record.occurredAt = Timestamp(milliseconds: moment.milliseconds + distance)
         let value = try line(record)
         #expect(value["@timestamp"] == .string(moment.text))
         #expect(value["repairs"]?.asArray?.first?.asString?.contains("more than 7 days off") == true)
@@ -104,7 +104,7 @@ import Testing
             ("macOS", "macos"), ("", "linux"), ("Plan 9", "linux"), ("a.b", "linux"), ("ü", "linux"),
         ] {
             var record = Samples.full
-            record.stored.record.app?.platform = platform
+            record.own.record.app?.platform = platform
             #expect(try line(record)["\(key).metadata"]?["attempt"] == 3, "\(platform)")
         }
     }

@@ -8,12 +8,12 @@ import Testing
     /// The record as another of its series, with metadata as the store has them.
     private func next(_ record: OutboundRecord, _ number: Int, _ metadata: String? = nil) -> OutboundRecord {
         var next = record
-        next.stored.id = "id-\(number)"
-        next.stored.record.message = "Message \(number)"
-        next.stored.sender.unit = number == 2 ? "other.service" : record.stored.sender.unit
+        next.own.id = "id-\(number)"
+        next.own.record.message = "Message \(number)"
+        next.own.sender.unit = number == 2 ? "other.service" : record.own.sender.unit
         next.occurrences = Int64(number)
         if let metadata {
-            next.stored.record.metadata = nil
+            next.own.record.metadata = nil
             next.storedMetadata = metadata
         }
         return next
@@ -24,13 +24,37 @@ import Testing
         var types = FieldTypes()
         return records.map { record in
             var record = record
-            record.memory = memory
+            if let memory { memory.take(from: &record) }
             return String(decoding: Golden.payload.line(of: record, types: &types), as: UTF8.self)
         }
     }
 
     private final class Memory: LineMemory {
         private let kept = Mutex(LineMemo())
+        private let shared = Mutex<IssueRecord?>(nil)
+
+        /// Keeps what the record has in common with others, which it then has no more by itself.
+        func take(from record: inout OutboundRecord) {
+            let whole = record.own.record
+            shared.withLock { $0 = whole }
+            record.own.record.severity = nil
+            record.own.record.domain = nil
+            record.own.record.code = nil
+            record.own.record.source = nil
+            record.own.record.app = nil
+            record.own.record.fingerprint = nil
+            record.memory = self
+        }
+
+        func complete(_ record: inout IssueRecord) {
+            guard let whole = shared.withLock({ $0 }) else { return }
+            record.severity = whole.severity
+            record.domain = whole.domain
+            record.code = whole.code
+            record.source = whole.source
+            record.app = whole.app
+            record.fingerprint = whole.fingerprint
+        }
 
         var memo: LineMemo {
             get { kept.withLock { $0 } }
@@ -41,7 +65,7 @@ import Testing
     @Test("A line is the same whether others of its series were written before or not")
     func same() {
         var long = Samples.full
-        long.stored.record.app?.version = String(repeating: "v", count: 40_000)
+        long.own.record.app?.version = String(repeating: "v", count: 40_000)
         for record in [Samples.minimal, Samples.full, Samples.hostile, long] {
             let records = (1...4).map { next(record, $0) }
             #expect(lines(records, sharing: Memory()) == lines(records, sharing: nil))

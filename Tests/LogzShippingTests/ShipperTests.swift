@@ -31,7 +31,7 @@ import UnixIO
     private func lines(_ count: Int) -> [[UInt8]] {
         (0..<count).map { index in
             var record = Samples.full
-            record.stored.id = "id-\(index)"
+            record.own.id = "id-\(index)"
             var types = FieldTypes()
             return Golden.payload.line(of: record, types: &types)
         }

@@ -51,7 +51,7 @@ import Testing
     @Test("A line that is too long loses what is least needed first, and says what")
     func order() throws {
         var record = Samples.full
-        record.stored.record.metadata = .object((0..<10).map { .init("key\($0)", .string(Self.control(20_000))) })
+        record.own.record.metadata = .object((0..<10).map { .init("key\($0)", .string(Self.control(20_000))) })
         let bytes = line(record)
         expectWithinLimits(bytes)
         let value = try parsed(bytes)
@@ -59,8 +59,8 @@ import Testing
         #expect(value["linux.metadata"]?["key9"]?.asString == Self.control(1_000))
         #expect(value["causes"]?.asArray?.count == 2)
 
-        record.stored.record.metadata = ["a": 1]
-        record.stored.record.causes = (0..<90).map { _ in Cause(message: Self.control(300)) }
+        record.own.record.metadata = ["a": 1]
+        record.own.record.causes = (0..<90).map { _ in Cause(message: Self.control(300)) }
         let kept = try parsed(line(record))
         #expect(kept["linux.metadata"] == ["a": 1])
         #expect(kept["truncated_fields"] == ["causes"])
@@ -83,8 +83,8 @@ import Testing
     @Test("A line with a thousand small things is within the limit of fields")
     func manyFields() throws {
         var record = Samples.full
-        record.stored.record.causes = (0..<1_000).map { Cause(domain: "d", code: $0, message: "m") }
-        record.stored.record.metadata = .object([
+        record.own.record.causes = (0..<1_000).map { Cause(domain: "d", code: $0, message: "m") }
+        record.own.record.metadata = .object([
             .init("list", .array((0..<1_000).map { ["n": .integer($0)] })),
             .init("other", 1),
         ])
@@ -106,9 +106,9 @@ import Testing
     @Test("A line that was too large for the destination is cut as far as it can be, once")
     func cut() throws {
         var record = Samples.full
-        record.stored.record.message = String(repeating: "m", count: 20_000)
-        record.stored.record.metadata = .object((0..<5).map { .init("key\($0)", .string(Self.control(3_000))) })
-        record.stored.record.backtrace = (0..<500).map { Frame(symbol: "frame\($0)") }
+        record.own.record.message = String(repeating: "m", count: 20_000)
+        record.own.record.metadata = .object((0..<5).map { .init("key\($0)", .string(Self.control(3_000))) })
+        record.own.record.backtrace = (0..<500).map { Frame(symbol: "frame\($0)") }
         let full = line(record)
         let cut = try #require(Golden.payload.cut(full))
         #expect(cut.count < full.count)

@@ -2,8 +2,8 @@ package import IssueProtocol
 
 /// A record on its way to a destination, with what the destination is told beside it.
 package struct OutboundRecord: Sendable {
-    /// All that is stored of it; its id is the `event_id` by which a receiver tells a duplicate.
-    package var stored: StoredRecord
+    /// What is stored of it; without what it has in common with others of its series, where there is a memory of that.
+    package var own: StoredRecord
     /// Its metadata as the store has it, in JSON that nobody has read yet; nothing where the record itself has it.
     package var storedMetadata: String?
     /// The application it counts for: the name it claims, or else the sender's command.
@@ -17,17 +17,25 @@ package struct OutboundRecord: Sendable {
     /// What its line shares with others of its series; nothing where it differs from them.
     package var memory: (any LineMemory)?
 
+    /// All that is stored of it; its id is the `event_id` by which a receiver tells a duplicate.
+    package var stored: StoredRecord {
+        var whole = own
+        memory?.complete(&whole.record)
+        return whole
+    }
+
     /// The metadata, read.
     package var metadata: JSONValue? {
-        guard let storedMetadata else { return stored.record.metadata }
+        guard let storedMetadata else { return own.record.metadata }
         return try? JSONValue(json: storedMetadata)
     }
 
+    /// - Parameter stored: All of it, or what is its own where there is a memory of the rest.
     package init(
         stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
         suppressedBefore: Int64, occurrences: Int64, memory: (any LineMemory)? = nil
     ) {
-        self.stored = stored
+        own = stored
         self.storedMetadata = storedMetadata
         self.app = app
         self.fingerprint = fingerprint

@@ -66,7 +66,7 @@ final class Announcer: Sendable {
                 }
                 guard let open = try? reader ?? StoreReader(path: path) else { continue }
                 reader = open
-                guard let found = try? open.outbound(row: row) else { continue }
+                guard let found = try? open.snapshot({ try open.record(row: row) }) else { continue }
                 // A commit that failed has left its ids to others.
                 let isCritical = found.stored.record.severity == .critical
                 guard isCritical || found.isFirstOfGroup else { continue }

@@ -168,9 +168,9 @@ extension StoreReader {
         }
     }
 
-    /// The whole record at a row, its metadata as they are stored.
+    /// The record at a row, its metadata as they are stored.
     package func outbound(row: Int64) throws -> RecordRow? {
-        try snapshot { try record(row: row, readsMetadata: false) }
+        try snapshot { try record(row: row, isWhole: false) }
     }
 
     /// The batch of a destination whose answer is not known, if there is one.

@@ -1,9 +1,10 @@
 import IssueCore
 import IssueProtocol
 import SQLiteKit
+import Synchronization
 
 /// What all records of one series share; one object, since a copy of it for each record would cost more than it says.
-final class KnownSeries {
+final class KnownSeries: LineMemory {
     let description: SeriesDescription
     let app: Application?
     let source: SourceLocation?
@@ -14,14 +15,29 @@ final class KnownSeries {
     let firstOfGroup: Int64
     let account: Int64
     let accountName: String
-    /// What a destination has made of it.
-    let memory = SeriesMemory()
+    private let kept = Mutex(LineMemo())
 
     static let sql: StaticString = """
         SELECT series.key, groups.id, groups.key, groups.fingerprint, groups.first_record, accounts.id, accounts.app
         FROM series JOIN groups ON groups.id = series."group" JOIN accounts ON accounts.id = series.account
         WHERE series.id = ?1
         """
+
+    /// What a destination has made of it.
+    var memo: LineMemo {
+        get { kept.withLock { $0 } }
+        set { kept.withLock { $0 = newValue } }
+    }
+
+    func complete(_ record: inout IssueRecord) {
+        record.severity = description.severity
+        record.domain = description.domain
+        record.code = description.code
+        record.source = source
+        record.app = app
+        record.fingerprint = description.fingerprint
+        record.reportable = description.isReportable
+    }
 
     /// Reads a row of the query above; nothing where it is damaged.
     init?(_ row: borrowing Row) {

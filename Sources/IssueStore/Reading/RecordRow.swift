@@ -10,15 +10,17 @@ package struct RecordRow: Sendable {
     package var isFirstOfGroup: Bool
     package var fingerprint: String
     package var accountName: String
+    /// All of it, or what is its own where there is a memory of the rest.
     package var stored: StoredRecord
     /// The metadata as they are stored, where they were not read.
     package var metadata: String?
-    /// What its series has in common; nothing where the record is kept under a series that is not its own.
+    /// What its series has in common; nothing where all of it was asked for, or the record is kept under a series that is
+    /// not its own.
     package var memory: (any LineMemory)?
     /// How many bytes of it can be long.
     var size: Int
 
-    init(_ cells: RecordCells, of series: KnownSeries, by sender: Sender, id: String, readsMetadata: Bool) {
+    init(_ cells: RecordCells, of series: KnownSeries, by sender: Sender, id: String, isWhole: Bool) {
         row = cells.row
         group = series.group
         account = series.account
@@ -33,23 +35,24 @@ package struct RecordRow: Sendable {
             case .whole(let text): text
             case .parts(let parts): MessageTemplate.text(template: kind.template, parts: parts)
             }
-        var record = IssueRecord(
-            message: message, severity: kind.severity, domain: kind.domain, code: kind.code, count: cells.count,
-            source: series.source, app: series.app, fingerprint: kind.fingerprint, reportable: kind.isReportable)
+        let details = cells.details.flatMap { try? JSONValue(json: $0) }
+        var record = IssueRecord(message: message, count: cells.count)
+        // To copy it for each record costs more than to look it up where it is asked for.
+        let isShared = !isWhole && details?["original"] == nil
+        memory = isShared ? series : nil
+        if !isShared { series.complete(&record) }
         let received = cells.receivedAt.milliseconds
         record.occurredAt = cells.occurred.map { Timestamp(milliseconds: received &+ $0) } ?? receivedAt
         record.firstOccurredAt = cells.firstOccurred.map { Timestamp(milliseconds: received &+ $0) }
         size = message.utf8.count + (cells.metadata?.utf8.count ?? 0) + (cells.details?.utf8.count ?? 0)
-        if readsMetadata {
+        if isWhole {
             record.metadata = cells.metadata.flatMap { try? JSONValue(json: $0) }
         } else {
             metadata = cells.metadata
         }
         var repairs: [String] = []
         var sender = sender
-        memory = series.memory
-        if let details = cells.details, let details = try? JSONValue(json: details) {
-            if details["original"] != nil { memory = nil }
+        if let details {
             record.add(details, repairs: &repairs)
             if let said = details["sender"].flatMap({ try? Sender(json: $0.json) }) {
                 sender = said

@@ -62,14 +62,16 @@ extension StoreReader {
     }
 
     /// One record with all that belongs to it, or nothing.
-    package func record(row: Int64, readsMetadata: Bool = true) throws -> RecordRow? {
+    ///
+    /// - Parameter isWhole: whether its metadata are read, and what it shares with its series is said of it, too.
+    package func record(row: Int64, isWhole: Bool = true) throws -> RecordRow? {
         let cells = try connection.withStatement(RecordCells.sql) { statement in
             statement.bind(row, at: 1)
             return try statement.first { RecordCells($0) }
         }
         guard let cells, let series = try series(cells.series), let sender = try sender(ofProcess: cells.process)
         else { return nil }
-        return RecordRow(cells, of: series, by: sender, id: try recordID(row: row).text, readsMetadata: readsMetadata)
+        return RecordRow(cells, of: series, by: sender, id: try recordID(row: row).text, isWhole: isWhole)
     }
 
     private func series(_ id: Int64) throws -> KnownSeries? {

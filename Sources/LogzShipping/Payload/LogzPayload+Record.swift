@@ -5,7 +5,7 @@ import IssueProtocol
 extension LogzPayload {
     /// The line of a record.
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
-        let stored = outbound.stored
+        let stored = outbound.own
         let record = stored.record
         let (time, timeRepair) = stored.believedTime
 
@@ -20,15 +20,16 @@ extension LogzPayload {
         }
         line.put("event_id", stored.id)
         line.put(&shared) { line in
-            line.put("code", record.code ?? 0)
-            line.putDomain(record.domain, app: outbound.app)
+            line.put("code", outbound.stored.record.code ?? 0)
+            line.putDomain(outbound.stored.record.domain, app: outbound.app)
         }
         line.put("message", record.message)
-        line.put(&shared) { line in line.putEnvironment(record.app) }
+        line.put(&shared) { line in line.putEnvironment(outbound.stored.record.app) }
         line.put("reported_at", moment)
-        line.put(&shared) { line in line.putMobile(record.app) }
+        line.put(&shared) { line in line.putMobile(outbound.stored.record.app) }
         let metadata = putMetadata(of: outbound, into: &line, types: &types, &memo)
         line.put(&shared) { line in
+            let record = outbound.stored.record
             line.put("severity", (record.severity ?? .error).name)
             line.put("app", outbound.app)
             line.put("file", ifPresent: record.source?.fileID)
