@@ -7,7 +7,8 @@ struct HeldRuns {
     /// What is looked at for each record stands by itself, so that to look costs no more than that.
     private struct Known {
         var firstOfGroup: Int64
-        var mutedUntil: Timestamp
+        var regression: Int64
+        var mayBeMuted: Bool
         /// Until then the run holds; nothing where there is none.
         var until: LogInstant?
         /// Of the run's reason, among all of them.
@@ -32,7 +33,9 @@ struct HeldRuns {
             let found = try find()
             facts.append(found)
             known.append(
-                Known(firstOfGroup: found?.firstOfGroup ?? 0, mutedUntil: found?.mutedUntil ?? step.receivedAt))
+                Known(
+                    firstOfGroup: found?.firstOfGroup ?? 0, regression: found?.regression ?? 0,
+                    mayBeMuted: found?.mutes.isEmpty == false))
             runs.append(nil)
             if let found { series[found.group, default: []].append(number) }
         }
@@ -45,7 +48,7 @@ struct HeldRuns {
     @inline(__always)
     mutating func take(_ step: LogStep, _ number: Int, at now: LogInstant) -> Bool {
         guard let until = known[number].until, now < until, known[number].firstOfGroup != step.row,
-            step.receivedAt >= known[number].mutedUntil
+            known[number].regression != step.row, !known[number].mayBeMuted
         else { return false }
         runs[number]?.add(step.row, count: step.count, at: now)
         rows[known[number].place].append(step.row)

@@ -13,6 +13,8 @@ struct QueryJob: Sendable {
         case fates(AwaitParameters)
         case deadLetters(DeadLettersParameters)
         case status
+        /// Somebody says something of a group.
+        case setState(SetStateParameters, isOperator: Bool)
         /// What a flush has come to.
         case destinations(String?)
     }

@@ -136,6 +136,8 @@ package enum CollectorInterface {
         # Counts in buckets of so many milliseconds.
         method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series)
 
+        # A mute may have an end, which must be to come; with until_newer_version a record of a version of the application
+        # ends what is said that is newer than all so far. Without it, the next record of a resolved group opens it again.
         method SetState(group: string, state: State, until: ?string, until_newer_version: ?bool) -> (group: Group)
 
         method Status() -> (
