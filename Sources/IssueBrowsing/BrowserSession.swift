@@ -41,6 +41,10 @@ package struct BrowserSession<Failure: Error> {
         try call(.show, ShowParameters(id: id).json)
     }
 
+    package func histogram(_ parameters: HistogramParameters) throws(Failure) -> BrowserAnswer<HistogramReply> {
+        try call(.histogram, parameters.json)
+    }
+
     package func setState(_ parameters: SetStateParameters) throws(Failure) -> BrowserAnswer<SetStateReply> {
         try call(.setState, parameters.json)
     }

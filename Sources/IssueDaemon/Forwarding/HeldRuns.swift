@@ -35,7 +35,7 @@ struct HeldRuns {
             known.append(
                 Known(
                     firstOfGroup: found?.firstOfGroup ?? 0, regression: found?.regression ?? 0,
-                    mayBeMuted: found?.mutes.isEmpty == false))
+                    mayBeMuted: found?.mutes.reach(step.row) ?? false))
             runs.append(nil)
             if let found { series[found.group, default: []].append(number) }
         }

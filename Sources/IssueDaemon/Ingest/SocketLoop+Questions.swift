@@ -63,7 +63,8 @@ extension SocketLoop {
             try allowOperators(connection)
             try order(.requeue(try read(parameters)), more: more, connection)
         case .setState: job(.setState(try read(parameters), isOperator: connection.isOperator), connection)
-        case .histogram, .mergeGroups, .splitGroup:
+        case .histogram: job(.histogram(try read(parameters)), connection)
+        case .mergeGroups, .splitGroup:
             throw .methodNotImplemented(name)
         }
     }

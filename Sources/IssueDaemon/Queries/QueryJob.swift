@@ -10,6 +10,7 @@ struct QueryJob: Sendable {
         case newest
         case news(IssueFilter, row: Int64)
         case show(String)
+        case histogram(HistogramParameters)
         case fates(AwaitParameters)
         case deadLetters(DeadLettersParameters)
         case status

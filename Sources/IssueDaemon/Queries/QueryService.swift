@@ -74,6 +74,8 @@ final class QueryService: Sendable {
         case .show(let id):
             let shown = try reader.show(id, viewer: job.viewer)
             return .reply(Self.reply(ShowReply(record: shown.record, group: shown.group, fates: shown.fates)))
+        case .histogram(let parameters):
+            return .reply(Self.reply(try histogram(parameters, job.viewer, reader)))
         case .fates(let parameters): return .fates(try fates(parameters, job, reader))
         case .deadLetters(let parameters):
             let limit = try Self.limit(parameters.limit, atMost: Self.mostRecords)
@@ -117,6 +119,18 @@ final class QueryService: Sendable {
         return RecordsReply(records: page.records, next: page.next)
     }
 
+    private func histogram(
+        _ parameters: HistogramParameters, _ viewer: Viewer, _ reader: StoreReader
+    ) throws -> HistogramReply {
+        let filter = parameters.filter ?? IssueFilter()
+        guard
+            let frame = HistogramFrame(
+                bucket: parameters.bucket, since: filter.since, until: filter.until, now: Clock.wall)
+        else { throw QueryFailure.invalidParameter("bucket") }
+        let series = try reader.histogram(filter, frame, by: parameters.by ?? .total, viewer: viewer)
+        return HistogramReply(start: frame.start, series: series)
+    }
+
     /// Whose records nobody else may see may still learn their fate from the process that reported them.
     private func fates(
         _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
@@ -140,7 +154,7 @@ final class QueryService: Sendable {
         guard isOperator || subject.uid == job.process.sender.uid else { throw CollectorError.denied }
         let standing = GroupStanding(
             parameters.state, mutedUntil: parameters.until,
-            knownVersion: parameters.untilNewerVersion == true ? subject.newestVersion : nil)
+            knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
             throw QueryFailure.notFound(id: parameters.group)
         }

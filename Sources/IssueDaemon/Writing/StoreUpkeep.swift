@@ -64,7 +64,8 @@ struct StoreUpkeep {
         let isBusy = forgetting != nil || hasOldMarks || isShrinking
         guard !isBusy else { return MonotonicInstant(sinceBoot: .zero) }
         guard let end = writer.nextMuteEnd else { return lookAt }
-        let left = max(0, end.milliseconds - Clock.wall.milliseconds)
+        let wall = Clock.wall
+        let left = end > wall ? end.milliseconds - wall.milliseconds : 0
         return min(lookAt, max(mutesAt, Clock.monotonic.advanced(by: .milliseconds(left))))
     }
 

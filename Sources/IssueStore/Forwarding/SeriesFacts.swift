@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 package import IssueProtocol
 
 /// What a walk has to know of a series to judge its records.
@@ -12,7 +12,7 @@ package struct SeriesFacts: Equatable, Sendable {
     /// The record with which its group came back last, or none.
     package var regression: Int64
     /// Which records of its group are told to nobody.
-    package var mutes: [ClosedRange<Int64>]
+    package var mutes: MutedRows
 
     package func record(_ step: LogStep, offset: Int64) -> WalkedRecord {
         WalkedRecord(
@@ -20,7 +20,7 @@ package struct SeriesFacts: Equatable, Sendable {
                 record: step.row, group: group, account: account, severity: severity,
                 isFirstOfGroup: step.row == firstOfGroup || step.row == regression, count: step.count,
                 isReportable: isReportable,
-                isMuted: mutes.contains { $0.contains(step.row) }),
+                isMuted: mutes.contains(step.row)),
             at: LogInstant(milliseconds: step.receivedAt.milliseconds &+ offset), receivedAt: step.receivedAt)
     }
 }

@@ -135,7 +135,7 @@ extension StoreReader {
                         group: row.int64(0), account: row.int64(1),
                         severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
                         isReportable: row.int64(3) != 0, firstOfGroup: row.int64(4), regression: row.int64(5),
-                        mutes: [])
+                        mutes: MutedRows())
                 }
             }
             if let group = facts?.group { facts?.mutes = try mutes(ofGroup: group) }

@@ -7,8 +7,7 @@ extension StoreReader {
     package struct Subject: Equatable, Sendable {
         package var group: Int64
         package var uid: UInt32
-        /// The newest version that its application has reported with, as far as that is still known.
-        package var newestVersion: ApplicationVersion
+        var account: Int64
     }
 
     /// A group by its id; a foreign one answers as an absent one.
@@ -24,21 +23,24 @@ extension StoreReader {
                 return try statement.first { (account: $0.int64(0), uid: UInt32(clamping: $0.int64(1))) }
             }
             guard let owner else { throw QueryFailure.notFound(id: id) }
-            return Subject(group: group, uid: owner.uid, newestVersion: try newestVersion(ofAccount: owner.account))
+            return Subject(group: group, uid: owner.uid, account: owner.account)
         }
     }
 
-    private func newestVersion(ofAccount id: Int64) throws -> ApplicationVersion {
-        var newest = ApplicationVersion()
-        try connection.withStatement(
-            "SELECT version, build FROM series WHERE account = ?1 GROUP BY version, build ORDER BY min(id)"
-        ) { statement in
-            statement.bind(id, at: 1)
-            try statement.forEach { row in
-                newest.met(ApplicationVersion(name: row.optionalText(0), build: row.optionalInt64(1)))
+    /// The newest version that a group's application has reported with, as far as that is still known.
+    package func newestVersion(of subject: Subject) throws -> ApplicationVersion {
+        try snapshot {
+            var newest = ApplicationVersion()
+            try connection.withStatement(
+                "SELECT version, build FROM series WHERE account = ?1 GROUP BY version, build ORDER BY min(id)"
+            ) { statement in
+                statement.bind(subject.account, at: 1)
+                try statement.forEach { row in
+                    newest.met(ApplicationVersion(name: row.optionalText(0), build: row.optionalInt64(1)))
+                }
             }
+            return newest
         }
-        return newest
     }
 
     /// Whether it was this record with which its group came back last.
@@ -57,13 +59,14 @@ extension StoreReader {
     }
 
     /// Which rows of a group are told to nobody.
-    func mutes(ofGroup id: Int64) throws -> [ClosedRange<Int64>] {
-        try connection.withStatement(
+    func mutes(ofGroup id: Int64) throws -> MutedRows {
+        let stretches = try connection.withStatement(
             #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#
         ) { statement in
             statement.bind(id, at: 1)
             statement.bind(Int64.max, at: 2)
             return try statement.all { $0.int64(0)...max($0.int64(0), $0.int64(1)) }
         }
+        return MutedRows(stretches)
     }
 }
