@@ -14,6 +14,8 @@ enum ParametersHarness {
         case UInt8(ascii: "s"): check(ShowParameters.self, json)
         case UInt8(ascii: "a"): check(AwaitParameters.self, json)
         case UInt8(ascii: "u"): check(FlushParameters.self, json)
+        case UInt8(ascii: "t"): check(SetStateParameters.self, json)
+        case UInt8(ascii: "h"): check(HistogramParameters.self, json)
         case UInt8(ascii: "i"): check(InterfaceDescriptionParameters.self, json)
         case UInt8(ascii: "p"): check(ReportParameters.self, json)
         case UInt8(ascii: "L"): check(ListReply.self, json)
@@ -21,6 +23,7 @@ enum ParametersHarness {
         case UInt8(ascii: "S"): check(ShowReply.self, json)
         case UInt8(ascii: "A"): check(AwaitReply.self, json)
         case UInt8(ascii: "P"): check(ReportReply.self, json)
+        case UInt8(ascii: "H"): check(HistogramReply.self, json)
         case UInt8(ascii: "D"): check(DaemonStatus.self, json)
         default: return
         }

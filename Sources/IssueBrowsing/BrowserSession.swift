@@ -41,6 +41,14 @@ package struct BrowserSession<Failure: Error> {
         try call(.show, ShowParameters(id: id).json)
     }
 
+    package func histogram(_ parameters: HistogramParameters) throws(Failure) -> BrowserAnswer<HistogramReply> {
+        try call(.histogram, parameters.json)
+    }
+
+    package func setState(_ parameters: SetStateParameters) throws(Failure) -> BrowserAnswer<SetStateReply> {
+        try call(.setState, parameters.json)
+    }
+
     package func deadLetters(_ parameters: DeadLettersParameters) throws(Failure) -> BrowserAnswer<DeadLettersReply> {
         try call(.deadLetters, parameters.json)
     }

@@ -26,6 +26,8 @@ extension IssueBrowser {
         public var users: [UInt32]?
         /// Reported by these units of systemd.
         public var units: [String]?
+        /// Of groups in these states.
+        public var states: [State]?
         /// With these fates.
         public var outcomes: [IssueFate.Outcome]?
         /// The destination whose fates count.
@@ -61,6 +63,7 @@ extension IssueBrowser {
             filter.groups = groups
             filter.users = users
             filter.units = units
+            filter.states = states?.map(\.wire)
             // A word that is none of ours matches nothing that this version knows.
             filter.fates = outcomes?.compactMap { Fate(name: $0.rawValue) }
             filter.destination = destination

@@ -16,6 +16,12 @@ extension IssueBrowser {
         public var title: String { wire.title }
         /// The worst level that it was reported with.
         public var level: IssueLevel { IssueLevel(wire.severity) }
+        /// What people have said of it.
+        public var state: State { State(wire.state) }
+        /// When it is not muted any more, where that ends by itself.
+        public var mutedUntil: IssueTimestamp? { wire.mutedUntil.map { IssueTimestamp($0) } }
+        /// Whether it was resolved and has come back.
+        public var hasRegressed: Bool { wire.regressed }
         /// The application, as it calls itself.
         public var app: String? { wire.app }
         /// The user who reported, by number.

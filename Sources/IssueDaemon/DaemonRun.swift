@@ -44,7 +44,7 @@ final class DaemonRun {
             path: path, limits: configuration.limits, retention: configuration.store.retention,
             suspicion: suspicion)
         let writer = WriterService(opening: opening, log: log)
-        let queries = QueryService(path: path, board: board, log: log)
+        let queries = QueryService(path: path, writer: writer, board: board, log: log)
         let socket = try SocketService(
             listener: listener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,

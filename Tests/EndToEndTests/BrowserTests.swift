@@ -102,6 +102,25 @@ struct BrowserTests {
         }
     }
 
+    @Test("It counts what was reported over time, by what it is asked for, also after a kill and what was removed")
+    func counted() async throws {
+        try await DaemonFixture.with { daemon in
+            let reports = (1...9).map { IssueReport("Report \($0)", level: $0 % 3 == 0 ? .critical : .warning) }
+            _ = try await Self.report(reports, to: daemon)
+            let browser = IssueBrowser(socket: daemon.socket)
+            let counted = try await browser.histogram(bucket: .seconds(3600), by: .level)
+            #expect(counted.series.map(\.key) == ["critical", "warning"])
+            #expect(counted.series.map { $0.counts.reduce(0, +) } == [3, 6])
+            #expect(counted.series.first?.counts.count == 25)
+            #expect(counted.start.millisecondsSince1970 % 3_600_000 == 0)
+            try daemon.kill()
+            try daemon.start()
+            let total = try await browser.histogram(.init(level: .critical))
+            #expect(total.series.map { $0.counts.reduce(0, +) } == [3])
+            await #expect(throws: DeliveryError.self) { try await browser.histogram(bucket: .seconds(1)) }
+        }
+    }
+
     @Test("It follows what comes, and ends with the task")
     func followed() async throws {
         try await DaemonFixture.with { daemon in

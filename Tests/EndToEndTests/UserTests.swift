@@ -43,6 +43,41 @@ struct UserTests {
         }
     }
 
+    @Test("Whose issue it is may say something of it, and an operator; to others it is not there")
+    func states() async throws {
+        try await DaemonFixture.with { daemon in
+            let first = try OtherUser.client(Self.first, of: daemon)
+            let second = try OtherUser.client(Self.second, of: daemon)
+            _ = try first.report("Mine")
+            let group = try #require(try first.groups().first).id
+            let muted = SetStateParameters(group: group, state: .muted)
+            #expect(try second.refusal(of: .setState, muted) == .notFound(id: group))
+            #expect(try first.groups().map(\.state) == [.open])
+            #expect(try first.call(.setState, muted, returning: SetStateReply.self).group.state == .muted)
+            let root = try RawClient(path: daemon.socket)
+            let opened = SetStateParameters(group: group, state: .open)
+            #expect(try root.call(.setState, opened, returning: SetStateReply.self).group.uid == Self.first)
+            #expect(try first.groups().map(\.state) == [.open])
+        }
+    }
+
+    @Test("Who may only read sees another's issue, and is denied to say something of it; of his own he may")
+    func readers() async throws {
+        // In Debian's own group of that name, whose number is the user's.
+        let reader: UInt32 = 2
+        try await DaemonFixture.with("[Access]\nReaders=bin") { daemon in
+            let client = try OtherUser.client(reader, of: daemon)
+            _ = try RawClient(path: daemon.socket).report("Root's")
+            _ = try client.report("Mine")
+            for group in try client.groups() {
+                let parameters = SetStateParameters(group: group.id, state: .muted)
+                #expect(
+                    try client.refusal(of: .setState, parameters) == (group.uid == reader ? nil : .denied))
+            }
+            #expect(try client.groups().count == 2)
+        }
+    }
+
     @Test("A foreign id is answered exactly as one that does not exist, by Show and by Await")
     func foreignIDs() async throws {
         try await DaemonFixture.with { daemon in

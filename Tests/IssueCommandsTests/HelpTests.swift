@@ -16,6 +16,10 @@ struct HelpTests {
                   records       List single records, the newest first
                   show          Show everything about a record, or about the newest record of a group
                   follow        Show new records as they come, until interrupted
+                  histogram     Show how many records there were, and when
+                  resolve       Say that an issue is mended
+                  mute          Store and count an issue, and tell nobody
+                  reopen        Take back that an issue is resolved or muted
                   status        Show how the daemon, its store and its destinations are
                   flush         Forward now what is waiting, and say what became of it
                   dead-letters  List what was given up, send it once more, or export it

@@ -49,6 +49,14 @@ struct CodecTests {
         try check(ShowParameters(id: "r-1"))
         try check(ShowReply(record: Samples.storedRecord, group: Samples.group, fates: [Samples.fate]))
         try check(ShowReply(record: nil, group: Samples.minimalGroup, fates: []))
+        try check(
+            SetStateParameters(group: "g1", state: .muted, until: Samples.group.lastSeen, untilNewerVersion: true))
+        try check(HistogramParameters(filter: Samples.filter, bucket: .seconds(60), by: .group))
+        try check(HistogramParameters(bucket: .seconds(60)))
+        try check(
+            HistogramReply(start: Samples.group.lastSeen, series: [HistogramSeries(key: "shop", counts: [0, 1])]))
+        try check(SetStateParameters(group: "g1", state: .open))
+        try check(SetStateReply(group: Samples.group))
         try check(FlushParameters(destination: "logz", timeout: .milliseconds(1500)))
         try check(FlushParameters())
         try check(FlushReply(destinations: [Samples.destination]))

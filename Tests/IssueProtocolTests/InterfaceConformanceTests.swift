@@ -43,6 +43,7 @@ struct InterfaceConformanceTests {
         try check("Destination", Samples.destination)
         try check("Suppression", Samples.suppression)
         try check("StoreStatus", Samples.store)
+        try check("Series", HistogramSeries(key: "shop", counts: [1]))
     }
 
     @Test("The words of each choice are those of the file")
@@ -50,6 +51,7 @@ struct InterfaceConformanceTests {
         #expect(words(ofType: "Severity") == Severity.allCases.map(\.name))
         #expect(words(ofType: "State") == GroupState.allCases.map(\.name))
         #expect(words(ofType: "Fate") == Fate.allCases.map(\.name))
+        #expect(words(ofType: "Dimension") == HistogramDimension.allCases.map(\.rawValue))
         #expect(words(ofType: "Order") == ResultOrder.allCases.map(\.name))
         #expect(words(ofType: "DestinationState") == DestinationState.allCases.map(\.name))
     }

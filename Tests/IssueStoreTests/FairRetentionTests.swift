@@ -307,6 +307,7 @@ struct FairRetentionTests {
                 let shell = try store.shell()
                 try shell.execute(
                     """
+                    DROP TABLE mutes; DROP INDEX groups_by_mute; ALTER TABLE groups DROP COLUMN regression;
                     DROP TABLE ages;
                     DROP TABLE singles; DROP TABLE summary_windows; ALTER TABLE destinations DROP COLUMN express_id;
                     ALTER TABLE dead_letters DROP COLUMN summary;

@@ -137,7 +137,7 @@ struct OpeningTests {
                     let shell = try store.shell()
                     let steps = [
                         Schema.log, Schema.forwarding, Schema.views, Schema.copies, Schema.shares, Schema.singles,
-                        Schema.ages,
+                        Schema.ages, Schema.states,
                     ].map { Migration($0) }
                     #expect(steps.count == Schema.migrator.newestVersion)
                     let older = Migrator(

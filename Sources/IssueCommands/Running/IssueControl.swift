@@ -9,7 +9,9 @@ internal import Issues
 package struct IssueControl {
     private static let commands: [any Command.Type] = [
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
-        StatusCommand.self, FlushCommand.self, DeadLettersCommand.self, BackupCommand.self, RepairCommand.self,
+        HistogramCommand.self,
+        ResolveCommand.self, MuteCommand.self, ReopenCommand.self, StatusCommand.self, FlushCommand.self,
+        DeadLettersCommand.self, BackupCommand.self, RepairCommand.self,
         PurgeCommand.self,
     ]
 

@@ -8,6 +8,7 @@ package struct Candidate: Equatable, Sendable {
     /// The application of one user: a stranger who claims the same name has another one.
     package var account: Int64
     package var severity: Severity
+    /// The first of its group at all, or the one with which it came back.
     package var isFirstOfGroup: Bool
     /// How often it occurred; a coalesced record stands for more than one.
     package var count: Int64

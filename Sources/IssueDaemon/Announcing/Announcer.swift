@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Says in the log that an issue is new or critical, a line each and not too many.
+/// Says in the log that an issue is new, critical or back, a line each and not too many.
 ///
 /// What comes faster than the limit is counted, and the next line says how much
 /// that was; all of it is in the store anyway.
@@ -29,7 +29,7 @@ final class Announcer: Sendable {
         self.log = log
     }
 
-    /// Records came in that are critical, or the first of their issue; they are told of once they are on disk.
+    /// Records came in that are critical, or the first of their issue or of its coming back; they are told of once they are on disk.
     func came(_ records: [Int64]) {
         inbox.withLock { inbox in
             let room = max(0, Self.mostWaiting - inbox.rows.count)
@@ -67,11 +67,10 @@ final class Announcer: Sendable {
                 guard let open = try? reader ?? StoreReader(path: path) else { continue }
                 reader = open
                 guard let found = try? open.snapshot({ try open.record(row: row) }) else { continue }
-                // A commit that failed has left its ids to others.
-                let isCritical = found.stored.record.severity == .critical
-                guard isCritical || found.isFirstOfGroup else { continue }
+                let events = events(of: found, open)
+                guard !events.isEmpty else { continue }
                 bucket.take(at: Self.now)
-                tell(found, isCritical, untold)
+                for event in events { tell(found, event, untold) }
                 untold = 0
             }
         }
@@ -87,16 +86,33 @@ final class Announcer: Sendable {
         } ?? nil
     }
 
-    private func tell(_ row: RecordRow, _ isCritical: Bool, _ untold: Int64) {
+    /// What a record is told as; nothing where a commit that failed has left its id to another.
+    private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
+        var events: [LogEvent] = []
+        if (try? reader.isRegression(row: row.row)) == true { events.append(.regressedIssue) }
+        if row.stored.record.severity == .critical {
+            events.append(.criticalIssue)
+        } else if row.isFirstOfGroup {
+            events.append(.newIssue)
+        }
+        return events
+    }
+
+    private func tell(_ row: RecordRow, _ event: LogEvent, _ untold: Int64) {
         let stored = row.stored
         let title = String(stored.record.message.prefix(Self.titleCharacters))
-        let event: LogEvent = isCritical ? .criticalIssue : .newIssue
+        let (level, words): (LogLevel, StaticString) =
+            switch event {
+            case .criticalIssue: (.warning, "A critical issue was reported")
+            case .regressedIssue: (.warning, "An issue that was resolved has come back")
+            case .newIssue, .destinationChanged: (.notice, "A new issue has come up")
+            }
         log.event(
-            event, isCritical ? .warning : .notice,
-            isCritical ? "A critical issue was reported" : "A new issue has come up",
+            event, level, words,
             [
                 "group": stored.group, "record": stored.id, "app": row.accountName, "uid": "\(stored.sender.uid)",
-                "severity": (stored.record.severity ?? .error).name, "issue": title, "not_told_before": "\(untold)",
+                "version": stored.record.app?.version ?? "", "severity": (stored.record.severity ?? .error).name,
+                "issue": title, "not_told_before": "\(untold)",
             ])
     }
 

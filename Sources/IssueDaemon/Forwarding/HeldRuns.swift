@@ -7,7 +7,9 @@ struct HeldRuns {
     /// What is looked at for each record stands by itself, so that to look costs no more than that.
     private struct Known {
         var firstOfGroup: Int64
-        var mutedUntil: Timestamp
+        var regression: Int64
+        /// Up to there each record has to be judged.
+        var mutedThrough: Int64
         /// Until then the run holds; nothing where there is none.
         var until: LogInstant?
         /// Of the run's reason, among all of them.
@@ -33,8 +35,8 @@ struct HeldRuns {
             facts.append(found)
             known.append(
                 Known(
-                    firstOfGroup: found?.firstOfGroup ?? 0,
-                    mutedUntil: found?.mutedUntil ?? Timestamp(milliseconds: .max)))
+                    firstOfGroup: found?.firstOfGroup ?? 0, regression: found?.regression ?? 0,
+                    mutedThrough: found?.mutes.last ?? .min))
             runs.append(nil)
             if let found { series[found.group, default: []].append(number) }
         }
@@ -47,7 +49,7 @@ struct HeldRuns {
     @inline(__always)
     mutating func take(_ step: LogStep, _ number: Int, at now: LogInstant) -> Bool {
         guard let until = known[number].until, now < until, known[number].firstOfGroup != step.row,
-            step.receivedAt >= known[number].mutedUntil
+            known[number].regression != step.row, known[number].mutedThrough < step.row
         else { return false }
         runs[number]?.add(step.row, count: step.count, at: now)
         rows[known[number].place].append(step.row)
@@ -68,11 +70,12 @@ struct HeldRuns {
     /// From when on the next record of a series has to be judged; nothing where the next one has to be in any case.
     func end(_ number: Int) -> LogInstant? { known[number].until }
 
-    /// Before then each record of a series has to be judged.
-    func mutedUntil(_ number: Int) -> Timestamp { known[number].mutedUntil }
-
-    /// The row of the first record of a series' group, which has to be judged.
-    func firstOfGroup(_ number: Int) -> Int64 { known[number].firstOfGroup }
+    /// The first row, of this one and those behind it, whose record has to be judged whatever the run says.
+    func exception(_ number: Int, from row: Int64) -> Int64? {
+        let one = known[number]
+        if one.mutedThrough >= row { return row }
+        return [one.firstOfGroup, one.regression].filter { $0 >= row }.min()
+    }
 
     /// The series of a group that were met.
     func numbers(ofGroup group: Int64) -> [Int] { series[group] ?? [] }

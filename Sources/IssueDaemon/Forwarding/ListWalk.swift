@@ -48,16 +48,11 @@ struct ListWalk {
         guard passed[list] < rows.count else { return next[list] = .max }
         let first = rows[passed[list]]
         next[list] = first
-        guard let end = runs.end(number), try !isMuted(first, until: runs.mutedUntil(number), look) else { return }
+        guard let end = runs.end(number) else { return }
         var row = try self.row(since: end, look) ?? .max
-        if runs.firstOfGroup(number) >= first { row = min(row, runs.firstOfGroup(number)) }
+        if let exception = runs.exception(number, from: first) { row = min(row, exception) }
         let place = Self.place(of: row, in: rows, from: passed[list])
         next[list] = place < rows.count ? rows[place] : .max
-    }
-
-    private mutating func isMuted(_ row: Int64, until end: Timestamp, _ look: Look) rethrows -> Bool {
-        guard end > Timestamp(milliseconds: .min) else { return false }
-        return try times.time(of: row, look).map { $0 < end.milliseconds } ?? true
     }
 
     /// Counts what a series' run has held back below a row.

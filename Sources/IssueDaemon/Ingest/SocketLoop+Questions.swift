@@ -62,7 +62,9 @@ extension SocketLoop {
         case .requeue:
             try allowOperators(connection)
             try order(.requeue(try read(parameters)), more: more, connection)
-        case .histogram, .setState, .mergeGroups, .splitGroup:
+        case .setState: job(.setState(try read(parameters), isOperator: connection.isOperator), connection)
+        case .histogram: job(.histogram(try read(parameters)), connection)
+        case .mergeGroups, .splitGroup:
             throw .methodNotImplemented(name)
         }
     }

@@ -10,9 +10,12 @@ struct QueryJob: Sendable {
         case newest
         case news(IssueFilter, row: Int64)
         case show(String)
+        case histogram(HistogramParameters)
         case fates(AwaitParameters)
         case deadLetters(DeadLettersParameters)
         case status
+        /// Somebody says something of a group.
+        case setState(SetStateParameters, isOperator: Bool)
         /// What a flush has come to.
         case destinations(String?)
     }

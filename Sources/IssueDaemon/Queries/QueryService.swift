@@ -7,11 +7,13 @@ import UnixIO
 final class QueryService: Sendable {
     private let inbox = Monitor(QueryInbox())
     private let path: String
+    private let writer: WriterService
     private let board: StatusBoard
     private let log: Log
 
-    init(path: String, board: StatusBoard, log: Log) {
+    init(path: String, writer: WriterService, board: StatusBoard, log: Log) {
         self.path = path
+        self.writer = writer
         self.board = board
         self.log = log
     }
@@ -72,12 +74,16 @@ final class QueryService: Sendable {
         case .show(let id):
             let shown = try reader.show(id, viewer: job.viewer)
             return .reply(Self.reply(ShowReply(record: shown.record, group: shown.group, fates: shown.fates)))
+        case .histogram(let parameters):
+            return .reply(Self.reply(try histogram(parameters, job.viewer, reader)))
         case .fates(let parameters): return .fates(try fates(parameters, job, reader))
         case .deadLetters(let parameters):
             let limit = try Self.limit(parameters.limit, atMost: Self.mostRecords)
             return .reply(Self.reply(try reader.deadLetters(parameters, limit: limit, viewer: job.viewer)))
         case .status:
             return .reply(Self.reply(board.status(try reader.figures(viewer: job.viewer), viewer: job.viewer)))
+        case .setState(let parameters, let isOperator):
+            return .reply(Self.reply(try set(parameters, job, isOperator: isOperator, reader)))
         case .destinations(let name):
             let status = board.status(try reader.figures(viewer: job.viewer), viewer: job.viewer)
             return .reply(
@@ -113,6 +119,18 @@ final class QueryService: Sendable {
         return RecordsReply(records: page.records, next: page.next)
     }
 
+    private func histogram(
+        _ parameters: HistogramParameters, _ viewer: Viewer, _ reader: StoreReader
+    ) throws -> HistogramReply {
+        let filter = parameters.filter ?? IssueFilter()
+        guard
+            let frame = HistogramFrame(
+                bucket: parameters.bucket, since: filter.since, until: filter.until, now: Clock.wall)
+        else { throw QueryFailure.invalidParameter("bucket") }
+        let series = try reader.histogram(filter, frame, by: parameters.by ?? .total, viewer: viewer)
+        return HistogramReply(start: frame.start, series: series)
+    }
+
     /// Whose records nobody else may see may still learn their fate from the process that reported them.
     private func fates(
         _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
@@ -124,6 +142,23 @@ final class QueryService: Sendable {
         return try reader.fates(of: parameters.id, viewer: viewer).filter {
             parameters.destination == nil || $0.destination == parameters.destination
         }
+    }
+
+    /// Has the writer keep what somebody says of a group: his own, or any where he is an operator.
+    private func set(
+        _ parameters: SetStateParameters, _ job: QueryJob, isOperator: Bool, _ reader: StoreReader
+    ) throws -> SetStateReply {
+        let now = Clock.wall
+        if let name = parameters.senselessParameter(at: now) { throw QueryFailure.invalidParameter(name) }
+        let subject = try reader.subject(parameters.group, viewer: job.viewer)
+        guard isOperator || subject.uid == job.process.sender.uid else { throw CollectorError.denied }
+        let standing = GroupStanding(
+            parameters.state, mutedUntil: parameters.until,
+            knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
+        guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
+            throw QueryFailure.notFound(id: parameters.group)
+        }
+        return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
 
     private static func limit(_ limit: Int?, atMost most: Int) throws -> Int {
@@ -141,6 +176,9 @@ final class QueryService: Sendable {
         case QueryFailure.invalidFilter(let field, let reason): return .invalidFilter(field: field, reason: reason)
         case QueryFailure.invalidParameter(let name): return .invalidParameter(name)
         case QueryFailure.notFound(let id): return .notFound(id: id)
+        case let error as CollectorError: return error
+        case StoreFailure.noSpace: return .noSpace
+        case is WriterClosed: return .busy(retryAfter: .seconds(1))
         case StoreFailure.tooSlow:
             log.warning("A query took too long and was given up", [:])
             return .busy(retryAfter: .seconds(1))

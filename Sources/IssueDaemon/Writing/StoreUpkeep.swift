@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import IssueStore
 import UnixIO
 
@@ -29,6 +30,8 @@ struct StoreUpkeep {
     private var turn = Duration.zero
     private var lookAt: MonotonicInstant
     private var marksAt: MonotonicInstant
+    /// Not before then a mute is ended that is over.
+    private var mutesAt: MonotonicInstant
     /// Whether something was removed to which what is left over may have belonged, and when to look for that.
     private var hasLeftOvers = false
     private var collectAt: MonotonicInstant
@@ -53,12 +56,17 @@ struct StoreUpkeep {
         self.log = log
         lookAt = now
         marksAt = now
+        mutesAt = now
     }
 
     /// When it wants its next turn, if nothing else gives it one.
-    var deadline: MonotonicInstant {
+    func deadline(_ writer: StoreWriter) -> MonotonicInstant {
         let isBusy = forgetting != nil || hasOldMarks || isShrinking
-        return isBusy ? MonotonicInstant(sinceBoot: .zero) : lookAt
+        guard !isBusy else { return MonotonicInstant(sinceBoot: .zero) }
+        guard let end = writer.nextMuteEnd else { return lookAt }
+        let wall = Clock.wall
+        let left = end > wall ? end.milliseconds - wall.milliseconds : 0
+        return min(lookAt, max(mutesAt, Clock.monotonic.advanced(by: .milliseconds(left))))
     }
 
     /// Takes one step, if there is one to take.
@@ -67,6 +75,9 @@ struct StoreUpkeep {
             repeat {
                 try forget(writer, at: now)
             } while forgetting != nil && now.duration(to: Clock.monotonic) < turn
+        } else if let end = writer.nextMuteEnd, end <= Clock.wall, now >= mutesAt {
+            try writer.endMutes(at: Clock.wall)
+            lastFailure = nil
         } else if now >= lookAt || seen?.ranges != writer.closedRanges || seen?.settings != writer.retention {
             try look(writer, at: now)
         } else if hasOldMarks {
@@ -88,6 +99,7 @@ struct StoreUpkeep {
         isShrinking = false
         // For want of space it may be done as soon as the log has begun anew.
         lookAt = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
+        mutesAt = lookAt
         defer { lastFailure = failure }
         return failure != lastFailure
     }

@@ -128,7 +128,7 @@ final class WriterService: Sendable {
         var copyFailure: StoreFailure?
         var upkeep = StoreUpkeep(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
-        while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline) {
+        while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline(writer)) {
             defer { inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) } }
             if let damage = work.condemnation, !isSetAside {
                 setAside(damage, listener)
@@ -305,7 +305,7 @@ final class WriterService: Sendable {
         } catch {
             if error.isDamage { return error }
             if upkeep.failed(by: error, at: Clock.monotonic) {
-                log.warning("Old records could not be removed, trying again later", ["error": "\(error)"])
+                log.warning("The store could not be kept in order, trying again later", ["error": "\(error)"])
             }
             return error
         }

@@ -133,9 +133,13 @@ package enum CollectorInterface {
         # A record by its id, or the newest record of a group by the group's id.
         method Show(id: string) -> (record: ?StoredRecord, group: Group, fates: []DestinationFate)
 
-        # Counts in buckets of so many milliseconds.
+        # Counts of records in buckets of so many milliseconds, which are whole minutes, between since and until (or of the
+        # last 24 hours); what is not kept any more is counted, too. Of apps and groups the 20 with the most records have a
+        # series, and the rest together one more, the last: "*".
         method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series)
 
+        # A mute may have an end, which must be to come; with until_newer_version a record of a version of the application
+        # ends what is said that is newer than all so far. Without it, the next record of a resolved group opens it again.
         method SetState(group: string, state: State, until: ?string, until_newer_version: ?bool) -> (group: Group)
 
         method Status() -> (

@@ -50,6 +50,7 @@ extension StoreWriter {
         }
         self.series.removeAll()
         users.removeAll()
+        standings.removeAll()
     }
 
     /// A group goes with its last series, unless somebody has said something about it or a limit holds it back.
@@ -70,10 +71,11 @@ extension StoreWriter {
         guard isLeft else { return }
         try unindex(group: group)
         try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
+        try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])
         try delete("DELETE FROM groups WHERE id IN (SELECT value FROM json_each(?1))", [group])
     }
 
-    /// Removes senders and accounts that nothing refers to, and rows of the clock that no record goes by.
+    /// Removes senders and accounts that nothing refers to, and rows of the clock and of mutes that no record goes by.
     ///
     /// - Returns: whether there may be more.
     package func collectOwners() throws(StoreFailure) -> Bool {
@@ -98,6 +100,10 @@ extension StoreWriter {
                 DELETE FROM clock WHERE first_id < (
                     SELECT max(first_id) FROM clock
                     WHERE first_id <= coalesce((SELECT min(id) FROM records), (SELECT max(first_id) FROM clock)))
+                """,
+                """
+                DELETE FROM mutes WHERE ("group", first_id) IN (
+                    SELECT "group", first_id FROM mutes WHERE last_id < (SELECT min(id) FROM records) LIMIT 4)
                 """,
             ] {
                 try connection.withStatement(sql) { try $0.run() }

@@ -204,6 +204,7 @@ extension StoreWriter {
             )
             """, group)
         try run("DELETE FROM limits WHERE kind = 1 AND key = ?1", group)
+        try run(#"DELETE FROM mutes WHERE "group" = ?1"#, group)
         try run(
             """
             DELETE FROM groups WHERE id = ?1 AND id < (SELECT max(id) FROM groups)
@@ -212,7 +213,8 @@ extension StoreWriter {
         try run(
             """
             UPDATE groups SET title = '', fingerprint = 'erased ' || id, key = 0, domain = NULL, code = NULL, file = NULL,
-                line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL
+                line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL,
+                state = 0, muted_until = NULL, muted_version = NULL
             WHERE id = ?1
             """, group)
         try run("INSERT INTO group_text (rowid, title) SELECT id, title FROM groups WHERE id = ?1", group)

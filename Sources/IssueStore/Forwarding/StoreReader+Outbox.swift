@@ -122,24 +122,24 @@ extension StoreReader {
     /// What a walk has to know of a series; nothing where a damaged file has lost it.
     package func facts(ofSeries id: Int64) throws -> SeriesFacts? {
         try snapshot {
-            try connection.withStatement(
+            var facts = try connection.withStatement(
                 """
                 SELECT series."group", series.account, series.severity, series.reportable, groups.first_record,
-                       groups.state, groups.muted_until
+                       groups.regression
                 FROM series JOIN groups ON groups.id = series."group" WHERE series.id = ?1
                 """
             ) { statement in
                 statement.bind(id, at: 1)
                 return try statement.first { row in
-                    let isMuted = row.int64(5) == Int64(GroupState.muted.rawValue)
-                    return SeriesFacts(
+                    SeriesFacts(
                         group: row.int64(0), account: row.int64(1),
                         severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
-                        isReportable: row.int64(3) != 0, firstOfGroup: row.int64(4),
-                        mutedUntil: isMuted
-                            ? Timestamp(milliseconds: row.optionalInt64(6) ?? .max) : Timestamp(milliseconds: .min))
+                        isReportable: row.int64(3) != 0, firstOfGroup: row.int64(4), regression: row.int64(5),
+                        mutes: MutedRows())
                 }
             }
+            if let group = facts?.group { facts?.mutes = try mutes(ofGroup: group) }
+            return facts
         }
     }
 

@@ -91,7 +91,7 @@ extension StoreReader {
         return found
     }
 
-    private func group(key: Int64, viewer: Viewer) throws -> Int64? {
+    func group(key: Int64, viewer: Viewer) throws -> Int64? {
         try connection.withStatement(
             """
             SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account

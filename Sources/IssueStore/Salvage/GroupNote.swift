@@ -1,4 +1,4 @@
-package import IssueProtocol
+package import IssueCore
 
 /// What somebody has said of a group, as a database that was set aside still has it.
 package struct GroupNote: Equatable, Sendable {
@@ -8,8 +8,5 @@ package struct GroupNote: Equatable, Sendable {
     package var fingerprint: String
     package var rule: Int64
 
-    package var state: GroupState
-    package var mutedUntil: Timestamp?
-    package var mutedVersion: String?
-    package var hasRegressed: Bool
+    package var standing: GroupStanding
 }

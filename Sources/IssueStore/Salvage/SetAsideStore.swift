@@ -70,9 +70,12 @@ package final class SetAsideStore {
             try statement.all { row in
                 GroupNote(
                     uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
-                    rule: row.int64(3), state: GroupState(rawValue: UInt8(clamping: row.int64(4))) ?? .open,
-                    mutedUntil: row.optionalInt64(5).map { Timestamp(milliseconds: $0) },
-                    mutedVersion: row.optionalText(6), hasRegressed: row.int64(7) != 0)
+                    rule: row.int64(3),
+                    standing: GroupStanding(
+                        GroupState(rawValue: UInt8(clamping: row.int64(4))) ?? .open,
+                        mutedUntil: row.optionalInt64(5).map { Timestamp(milliseconds: $0) },
+                        knownVersion: row.optionalText(6).map { ApplicationVersion(text: $0) },
+                        hasRegressed: row.int64(7) != 0))
             }
         }
         return notes ?? []

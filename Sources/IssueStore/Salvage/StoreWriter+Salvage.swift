@@ -22,26 +22,32 @@ extension StoreWriter {
 
     /// Takes over what was said of groups that are here, too, and of which nothing has been said here.
     package func bringOver(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
-        try transaction {
+        let changed = try transaction {
+            var changed: [(group: Int64, series: Set<Int64>, isWatched: Bool)] = []
             for note in notes {
-                try connection.withStatement(
-                    """
-                    UPDATE groups SET state = ?5, muted_until = ?6, muted_version = ?7, regressed = ?8
-                    WHERE state = 0 AND regressed = 0 AND fingerprint = ?3 AND rule = ?4
-                        AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
-                    """
-                ) { statement in
-                    statement.bind(Int64(note.uid), at: 1)
-                    statement.bind(note.app, at: 2)
-                    statement.bind(note.fingerprint, at: 3)
-                    statement.bind(note.rule, at: 4)
-                    statement.bind(Int64(note.state.rawValue), at: 5)
-                    statement.bind(note.mutedUntil?.milliseconds, at: 6)
-                    statement.bind(note.mutedVersion, at: 7)
-                    statement.bind(note.hasRegressed ? 1 : 0, at: 8)
-                    try statement.run()
-                }
+                guard let group = try group(of: note) else { continue }
+                _ = try write(note.standing, of: group, from: open.nextID)
+                changed.append((group, try series(ofGroup: group), note.standing.state != .open))
             }
+            return changed
+        }
+        for (group, series, isWatched) in changed { try self.changed(group, series, isWatched: isWatched) }
+    }
+
+    /// The group that a note is of, where nothing has been said of it here.
+    private func group(of note: GroupNote) throws -> Int64? {
+        try connection.withStatement(
+            """
+            SELECT id FROM groups
+            WHERE state = 0 AND regressed = 0 AND fingerprint = ?3 AND rule = ?4
+                AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
+            """
+        ) { statement in
+            statement.bind(Int64(note.uid), at: 1)
+            statement.bind(note.app, at: 2)
+            statement.bind(note.fingerprint, at: 3)
+            statement.bind(note.rule, at: 4)
+            return try statement.first { $0.int64(0) }
         }
     }
 }

@@ -12,7 +12,7 @@ package enum Schema {
         applicationID: applicationID,
         migrations: [
             Migration(log), Migration(forwarding), Migration(views), Migration(copies), Migration(shares),
-            Migration(singles), Migration(ages),
+            Migration(singles), Migration(ages), Migration(states),
         ])
 
     /// Refuses a file of another program or of a newer version before anything in it is changed.

@@ -10,13 +10,16 @@ struct SeriesTable {
         var sender: Int64
         var id: Int64
         var account: Int64
+        /// Whether somebody has said of its group what its records have to be judged by.
+        fileprivate(set) var isWatched: Bool
         /// The next entry with the same number, counted from one, or 0.
         fileprivate var next: UInt32 = 0
 
-        init(sender: Int64, id: Int64, account: Int64) {
+        init(sender: Int64, id: Int64, account: Int64, isWatched: Bool) {
             self.sender = sender
             self.id = id
             self.account = account
+            self.isWatched = isWatched
         }
     }
 
@@ -58,6 +61,11 @@ struct SeriesTable {
         entry.next = first[Int(number)]
         entries.append(entry)
         first[Int(number)] = UInt32(entries.count)
+    }
+
+    /// Something was said of the group of some series, or what was said has ended.
+    mutating func watch(_ series: Set<Int64>, _ isWatched: Bool) {
+        for index in entries.indices where series.contains(entries[index].id) { entries[index].isWatched = isWatched }
     }
 
     mutating func removeAll() {

@@ -125,27 +125,37 @@ extension StoreWriter {
     private func store(
         _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws {
-        guard let found = commit.series.find(record.series, sender: process.sender), process.original == nil else {
-            return try storeUnknown(record, submission, process, &commit)
-        }
+        guard let found = commit.series.find(record.series, sender: process.sender), !found.isWatched,
+            process.original == nil
+        else { return try storeUnknown(record, submission, process, &commit) }
         let row = row(of: record, series: found.id, process, submission.batch.bytes.span, &commit)
-        append(row, record, account: found.account, isNewGroup: false, &commit)
+        append(row, record, account: found.account, record.severity == .critical ? .critical : nil, &commit)
     }
 
-    /// Stores a record whose series was not met lately, or which the guard has put among the rest.
+    /// Stores a record whose series was not met lately, which the guard has put among the rest, or of whose group
+    /// somebody has said something.
     private func storeUnknown(
         _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws {
         commit.newGroup = false
         let known = commit.series.find(record.series, sender: process.sender)
         let place =
-            try known.map { SeriesPlace(series: $0.id, account: $0.account, original: nil) }
+            try known.map { SeriesPlace(series: $0.id, account: $0.account, isWatched: $0.isWatched, original: nil) }
             ?? findSeries(of: record, submission, process, &commit)
         var row = row(of: record, series: place.series, process, submission.batch.bytes.span, &commit)
         if place.original != nil || process.original != nil {
             keepWhole(place.original, process.original, of: record, submission.batch, in: &row, &commit)
         }
-        append(row, record, account: place.account, isNewGroup: commit.newGroup, &commit)
+        var reason: ExpressReason? =
+            record.severity == .critical ? .critical : commit.newGroup ? .firstOfGroup : nil
+        if place.isWatched, !isBringingOver {
+            switch try effect(of: place, &commit) {
+            case .none, .expiry: break
+            case .silence: reason = nil
+            case .regression: reason = .regression
+            }
+        }
+        append(row, record, account: place.account, reason, &commit)
     }
 
     @inline(__always)
@@ -163,11 +173,10 @@ extension StoreWriter {
 
     @inline(__always)
     private func append(
-        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, isNewGroup: Bool, _ commit: inout Commit
+        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, _ reason: ExpressReason?,
+        _ commit: inout Commit
     ) {
-        if record.severity == .critical || isNewGroup {
-            commit.express.append((commit.rows.nextID, record.severity == .critical ? 1 : 2))
-        }
+        if let reason { commit.express.append((commit.rows.nextID, reason)) }
         commit.open.append(
             series: row.series, receivedAt: commit.rows.receivedAt, count: row.count,
             bytes: row.byteCount + Self.rowOverhead)
@@ -214,13 +223,13 @@ extension StoreWriter {
             "The rows of a batch were not given the ids in order that their receipts name")
     }
 
-    private func insertExpress(_ express: [(record: Int64, reason: Int64)]) throws {
+    private func insertExpress(_ express: [(record: Int64, reason: ExpressReason)]) throws {
         if !express.isEmpty, !isBringingOver { noticed?(express.map(\.record)) }
         guard expressDestinations else { return }
         for (record, reason) in express {
             try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") { statement in
                 statement.bind(record, at: 1)
-                statement.bind(reason, at: 2)
+                statement.bind(reason.rawValue, at: 2)
                 try statement.run()
             }
         }
@@ -245,5 +254,6 @@ extension StoreWriter {
         processes.removeAll()
         accounts.removeAll()
         users.removeAll()
+        standings.removeAll()
     }
 }

@@ -109,11 +109,12 @@ extension StoreWriter {
         return connection.lastInsertedRowID
     }
 
-    func groupID(account: Int64, fingerprint: String) throws -> Int64? {
-        try connection.withStatement("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2") { statement in
+    func knownGroup(account: Int64, fingerprint: String) throws -> KnownGroup? {
+        try connection.withStatement("SELECT id, state <> 0 FROM groups WHERE account = ?1 AND fingerprint = ?2") {
+            statement in
             statement.bind(account, at: 1)
             statement.bind(fingerprint, at: 2)
-            return try statement.first { $0.int64(0) }
+            return try statement.first { KnownGroup(id: $0.int64(0), isWatched: $0.int64(1) != 0) }
         }
     }
 

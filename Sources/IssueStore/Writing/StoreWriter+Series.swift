@@ -7,6 +7,8 @@ extension StoreWriter {
     struct SeriesPlace {
         var series: Int64
         var account: Int64
+        /// Whether somebody has said something of its group.
+        var isWatched: Bool
         /// What the record said of itself, where the guard has put it into an overflow series.
         var original: SeriesDescription?
     }
@@ -22,7 +24,8 @@ extension StoreWriter {
         if let known = try stored(key, sender: process.sender) {
             commit.series.insert(
                 record.series,
-                SeriesTable.Entry(sender: process.sender, id: known.series, account: known.account))
+                SeriesTable.Entry(
+                    sender: process.sender, id: known.series, account: known.account, isWatched: known.isWatched))
             return known
         }
 
@@ -30,7 +33,7 @@ extension StoreWriter {
         let account = try account(of: description, sender, &commit)
         let name = description.app.name ?? sender.command ?? ""
         let fingerprint = Fingerprint.of(description, app: name)
-        let group = try groupID(account: account.id, fingerprint: fingerprint)
+        let group = try knownGroup(account: account.id, fingerprint: fingerprint)
         let verdict =
             isBringingOver
             ? .allow : guardian.newSeries(account: account.id, isNewGroup: group == nil, at: commit.time.log)
@@ -38,7 +41,9 @@ extension StoreWriter {
         case .allow:
             let place = try insert(description, key, account, group, fingerprint, process, &commit)
             commit.series.insert(
-                record.series, SeriesTable.Entry(sender: process.sender, id: place.series, account: account.id))
+                record.series,
+                SeriesTable.Entry(
+                    sender: process.sender, id: place.series, account: account.id, isWatched: place.isWatched))
             return place
         case .overflowSeries:
             let overflow = overflow(
@@ -47,7 +52,7 @@ extension StoreWriter {
         case .overflowGroup:
             let overflow = overflow(
                 of: description, account, "overflow", "more different issues than this application may have at a time")
-            let group = try groupID(account: account.id, fingerprint: "overflow")
+            let group = try knownGroup(account: account.id, fingerprint: "overflow")
             return try place(description, in: overflow, account, group, "overflow", process, &commit)
         }
     }
@@ -70,7 +75,7 @@ extension StoreWriter {
 
     /// Puts a record whose own series is one too many into the series that takes the rest.
     private func place(
-        _ original: SeriesDescription, in overflow: SeriesDescription, _ account: Account, _ group: Int64?,
+        _ original: SeriesDescription, in overflow: SeriesDescription, _ account: Account, _ group: KnownGroup?,
         _ fingerprint: String, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesPlace {
         let key = SeriesKey.encode(overflow)
@@ -85,13 +90,17 @@ extension StoreWriter {
     }
 
     private func stored(_ key: [UInt8], sender: Int64) throws -> SeriesPlace? {
-        try connection.withStatement("SELECT id, account, key FROM series WHERE hash = ?1 AND sender = ?2") {
-            statement in
+        try connection.withStatement(
+            """
+            SELECT series.id, series.account, series.key, groups.state <> 0
+            FROM series JOIN groups ON groups.id = series."group" WHERE hash = ?1 AND sender = ?2
+            """
+        ) { statement in
             statement.bind(Self.storedHash(key, sender: sender), at: 1)
             statement.bind(sender, at: 2)
-            return try statement.all { ($0.int64(0), $0.int64(1), $0.bytes(2)) }
-                .first { $0.2 == key }
-                .map { SeriesPlace(series: $0.0, account: $0.1, original: nil) }
+            return try statement.all { (id: $0.int64(0), account: $0.int64(1), key: $0.bytes(2), $0.int64(3) != 0) }
+                .first { $0.key == key }
+                .map { SeriesPlace(series: $0.id, account: $0.account, isWatched: $0.3, original: nil) }
         }
     }
 
@@ -103,13 +112,14 @@ extension StoreWriter {
     }
 
     private func insert(
-        _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: Int64?, _ fingerprint: String,
+        _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: KnownGroup?,
+        _ fingerprint: String,
         _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesPlace {
         let groupID: Int64
         if let group {
-            groupID = group
-            try widen(group, by: description)
+            groupID = group.id
+            try widen(group.id, by: description)
         } else {
             groupID = try insertGroup(description, account, fingerprint, commit)
             commit.newGroup = true
@@ -149,7 +159,9 @@ extension StoreWriter {
             statement.bind(commit.time.wall.milliseconds, at: 24)
             try statement.run()
         }
-        return SeriesPlace(series: connection.lastInsertedRowID, account: account.id, original: nil)
+        return SeriesPlace(
+            series: connection.lastInsertedRowID, account: account.id, isWatched: group?.isWatched ?? false,
+            original: nil)
     }
 
     /// Keeps in the row itself what its overflow series or its sender's does not say.

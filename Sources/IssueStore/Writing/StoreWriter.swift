@@ -35,7 +35,8 @@ package final class StoreWriter {
     var storeIDs: [StoreID]
     var destinations: [Int64] = []
     var expressDestinations = false
-    /// Told of records that are critical, or the first of their group, while their commit is under way.
+    /// Told of records that are critical, or the first of their group or of its coming back, while their commit is
+    /// under way.
     package var noticed: (([Int64]) -> Void)?
 
     var series = SeriesTable()
@@ -43,6 +44,9 @@ package final class StoreWriter {
     var processes: [UInt64: ProcessEntry] = [:]
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
+    var standings = StandingTable()
+    /// When the next mute ends, as far as it ends by its time.
+    package internal(set) var nextMuteEnd: Timestamp?
     /// Whose the series are that were in the ranges closed last.
     var users: [Int64: Int64] = [:]
     var guardian: CardinalityGuard
@@ -75,6 +79,12 @@ package final class StoreWriter {
     struct SenderEntry {
         var id: Int64
         var isOverflow: Bool
+    }
+
+    struct KnownGroup {
+        var id: Int64
+        /// Whether somebody has said something of it.
+        var isWatched: Bool
     }
 
     struct AccountName: Hashable {
@@ -114,6 +124,7 @@ package final class StoreWriter {
             // What comes in is theirs also where they can't be configured again yet.
             destinations = try Self.activeDestinations(connection)
             expressDestinations = !destinations.isEmpty
+            nextMuteEnd = try Self.nextMuteEnd(connection)
             try nameCopy()
             connection.setCheckpointsOnClose(true)
         } catch let failure as StoreFailure {

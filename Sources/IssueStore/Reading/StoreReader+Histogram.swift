@@ -1,0 +1,88 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+extension StoreReader {
+    /// How many applications or groups have a series of their own, those with the most records.
+    private static let mostKeys = 20
+
+    /// Counts of the records that a filter matches, by time.
+    ///
+    /// They are those of the store's counts, so what retention has taken is in
+    /// them. What is a week old is counted by the hour, in its first minute.
+    package func histogram(
+        _ filter: IssueFilter, _ frame: HistogramFrame, by dimension: HistogramDimension, viewer: Viewer
+    ) throws -> [HistogramSeries] {
+        guard filter.fates == nil, filter.destination == nil else {
+            throw QueryFailure.invalidFilter(field: "fates", reason: "counts say nothing of fates")
+        }
+        let selection = try SeriesSelection(filter, viewer: viewer)
+        let key: StaticString
+        switch dimension {
+        case .total: key = "'total'"
+        case .severity: key = "series.severity"
+        case .app: key = "accounts.app"
+        case .group: key = "groups.key"
+        }
+        let sql = """
+            WITH own AS MATERIALIZED (
+                SELECT matching.series, \(key) AS key FROM (\(SeriesSelection.sql)) AS matching
+                JOIN series ON series.id = matching.series
+                JOIN groups ON groups.id = series."group"
+                JOIN accounts ON accounts.id = series.account
+            ),
+            counted AS MATERIALIZED (
+                SELECT key, minute, sum(records) AS records FROM (
+                    SELECT own.key AS key, minute / ?14 * ?14 AS minute, records
+                    FROM counts CROSS JOIN own ON own.series = counts.series WHERE minute BETWEEN ?15 AND ?16
+                    UNION ALL
+                    SELECT own.key, received_at / 60000 / ?14 * ?14, 1
+                    FROM records CROSS JOIN own ON own.series = records.series
+                    WHERE records.id > ?17 AND received_at BETWEEN ?18 AND ?19
+                ) GROUP BY 1, 2
+            ),
+            most AS MATERIALIZED (SELECT key FROM counted GROUP BY key ORDER BY sum(records) DESC, key LIMIT ?20)
+            SELECT CASE WHEN key IN (SELECT key FROM most) THEN key END, minute, sum(records)
+            FROM counted GROUP BY 1, 2
+            """
+        return try snapshot {
+            let statement = try Statement(composedSQL: sql, on: connection)
+            selection.bind(to: statement)
+            statement.bind(frame.minutesPerBucket, at: 14)
+            statement.bind(frame.minutes.lowerBound, at: 15)
+            statement.bind(frame.minutes.upperBound, at: 16)
+            statement.bind(try lastClosedID(), at: 17)
+            statement.bind(frame.times.lowerBound, at: 18)
+            statement.bind(frame.times.upperBound, at: 19)
+            statement.bind(Self.mostKeys, at: 20)
+            var counts: [String?: [Int64]] = [:]
+            if dimension == .total { counts["total"] = [Int64](repeating: 0, count: frame.bucketCount) }
+            let none = [Int64](repeating: 0, count: frame.bucketCount)
+            try statement.forEach { row in
+                counts[row.optionalText(0), default: none][frame.bucket(ofMinute: row.int64(1))] += row.int64(2)
+            }
+            return Self.series(counts, dimension)
+        }
+    }
+
+    private static func series(
+        _ counts: [String?: [Int64]], _ dimension: HistogramDimension
+    ) -> [HistogramSeries] {
+        var series = counts.compactMap { key, counts in key.map { HistogramSeries(key: $0, counts: counts) } }
+        switch dimension {
+        case .severity: series.sort { $0.key > $1.key }
+        case .total, .app, .group: series.sort { ($1.sum, $0.key) < ($0.sum, $1.key) }
+        }
+        for index in series.indices { series[index].key = name(series[index].key, dimension) }
+        if let rest = counts[nil] { series.append(HistogramSeries(key: HistogramSeries.rest, counts: rest)) }
+        return series
+    }
+
+    private static func name(_ key: String, _ dimension: HistogramDimension) -> String {
+        switch dimension {
+        case .total, .app: key
+        case .severity: (UInt8(key).flatMap { Severity(rawValue: $0) } ?? .error).name
+        case .group: GroupID.text(key: Int64(key) ?? 0)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import FakeLogz
+import IssueBrowsing
+import IssueProtocol
+import IssueTestSupport
+import Issues
+import Testing
+
+@Suite("What people say of issues", .daemonLog)
+struct GroupStateTests {
+    private static func lines(_ words: String, of daemon: DaemonFixture) -> Int {
+        daemon.log.split(separator: words, omittingEmptySubsequences: false).count - 1
+    }
+
+    private static let back = "An issue that was resolved has come back"
+
+    @Test("A resolved issue is open again with its next record, which is told once, whatever a kill comes between")
+    func regression() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Broken")
+            let browser = IssueBrowser(socket: daemon.socket)
+            let id = try #require(try await browser.list().elements.first).id
+            #expect(try await browser.resolve(id).state == .resolved)
+            try daemon.kill()
+            try daemon.start()
+            #expect(try await browser.list(.init(groups: [id])).elements.map(\.state) == [.resolved])
+            _ = try RawClient(path: daemon.socket).report("Broken", "Broken")
+            try await eventually("it is told") { Self.lines(Self.back, of: daemon) == 1 }
+            try daemon.kill()
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Broken")
+            let group = try await browser.show(id).group
+            #expect(group.state == .open)
+            #expect(group.hasRegressed)
+            #expect(group.records == 4)
+            // What is told after it shows that it is not told again.
+            _ = try client.report("Another one")
+            try await eventually("it is told") { daemon.log.contains("Another one") }
+            #expect(Self.lines(Self.back, of: daemon) == 1)
+        }
+    }
+
+    @Test("What is muted is withheld, is told to nobody, and stays withheld when it is walked after the mute")
+    func muted() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener, "ConnectTimeout=1s")) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            var heard = try client.report("Broken")
+            _ = try client.awaitFates(of: heard[0])
+            let browser = IssueBrowser(socket: daemon.socket)
+            let id = try #require(try await browser.list().elements.first).id
+            #expect(try await browser.mute(id).state == .muted)
+            try listener.down()
+            let grave = IssueRecord(message: "Broken", severity: .critical, app: Application(name: "shop"))
+            let silent = try client.report("Broken", "Broken") + (client.report([grave]).map { try $0.storedID })
+            #expect(try await browser.reopen(id).state == .open)
+            heard += try client.report("Broken")
+            try daemon.kill()
+            try listener.up()
+            try daemon.start()
+            let second = try RawClient(path: daemon.socket)
+            for record in silent { #expect(try second.awaitFates(of: record).map(\.fate) == [.withheld]) }
+            for record in heard { #expect(try second.awaitFates(of: record).map(\.fate) == [.delivered]) }
+            #expect(listener.compare(with: heard).isMet)
+            #expect(try second.destination().ledger.withheld == 3)
+            #expect(Self.lines("A critical issue was reported", of: daemon) == 0)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("Of issues that are muted and reopened between kills each record has the fate of its moment")
+    func kills() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            let producer = "019aa3c5-0000-7000-8000-000000000003"
+            var fates: [String: Fate] = [:]
+            let states: [GroupState] = [.open, .muted, .open, .muted, .resolved, .muted, .muted, .open]
+            let known = try RawClient(path: daemon.socket)
+            _ = try known.report("Broken")
+            let id = try #require(try known.groups().first).id
+            for (round, state) in states.enumerated() {
+                let client = try RawClient(path: daemon.socket)
+                let parameters = SetStateParameters(group: id, state: state)
+                #expect(try client.call(.setState, parameters, returning: SetStateReply.self).group.state == state)
+                if round % 3 == 1 {
+                    try daemon.kill()
+                    try daemon.start()
+                }
+                let records = (0..<20).map { _ in IssueRecord(message: "Broken", app: Application(name: "shop")) }
+                let sequence = Int64(round * 20)
+                var second = try RawClient(path: daemon.socket)
+                try second.begin(.report, ReportParameters(records: records, producer: producer, sequence: sequence))
+                if round % 2 == 1 {
+                    // Whether it was stored before, nobody knows; it is sent again.
+                    try daemon.kill()
+                    try daemon.start()
+                    second = try RawClient(path: daemon.socket)
+                } else {
+                    _ = try second.reply()
+                }
+                for receipt in try second.report(records, producer: producer, sequence: sequence) {
+                    fates[try receipt.storedID] = state == .muted ? .withheld : .delivered
+                }
+            }
+            let client = try RawClient(path: daemon.socket)
+            #expect(fates.count == states.count * 20)
+            for (record, fate) in fates { #expect(try client.awaitFates(of: record).map(\.fate) == [fate]) }
+            let ledger = try client.destination().ledger
+            #expect(ledger.balances)
+            #expect(ledger.withheld == 80)
+            #expect(try client.groups().first?.records == Int64(fates.count) + 1)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("A regression goes before the backlog of an outage")
+    func overtakes() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener, "BatchRecords=50\nConnectTimeout=1s")) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            func usual(_ count: Int) throws -> [String] {
+                try client.report(
+                    (0..<count).map { _ in IssueRecord(message: "The usual", app: Application(name: "shop")) }
+                ).map { try $0.storedID }
+            }
+            var ids = try client.report("Broken", "The usual")
+            try await eventually("it is known") { try client.destination().ledger.delivered == 2 }
+            var filter = IssueFilter()
+            filter.text = "Broken"
+            let id = try #require(try client.groups(filter).first).id
+            _ = try client.call(
+                .setState, SetStateParameters(group: id, state: .resolved), returning: SetStateReply.self)
+            try listener.down()
+            ids += try usual(1000)
+            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
+            let back = try client.report("Broken")
+            try listener.up()
+            try await eventually("all has arrived", within: .seconds(60)) {
+                try client.destination().ledger.pending == 0
+            }
+            // One batch was stored when nobody answered, and goes first.
+            let place = listener.accepted.compactMap(\.eventID).firstIndex { back.contains($0) }
+            #expect(try #require(place) < 150)
+            #expect(listener.compare(with: ids + back).isMet)
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("A mute ends when its time is over, also where nothing is reported")
+    func expiry() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Broken")
+            let browser = IssueBrowser(socket: daemon.socket)
+            let id = try #require(try await browser.list().elements.first).id
+            let end = IssueTimestamp(millisecondsSince1970: IssueTimestamp.now.millisecondsSince1970 + 1500)
+            let group = try await browser.mute(id, until: end)
+            #expect(group.state == .muted)
+            #expect(group.mutedUntil == end)
+            try await eventually("it is over") { try client.show(id).group.state == .open }
+            #expect(IssueTimestamp.now.millisecondsSince1970 >= end.millisecondsSince1970)
+            var filter = IssueBrowser.Filter()
+            filter.states = [.muted]
+            #expect(try await browser.list(filter).elements.isEmpty)
+        }
+    }
+
+    @Test("Only a version opens it that is newer than all of the application's, where that was said")
+    func newerVersion() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            func report(_ version: String) throws {
+                _ = try client.report([
+                    IssueRecord(message: "Broken", app: Application(name: "shop", version: version))
+                ])
+            }
+            try report("1.9")
+            try report("1.10")
+            let browser = IssueBrowser(socket: daemon.socket)
+            let id = try #require(try await browser.list().elements.first).id
+            try await browser.resolve(id, untilNewerVersion: true)
+            try daemon.kill()
+            try daemon.start()
+            let second = try RawClient(path: daemon.socket)
+            for version in ["1.9", "1.10", "1.2"] {
+                _ = try second.report([
+                    IssueRecord(message: "Broken", app: Application(name: "shop", version: version))
+                ])
+            }
+            #expect(try await browser.show(id).group.state == .resolved)
+            _ = try second.report([IssueRecord(message: "Broken", app: Application(name: "shop", version: "1.11"))])
+            #expect(try await browser.show(id).group.hasRegressed)
+        }
+    }
+
+    @Test("What makes no sense is refused, and names what")
+    func refused() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Broken")
+            let id = try #require(try client.groups().first).id
+            func refusal(_ parameters: SetStateParameters) throws -> CollectorError? {
+                try client.refusal(of: .setState, parameters)
+            }
+            let past = Timestamp(milliseconds: 1_000_000_000_000)
+            #expect(try refusal(.init(group: id, state: .muted, until: past)) == .invalidParameter("until"))
+            #expect(
+                try refusal(.init(group: id, state: .open, untilNewerVersion: true))
+                    == .invalidParameter("until_newer_version"))
+            #expect(try refusal(.init(group: "g0000000000000000", state: .open)) == .notFound(id: "g0000000000000000"))
+            let reply = try client.call("org.issued.Collector.SetState", #"{"group":"\#(id)","state":"closed"}"#)
+            #expect(reply.error == "org.varlink.service.InvalidParameter")
+            #expect(try client.groups().map(\.state) == [.open])
+        }
+    }
+}

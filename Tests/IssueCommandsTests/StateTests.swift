@@ -1,0 +1,83 @@
+import IssueCommands
+import IssueProtocol
+import Issues
+import Testing
+
+@Suite("Saying something of an issue")
+struct StateTests {
+    private func reply(_ state: String, until: String? = nil, title: String = "Decoding failed") -> ScriptedLink.Reply {
+        .reply(
+            """
+            {"group":{"id":"g7","title":"\(title)","severity":"error","state":"\(state)",\
+            \(until.map { "\"muted_until\":\"\($0)\"," } ?? "")"regressed":false,"app":"shop","uid":1000,\
+            "fingerprint":"f00d","records":8,"occurrences":8,"first_seen":"2026-11-18T12:00:00.000Z",\
+            "last_seen":"2026-11-21T11:57:00.000Z","unheard_of":1}}
+            """)
+    }
+
+    @Test("Each command says what it is asked to, and shows the group as it is then")
+    func said() {
+        let resolved = issuectl(["resolve", "g7"], reply("resolved"))
+        #expect(resolved.output == lines("g7 is resolved: Decoding failed"))
+        #expect(resolved.calls == [#"SetState {"group":"g7","state":"resolved"}"#])
+        let reopened = issuectl(["reopen", "g7"], reply("open"))
+        #expect(reopened.output == lines("g7 is open: Decoding failed"))
+        #expect(reopened.calls == [#"SetState {"group":"g7","state":"open"}"#])
+        let muted = issuectl(["mute", "g7"], reply("muted"))
+        #expect(muted.output == lines("g7 is muted: Decoding failed"))
+        #expect(muted.calls == [#"SetState {"group":"g7","state":"muted"}"#])
+    }
+
+    @Test("Until a newer version: that is asked for, and said")
+    func versions() {
+        let resolved = issuectl(["resolve", "g7", "--until-newer-version"], reply("resolved"))
+        #expect(resolved.output == lines("g7 is resolved until a newer version shows it: Decoding failed"))
+        #expect(resolved.calls == [#"SetState {"group":"g7","state":"resolved","until_newer_version":true}"#])
+        let muted = issuectl(
+            ["mute", "g7", "--until", "2026-11-22", "--until-newer-version"],
+            reply("muted", until: "2026-11-22T00:00:00.000Z"))
+        #expect(
+            muted.output
+                == lines(
+                    "g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h), or until a newer version shows it: "
+                        + "Decoding failed"))
+    }
+
+    @Test("A mute is for a span or until a time to come")
+    func times() {
+        let json = #"SetState {"group":"g7","state":"muted","until":"2026-11-21T14:00:00.000Z"}"#
+        #expect(issuectl(["mute", "g7", "--for", "2h"], reply("muted")).calls == [json])
+        #expect(issuectl(["mute", "g7", "-U", "2026-11-21T14:00:00Z"], reply("muted")).calls == [json])
+        for wrong in [
+            ["--for", "soon"], ["--for", "0s"], ["--until", "2h"], ["--until", "never"], ["--until", "now"],
+        ] {
+            let outcome = issuectl(["mute", "g7"] + wrong)
+            #expect(outcome.code == .usage)
+            #expect(outcome.errors.contains(wrong[1]))
+            #expect(outcome.calls.isEmpty)
+        }
+        let both = issuectl(["mute", "g7", "--for", "2h", "--until", "2026-11-22"])
+        #expect(both.code == .usage)
+        #expect(both.errors == lines("issuectl: --for and --until exclude each other. See issuectl mute --help"))
+    }
+
+    @Test("For programs it is the daemon's own answer, and a stranger's words harm no terminal")
+    func forms() {
+        let json = issuectl(["resolve", "g7", "--json"], reply("resolved")).output
+        #expect(json.contains(#""unheard_of":1"#))
+        let hostile = issuectl(["resolve", "g7"], reply("resolved", title: #"\u001b[2J\n"#)).output
+        #expect(!hostile.contains("\u{1B}"))
+        #expect(hostile.split(separator: "\n").count == 1)
+    }
+
+    @Test("Without a group, with two, or for one that is not there, it says so")
+    func failures() {
+        for command in ["resolve", "mute", "reopen"] {
+            #expect(issuectl([command]).code == .usage)
+            #expect(issuectl([command, "g7", "g8"]).code == .usage)
+            let absent = issuectl([command, "g7"], .failure(.refused(.notFound(id: "g7"))))
+            #expect(absent.code == .refused)
+            #expect(absent.errors.contains("g7"))
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("The buckets of a histogram")
+struct HistogramFrameTests {
+    private let now = Timestamp(milliseconds: 1_790_000_000_000)
+
+    private func time(_ text: String) throws -> Timestamp { try #require(Timestamp(text)) }
+
+    @Test("They begin at full hours and at midnight, and hold the minutes in which the time begins and ends")
+    func whole() throws {
+        let since = try time("2026-11-21T10:20:30.500Z")
+        let until = try time("2026-11-21T12:00:00.000Z")
+        let hours = try #require(HistogramFrame(bucket: .seconds(3600), since: since, until: until, now: now))
+        #expect(hours.start.text == "2026-11-21T10:00:00.000Z")
+        #expect(hours.bucketCount == 3)
+        #expect(hours.times.lowerBound == (try time("2026-11-21T10:20:00Z")).milliseconds)
+        #expect(hours.times.upperBound == (try time("2026-11-21T12:00:59.999Z")).milliseconds)
+        #expect(hours.bucket(ofMinute: hours.minutes.lowerBound) == 0)
+        #expect(hours.bucket(ofMinute: hours.minutes.upperBound) == 2)
+        let days = try #require(HistogramFrame(bucket: .seconds(86_400), since: since, until: until, now: now))
+        #expect(days.start.text == "2026-11-21T00:00:00.000Z")
+        #expect(days.bucketCount == 1)
+    }
+
+    @Test("Without a time it is the last 24 hours, and a time that ends before it begins is one minute")
+    func usual() throws {
+        let day = try #require(HistogramFrame(bucket: .seconds(3600), since: nil, until: nil, now: now))
+        #expect(day.times.contains(now.milliseconds))
+        #expect(day.times.contains(now.milliseconds - 86_400_000))
+        #expect(day.bucketCount == 25)
+        let turned = HistogramFrame(
+            bucket: .seconds(60), since: now, until: now.advanced(by: .seconds(-999)), now: now)
+        #expect(turned?.bucketCount == 1)
+    }
+
+    @Test("What is no number of whole minutes is refused, and so are too many buckets")
+    func refused() {
+        for bucket: Duration in [.zero, .seconds(-60), .seconds(59), .seconds(61), .milliseconds(1)] {
+            #expect(HistogramFrame(bucket: bucket, since: nil, until: nil, now: now) == nil)
+        }
+        let minutes = now.advanced(by: .seconds(-60 * 999))
+        #expect(HistogramFrame(bucket: .seconds(60), since: minutes, until: nil, now: now)?.bucketCount == 1000)
+        #expect(
+            HistogramFrame(bucket: .seconds(60), since: minutes.advanced(by: .seconds(-60)), until: nil, now: now)
+                == nil)
+    }
+}

@@ -1,0 +1,62 @@
+import IssueCore
+import Testing
+
+@Suite("Versions of an application")
+struct ApplicationVersionTests {
+    private func isNewer(_ left: String, _ right: String) -> Bool {
+        ApplicationVersion(text: left).isNewer(than: ApplicationVersion(text: right))
+    }
+
+    @Test("They come one after the other as people number them")
+    func order() {
+        let versions = [
+            "0.9", "1.0-alpha", "1.0-alpha.2", "1.0-alpha.10", "1.0-beta", "1.0", "1.0.1", "1.2", "1.10", "1.10+1",
+            "1.10+2", "v2.0", "2.0 (7)", "2.0 (12)", "2.0.0.1", "18446744073709551616",
+        ]
+        for (index, version) in versions.enumerated() {
+            for (place, other) in versions.enumerated() where place != index && !(version + other).contains("2.0 (7)v")
+            {
+                if Set([version, other]).isSubset(of: ["v2.0", "2.0 (7)", "2.0 (12)"]),
+                    [version, other].contains("v2.0")
+                {
+                    // Where only one says its build, neither is newer.
+                    #expect(!isNewer(version, other), "\(version) is no newer than \(other)")
+                } else {
+                    #expect(isNewer(version, other) == (index > place), "\(version) and \(other)")
+                }
+            }
+        }
+    }
+
+    @Test("None is newer than itself, however it is written")
+    func same() {
+        for (left, right) in [("1.0", "1.0.0"), ("v3", "3"), ("01.2", "1.2"), ("", ""), ("(5)", "(5)"), ("x", "x")] {
+            #expect(!isNewer(left, right))
+            #expect(!isNewer(right, left))
+        }
+    }
+
+    @Test("What names no version is newer than nothing, and the first that is named is newer than that")
+    func unnamed() {
+        #expect(isNewer("1.0", ""))
+        #expect(!isNewer("", "1.0"))
+        #expect(isNewer("(3)", ""))
+        #expect(isNewer("(3)", "(2)"))
+        #expect(!isNewer("(2)", "(3)"))
+    }
+
+    @Test("Words without an order: another one than the known one is taken for newer")
+    func words() {
+        #expect(isNewer("9f8e7d6", "c0ffee1"))
+        #expect(isNewer("c0ffee1", "9f8e7d6"))
+        var newest = ApplicationVersion()
+        for version in ["1.9", "2.1", "2.0", ""] { newest.met(ApplicationVersion(text: version)) }
+        #expect(newest.text == "2.1")
+    }
+
+    @Test(
+        "It is read as it was written", arguments: ["", "2.0.0", "2.0.0 (2500)", "(7)", "a (b)", "1 (2) (3)", "(", ")"])
+    func text(text: String) {
+        #expect(ApplicationVersion(text: text).text == text)
+    }
+}

@@ -1,0 +1,251 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("What is said of groups, on disk")
+struct GroupStateTests {
+    private func record(_ message: String = "Broken", _ version: String? = "1.0", severity: Severity = .error)
+        -> IssueRecord
+    {
+        IssueRecord(message: message, severity: severity, app: Application(name: "shop", version: version))
+    }
+
+    private func only(_ store: TemporaryStore, _ filter: IssueFilter = IssueFilter()) throws -> IssueGroup {
+        let page = try store.reader().groups(
+            .init(filter: filter, order: .newest, limit: 10, after: nil, sparkline: nil, now: store.wall),
+            viewer: .everything)
+        return try #require(page.groups.first)
+    }
+
+    private func say(_ standing: GroupStanding, _ store: TemporaryStore, _ writer: StoreWriter) throws {
+        let subject = try store.reader().subject(try only(store, filter(text: "Broken")).id, viewer: .everything)
+        #expect(try writer.set(standing, ofGroup: subject.group))
+    }
+
+    /// Which rows go ahead of the backlog, and why.
+    private func express(_ store: TemporaryStore) throws -> [[String?]] {
+        try store.shell().table("SELECT record, reason FROM express ORDER BY record", columns: 2)
+    }
+
+    private func muted(_ store: TemporaryStore) throws -> [Int64] {
+        try store.reader().walk(after: 0, limit: 1000).filter(\.candidate.isMuted).map(\.candidate.record)
+    }
+
+    private func withDestination(_ body: (TemporaryStore, StoreWriter) throws -> Void) throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
+            try store.store([record()], to: writer)
+            try body(store, writer)
+            try expectSound(store)
+        }
+    }
+
+    @Test("A resolved group is open again with its next record, which goes ahead and is noticed once")
+    func regression() throws {
+        try withDestination { store, writer in
+            var noticed: [Int64] = []
+            writer.noticed = { noticed += $0 }
+            try say(GroupStanding(.resolved), store, writer)
+            #expect(try only(store).state == .resolved)
+            try store.store([record(), record()], to: writer)
+            #expect(try only(store).state == .open)
+            #expect(try only(store).regressed)
+            #expect(try express(store) == [["1", "2"], ["2", "3"]])
+            #expect(noticed == [2])
+            let reader = try store.reader()
+            #expect(try [1, 2, 3].map { try reader.isRegression(row: $0) } == [false, true, false])
+            #expect(try reader.walk(after: 0, limit: 9).map(\.candidate.isFirstOfGroup) == [true, true, false])
+            // Whoever says something of it anew, says it of what is mended since.
+            try say(GroupStanding(.resolved), store, writer)
+            #expect(try !only(store).regressed)
+        }
+    }
+
+    @Test("What was said holds across a restart, for a series that was met before and for a new one")
+    func restart() throws {
+        for version in ["1.0", "1.1"] {
+            try TemporaryStore.with { store in
+                do {
+                    let writer = try store.writer()
+                    try store.store([record()], to: writer)
+                    try say(GroupStanding(.resolved), store, writer)
+                }
+                try store.store([record("Broken", version)], to: try store.writer())
+                #expect(try only(store).regressed)
+                try expectSound(store)
+            }
+        }
+    }
+
+    @Test("A commit that fails leaves a resolved group resolved, and the next one opens it")
+    func failingCommit() throws {
+        try withDestination { store, writer in
+            try say(GroupStanding(.resolved), store, writer)
+            try writer.connection.execute(
+                "CREATE TEMP TRIGGER fails BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'no'); END")
+            #expect(throws: StoreFailure.self) { try store.store([record()], to: writer) }
+            #expect(try only(store).state == .resolved)
+            try writer.connection.execute("DROP TRIGGER fails")
+            try store.store([record()], to: writer)
+            #expect(try only(store).regressed)
+        }
+    }
+
+    @Test("Resolved until a newer version, only a version opens it that is newer than all of the application's")
+    func newerVersion() throws {
+        try withDestination { store, writer in
+            try store.store([record("Something else", "2.0")], to: writer)
+            let reader = try store.reader()
+            let id = try only(store, filter(text: "Broken")).id
+            let subject = try reader.subject(id, viewer: .everything)
+            let known = try reader.newestVersion(of: subject)
+            #expect(known == ApplicationVersion(name: "2.0"))
+            #expect(
+                try writer.set(GroupStanding(.resolved, knownVersion: known), ofGroup: subject.group))
+            try store.store([record(), record("Broken", "2.0"), record("Broken", nil)], to: writer)
+            #expect(try only(store, filter(text: "Broken")).state == .resolved)
+            try store.store([record("Broken", "2.0.1")], to: writer)
+            #expect(try only(store, filter(text: "Broken")).regressed)
+            #expect(try express(store).last == ["6", "3"])
+        }
+    }
+
+    private func filter(text: String? = nil, states: [GroupState]? = nil) -> IssueFilter {
+        var filter = IssueFilter()
+        filter.text = text
+        filter.states = states
+        return filter
+    }
+
+    @Test("Records of a muted group are told to nobody, whenever they are walked, and those around them are")
+    func muted() throws {
+        try withDestination { store, writer in
+            var noticed: [Int64] = []
+            writer.noticed = { noticed += $0 }
+            try say(GroupStanding(.muted), store, writer)
+            try store.store([record(), record("Broken", "1.1", severity: .critical), record("Other")], to: writer)
+            try say(GroupStanding(), store, writer)
+            try store.store([record()], to: writer)
+            try say(GroupStanding(.muted), store, writer)
+            try say(GroupStanding(.muted, mutedUntil: store.wall.advanced(by: .seconds(60))), store, writer)
+            try store.store([record()], to: writer)
+            #expect(try muted(store) == [2, 3, 6])
+            #expect(noticed == [4])
+            #expect(try only(store, filter(states: [.muted])).mutedUntil != nil)
+        }
+    }
+
+    @Test("A mute that was lifted before a record came leaves nothing behind")
+    func mutedForNothing() throws {
+        try withDestination { store, writer in
+            try say(GroupStanding(.muted), store, writer)
+            try say(GroupStanding(.resolved), store, writer)
+            #expect(try store.shell().number("SELECT count(*) FROM mutes") == 0)
+            try store.store([record()], to: writer)
+            #expect(try muted(store) == [])
+        }
+    }
+
+    @Test("A mute ends by its time: with the first record from then on, or by the clock where none comes")
+    func expiry() throws {
+        try withDestination { store, writer in
+            let end = store.wall.advanced(by: .seconds(10))
+            try say(GroupStanding(.muted, mutedUntil: end), store, writer)
+            #expect(writer.nextMuteEnd == end)
+            try store.store([record()], to: writer)
+            store.pass(.seconds(9))
+            try store.store([record()], to: writer)
+            #expect(try only(store).state == .open)
+            #expect(try !only(store).regressed)
+            #expect(try muted(store) == [2])
+
+            let second = store.wall.advanced(by: .seconds(10))
+            try say(GroupStanding(.muted, mutedUntil: second), store, writer)
+            try writer.endMutes(at: second.advanced(by: .milliseconds(-1)))
+            #expect(try only(store).state == .muted)
+            try writer.endMutes(at: second)
+            #expect(try only(store).state == .open)
+            #expect(writer.nextMuteEnd == nil)
+            try store.store([record()], to: writer)
+            #expect(try muted(store) == [2])
+        }
+    }
+
+    @Test("A mute ends with a newer version, whose record goes ahead, and those of the old ones go their way then")
+    func mutedForVersions() throws {
+        try withDestination { store, writer in
+            try say(GroupStanding(.muted, knownVersion: ApplicationVersion(name: "1.0")), store, writer)
+            try store.store([record(), record("Broken", "1.1"), record()], to: writer)
+            #expect(try muted(store) == [2])
+            #expect(try express(store) == [["1", "2"], ["3", "3"]])
+            #expect(try only(store).regressed)
+        }
+    }
+
+    @Test("A record that the guard has put among the rest counts with the version that it names itself")
+    func overflow() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits.newSeriesPerApplication = Rate(2, per: .seconds(900))
+            let writer = try store.writer()
+            try store.store([record(), record("Broken", "1.1")], to: writer)
+            try say(GroupStanding(.resolved, knownVersion: ApplicationVersion(name: "1.1")), store, writer)
+            try store.store([record("Broken", "1.0.1")], to: writer)
+            #expect(try only(store).state == .resolved)
+            try store.store([record("Broken", "1.2")], to: writer)
+            #expect(try only(store).regressed)
+            try expectSound(store)
+        }
+    }
+
+    @Test("A group of somebody else's is as one that is not there")
+    func foreign() throws {
+        try withDestination { store, _ in
+            let id = try only(store).id
+            let reader = try store.reader()
+            #expect(try reader.subject(id, viewer: .user(1000)).uid == 1000)
+            for viewer in [Viewer.user(1001), .nothing] {
+                #expect(throws: QueryFailure.notFound(id: id)) { try reader.subject(id, viewer: viewer) }
+            }
+        }
+    }
+
+    @Test("Of a store of the version before, a group that was muted by hand stays so")
+    func migrated() throws {
+        try TemporaryStore.with { store in
+            let older = [
+                Schema.log, Schema.forwarding, Schema.views, Schema.copies, Schema.shares, Schema.singles, Schema.ages,
+            ].map { Migration($0) }
+            try Migrator(applicationID: Schema.applicationID, migrations: older).migrate(store.shell())
+            try store.shell().execute(
+                """
+                INSERT INTO accounts (id, uid, app, first_at) VALUES (1, 1000, 'shop', 1);
+                INSERT INTO groups (id, account, fingerprint, rule, key, title, severity, state, first_record, first_at)
+                    VALUES (1, 1, 'a', 1, 11, 'muted', 3, 2, 1, 1), (2, 1, 'b', 1, 12, 'open', 3, 0, 1, 1);
+                """)
+            _ = try store.writer()
+            #expect(
+                try store.shell().table(#"SELECT "group", first_id, last_id FROM mutes"#, columns: 3)
+                    == [["1", "1", nil]])
+        }
+    }
+
+    @Test("What is erased leaves nothing of what was said of it")
+    func erased() throws {
+        try withDestination { store, writer in
+            try store.store([record("Kept")], to: writer)
+            let id = try only(store, filter(text: "Broken")).id
+            let subject = try store.reader().subject(id, viewer: .everything)
+            #expect(try writer.set(GroupStanding(.muted, knownVersion: .init(name: "1.0")), ofGroup: subject.group))
+            try store.store([record()], to: writer)
+            try writer.closeOpenRange()
+            let erasure = try writer.erase([1, 3])
+            try writer.finishErasing(erasure.series.sorted(), isWhole: true)
+            #expect(try store.shell().number("SELECT count(*) FROM mutes") == 0)
+            #expect(try store.shell().number("SELECT count(*) FROM groups WHERE state <> 0") == 0)
+        }
+    }
+}
