@@ -17,7 +17,8 @@ extension Daemon {
             let wakeUp = wakeUp
             do {
                 let run = try DaemonRun(
-                    configuration, listener: socket.listener, suspicion: suspicion, damaged: { wakeUp.storeDamaged() },
+                    configuration, listener: socket.listener, suspicion: suspicion,
+                    storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
                 if told != nil { log.notice("The database could be opened", ["file": configuration.store.path]) }
                 return run

@@ -15,6 +15,7 @@ package final class Daemon {
     let signals: SignalReceiver
     let wakeUp: DaemonWakeUp
     let suspicion = DamageSuspicion()
+    let storeLock = StoreLock()
     var lifecycle = Lifecycle()
 
     /// How long the last stages may take together, below what systemd waits for.

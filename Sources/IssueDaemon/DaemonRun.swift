@@ -34,7 +34,7 @@ final class DaemonRun {
 
     /// Opens the store and starts all services.
     init(
-        _ configuration: Configuration, listener: Listener, suspicion: DamageSuspicion,
+        _ configuration: Configuration, listener: Listener, suspicion: DamageSuspicion, storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
@@ -42,7 +42,7 @@ final class DaemonRun {
         let board = StatusBoard(path: path)
         let opening = StoreOpening(
             path: path, limits: configuration.limits, retention: configuration.store.retention,
-            suspicion: suspicion)
+            suspicion: suspicion, lock: storeLock)
         let writer = WriterService(opening: opening, log: log)
         let queries = QueryService(path: path, writer: writer, board: board, log: log)
         let socket = try SocketService(

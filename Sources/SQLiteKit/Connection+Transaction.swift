@@ -72,6 +72,8 @@ extension Connection {
         } catch {
             // After some failures SQLite leaves it open, so that one may try again.
             rollBack()
+            var error = error
+            error.isOfCommit = true
             throw error
         }
     }

@@ -12,6 +12,10 @@ package struct SQLiteError: Error, Equatable, Sendable {
     /// The kernel's errno behind an input or output error, or behind damage that is none, or zero.
     package let systemErrno: Int32
 
+    /// Whether it came as a transaction was being committed: what was written may be found by whoever opens the file
+    /// anew, though for this connection it is not there.
+    package internal(set) var isOfCommit = false
+
     package init(code: ResultCode, message: String, sql: String? = nil, systemErrno: Int32 = 0) {
         self.code = code
         self.message = message

@@ -228,8 +228,12 @@ extension SocketLoop {
 
     func handle(_ refusal: Refusal) {
         guard let connection = connections[refusal.connection] else { return orphanAnswered(refusal.connection) }
+        guard let error = refusal.error else {
+            close(connection)
+            return orphanAnswered(refusal.connection)
+        }
         if let sequence = refusal.sequence { connection.session.numbers.refused(sequence) }
-        finishReport(refusal.token, connection) { $0.append(contentsOf: refusal.error.reply.message) }
+        finishReport(refusal.token, connection) { $0.append(contentsOf: error.reply.message) }
     }
 
     private func finishReport(_ token: UInt64, _ connection: Connection, _ write: (inout ByteBuffer) -> Void) {

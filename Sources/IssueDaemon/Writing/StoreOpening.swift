@@ -12,11 +12,13 @@ struct StoreOpening: Sendable {
     var limits: LimitSettings
     var retention: RetentionSettings
     var suspicion = DamageSuspicion()
+    var lock = StoreLock()
 
     /// How often a file is tried that can't be opened, before it is set aside.
     private static let attempts = 4
 
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
+        guard lock.take(path) else { throw .inUse }
         setAsideStrayLog(log)
         do throws(StoreFailure) {
             return try openPatiently()
@@ -33,6 +35,20 @@ struct StoreOpening: Sendable {
         }
         setAside(log: log)
         return try StoreWriter(settings(path))
+    }
+
+    /// Which file is in the store's place; nothing where that can't be known.
+    var file: FileStatus? { try? FileSystem.status(of: path) }
+
+    /// Whether a file that was opened is still in its place: what is stored in one that is not would be lost.
+    func isInPlace(_ file: FileStatus?) -> Bool {
+        guard let file else { return true }
+        do throws(Errno) {
+            let now = try FileSystem.status(of: path)
+            return now.inode == file.inode && now.device == file.device
+        } catch {
+            return error != .noSuchFile
+        }
     }
 
     /// Whether the file that was called damaged is to be set aside.

@@ -116,6 +116,7 @@ final class WriterService: Sendable {
             started(.failure(error))
             return
         }
+        let file = opening.file
         started(.success(writer))
         defer { gate.open() }
         var gates: [UInt64: NumberGate] = [:]
@@ -132,6 +133,10 @@ final class WriterService: Sendable {
             defer { inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) } }
             if let damage = work.condemnation, !isSetAside {
                 setAside(damage, listener)
+                isSetAside = true
+            } else if !isSetAside, !work.submissions.isEmpty, !opening.isInPlace(file) {
+                log.error("The database was removed or replaced, going on in what is there now")
+                abandon(listener)
                 isSetAside = true
             }
             for errand in work.errands { errand(writer) }
@@ -218,13 +223,11 @@ final class WriterService: Sendable {
             listener.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
             return .stored
         } catch {
-            if error.isDamage {
-                refuse(submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
-                return .damaged(error)
-            }
-            let answer: CollectorError = error == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1))
+            var answer: CollectorError? = error == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1))
+            // Who opens the file anew may find them in its log: a refusal could have them sent, and stored, again.
+            if error.isUncertain { answer = nil }
             refuse(submissions, answer, &gates, listener)
-            return .refused(error)
+            return error.isDamage ? .damaged(error) : .refused(error)
         }
     }
 
@@ -248,13 +251,18 @@ final class WriterService: Sendable {
         case .acquitted: log.warning("The database could not be read, opening it anew", ["checked": "all of it"])
         case .untold: log.warning("The database could not be read, opening it anew", ["checked": "in part"])
         }
+        abandon(listener)
+    }
+
+    /// Writes nothing more to the file.
+    private func abandon(_ listener: Listener) {
         // Whoever reports until the end is told so: it comes when the socket has ended.
         inbox.withLock { $0.isClosed = true }
         listener.damaged()
     }
 
     private func refuse(
-        _ submissions: [Submission], _ error: CollectorError, _ gates: inout [UInt64: NumberGate], _ listener: Listener
+        _ submissions: [Submission], _ error: CollectorError?, _ gates: inout [UInt64: NumberGate], _ listener: Listener
     ) {
         var refusals: [Refusal] = []
         for submission in submissions {
@@ -266,7 +274,7 @@ final class WriterService: Sendable {
     }
 
     private func refusal(
-        of call: ReportCall, _ connection: UInt64, _ error: CollectorError, _ gates: inout [UInt64: NumberGate]
+        of call: ReportCall, _ connection: UInt64, _ error: CollectorError?, _ gates: inout [UInt64: NumberGate]
     ) -> Refusal {
         if let sequence = call.numbering?.sequence { gates[connection, default: NumberGate()].refused(sequence) }
         return Refusal(connection: connection, token: call.token, sequence: call.numbering?.sequence, error: error)

@@ -8,6 +8,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case damaged(SQLiteError)
     /// The file is of a newer version, or of another program.
     case foreign(String)
+    /// Another daemon has the file.
+    case inUse
     /// Records about which something was decided have been removed since.
     case outdated
     /// A query ran past its deadline.
@@ -34,6 +36,14 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
+    /// Whether nobody can say if what failed is stored: the disk did not do what the commit asked of it last.
+    package var isUncertain: Bool {
+        switch self {
+        case .damaged(let error), .failed(let error): error.isOfCommit
+        case .noSpace, .foreign, .inUse, .outdated, .tooSlow: false
+        }
+    }
+
     package var isDamage: Bool {
         if case .damaged = self { true } else { false }
     }
@@ -49,7 +59,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var mayBeOfTheFile: Bool {
         switch self {
         case .damaged, .foreign: true
-        case .noSpace, .outdated, .tooSlow: false
+        case .noSpace, .inUse, .outdated, .tooSlow: false
         case .failed(let error): !error.isBusy && !error.isOfTheMachine
         }
     }
@@ -59,6 +69,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .noSpace: "there is no space left for the database"
         case .damaged(let error): "the database is damaged: \(error.message)"
         case .foreign(let words): words
+        case .inUse: "another daemon has the database open"
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"
         case .failed(let error): "the database says: \(error.message)"

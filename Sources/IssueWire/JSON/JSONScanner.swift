@@ -16,11 +16,13 @@ public struct JSONScanner: ~Escapable {
     /// Whether a value stands before the position in the container that is open, so that a comma must come next.
     @usableFromInline var followsValue = false
 
+    /// What a record may have, and what stands around it in an answer.
+    package static let usualDepth = 48
     /// A text's place is kept in 32 bits, one of them for its escapes.
     private static let mostBytes = Int(Int32.max)
 
     @_lifetime(copy bytes)
-    package init(_ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = 32, maximumKeys: Int = .max) {
+    package init(_ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = JSONScanner.usualDepth, maximumKeys: Int = .max) {
         precondition(bytes.count <= Self.mostBytes, "Bytes that are scanned are fewer than 2 GiB")
         self.bytes = bytes
         self.position = position
@@ -31,7 +33,7 @@ public struct JSONScanner: ~Escapable {
     /// Begins where the value of an object's member stands, with the object open around it.
     @_lifetime(copy bytes)
     package init(
-        _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = 32, maximumKeys: Int = .max
+        _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = JSONScanner.usualDepth, maximumKeys: Int = .max
     ) {
         self.init(bytes, from: position, maximumDepth: maximumDepth, maximumKeys: maximumKeys)
         depth = 1

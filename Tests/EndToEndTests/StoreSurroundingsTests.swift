@@ -1,0 +1,63 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+@Suite("What others do to the store", .daemonLog)
+struct StoreSurroundingsTests {
+    @Test("A second daemon on the same store waits until the first has ended, and refuses nobody for good")
+    func secondDaemon() async throws {
+        try await DaemonFixture.with { first in
+            #expect(try RawClient(path: first.socket).report("To the first").count == 1)
+            try await DaemonFixture.with(starts: false) { second in
+                try second.folder.write(
+                    "[Socket]\nPath=\(second.socket)\n[Store]\nPath=\(first.database)\n[Log]\nTarget=stderr\n",
+                    to: "issued.conf")
+                try second.start()
+                let refusal = try RawClient(path: second.socket).refusal(
+                    of: .report, ReportParameters(records: [IssueRecord(message: "To the second")]))
+                #expect(refusal == .busy(retryAfter: .seconds(1)))
+                #expect(second.log.contains("another daemon has the database open"))
+                #expect(try RawClient(path: first.socket).report("To the first again").count == 1)
+                #expect(try first.terminate() == .exit(0))
+                try await eventually("the second has it") {
+                    (try? RawClient(path: second.socket).report("To the second"))?.count == 1
+                }
+                let messages = try RawClient(path: second.socket).allRecords().map(\.record.message)
+                #expect(messages.sorted() == ["To the first", "To the first again", "To the second"])
+            }
+        }
+    }
+
+    @Test("A database that was removed under it is missed with the next report, and what has a receipt is stored")
+    func removed() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Before")
+            for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: daemon.database + ending) }
+            try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("After"))?.count == 1 }
+            #expect(daemon.log.contains("The database was removed or replaced"))
+            try daemon.kill()
+            try daemon.start()
+            #expect(try RawClient(path: daemon.socket).allRecords().map(\.record.message) == ["After"])
+        }
+    }
+
+    @Test("What is as deep as a record may be can be read again, and hides no other")
+    func deepest() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let depth = 30
+            let metadata = "{\"a\":" + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
+            let reply = try client.call(
+                "org.issued.Collector.Report",
+                "{\"records\":[{\"message\":\"Deep\",\"metadata\":\(metadata)},{\"message\":\"Flat\"}]}")
+            let ids = try ReportReply(json: reply.parameters).receipts.compactMap { receipt in
+                if case .stored(let id) = receipt { id } else { nil }
+            }
+            try #require(ids.count == 2)
+            #expect(try client.show(ids[0]).record?.record.message == "Deep")
+            #expect(try client.allRecords().count == 2)
+        }
+    }
+}
