@@ -112,6 +112,14 @@ internal import CSQLite
         unsafe SQLiteError(code: code, database: handle, sql: sql)
     }
 
+    /// Reads what can be read of a file that is shorter than its header says, or whose schema has faults.
+    ///
+    /// For a connection that only reads: SQLite lets who may write to the schema see such a file.
+    package func tolerateDamage() throws(SQLiteError) {
+        configure(SQLITE_DBCONFIG_DEFENSIVE, false)
+        try setPragma("writable_schema", to: "ON")
+    }
+
     private func configure(_ option: CInt, _ isOn: Bool) {
         let code = unsafe csqlite_db_config_switch(handle, option, isOn ? 1 : 0)
         precondition(code == SQLITE_OK, "This SQLite does not know the switch \(option)")

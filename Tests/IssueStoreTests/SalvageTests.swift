@@ -175,6 +175,31 @@ struct SalvageTests {
         }
     }
 
+    @Test("Of a file that is shorter than its header says what stands before its end comes over")
+    func cutOff() throws {
+        try TemporaryStore.with { store in
+            do {
+                let writer = try store.writer()
+                for round in 0..<40 {
+                    let message = "Round \(round) " + String(repeating: "x", count: 500)
+                    try store.store((0..<50).map { IssueRecord(message: "\(message) \($0)") }, to: writer)
+                }
+                try writer.checkpoint()
+            }
+            let old = try setAside(store)
+            try? FileManager.default.removeItem(atPath: old + "-wal")
+            let file = try #require(FileHandle(forWritingAtPath: old))
+            let size = try file.seekToEnd()
+            try file.truncate(atOffset: size - 8192)
+            let writer = try store.writer()
+            let result = try bringOver(old, into: writer, of: store)
+            #expect(result.recovered > 1500)
+            // How many there were nobody knows any more.
+            #expect(result.recovered + result.unreadable >= 2000)
+            try expectSound(store)
+        }
+    }
+
     @Test("What is no database, or another program's, is not taken for one of ours")
     func foreign() throws {
         try TemporaryStore.with { store in

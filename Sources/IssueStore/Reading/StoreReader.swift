@@ -13,10 +13,13 @@ package final class StoreReader {
     /// How many records were there when it was asked last, and as of which state of the file.
     var counted: (version: Int64, records: Int64)?
 
-    /// - Parameter cache: How much of the file it keeps in memory, in KiB; whoever reads a row once needs little.
-    package init(path: String, cache: Int64 = 2048) throws(StoreFailure) {
+    /// - Parameters:
+    ///   - cache: How much of the file it keeps in memory, in KiB; whoever reads a row once needs little.
+    ///   - toleratesDamage: Whether it reads what can be read of a file that lacks its end.
+    package init(path: String, cache: Int64 = 2048, toleratesDamage: Bool = false) throws(StoreFailure) {
         do {
             connection = try Connection(path: path, mode: .readOnly, busyTimeout: .seconds(5))
+            if toleratesDamage { try connection.tolerateDamage() }
             try connection.setPragma("cache_size", to: -cache)
             try connection.setPragma("temp_store", to: "MEMORY")
         } catch {

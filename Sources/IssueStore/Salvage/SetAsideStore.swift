@@ -28,7 +28,7 @@ package final class SetAsideStore {
 
     /// Opens a file; fails where it is none of ours, or where nothing can be told of its records.
     package init(path: String, randomBits: UInt64) throws(StoreFailure) {
-        reader = try StoreReader(path: path)
+        reader = try StoreReader(path: path, toleratesDamage: true)
         let id: Int32
         do throws(SQLiteError) {
             id = Int32(truncatingIfNeeded: try reader.connection.pragma("application_id"))
