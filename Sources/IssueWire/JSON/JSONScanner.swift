@@ -22,7 +22,10 @@ public struct JSONScanner: ~Escapable {
     private static let mostBytes = Int(Int32.max)
 
     @_lifetime(copy bytes)
-    package init(_ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = JSONScanner.usualDepth, maximumKeys: Int = .max) {
+    package init(
+        _ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = JSONScanner.usualDepth,
+        maximumKeys: Int = .max
+    ) {
         precondition(bytes.count <= Self.mostBytes, "Bytes that are scanned are fewer than 2 GiB")
         self.bytes = bytes
         self.position = position
@@ -33,7 +36,8 @@ public struct JSONScanner: ~Escapable {
     /// Begins where the value of an object's member stands, with the object open around it.
     @_lifetime(copy bytes)
     package init(
-        _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = JSONScanner.usualDepth, maximumKeys: Int = .max
+        _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = JSONScanner.usualDepth,
+        maximumKeys: Int = .max
     ) {
         self.init(bytes, from: position, maximumDepth: maximumDepth, maximumKeys: maximumKeys)
         depth = 1
