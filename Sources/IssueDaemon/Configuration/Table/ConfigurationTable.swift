@@ -36,7 +36,9 @@ enum ConfigurationTable {
 
     static let access: [ConfigurationKey<AccessSettings>] = [
         .init(list: "Readers", \.readers, .groups, default: "", "Groups whose members see the records of all users."),
-        .init(list: "Operators", \.operators, .groups, default: "", "Groups whose members may also act on them: forward, set states, back up, repair, erase."),
+        .init(
+            list: "Operators", \.operators, .groups, default: "",
+            "Groups whose members may also act on them: forward, set states, back up, repair, erase."),
     ]
 
     static let forward: [ConfigurationKey<ForwardSettings>] = [
