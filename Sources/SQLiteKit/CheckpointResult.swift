@@ -7,7 +7,4 @@ package struct CheckpointResult: Equatable, Sendable {
         self.framesInLog = framesInLog
         self.framesCheckpointed = framesCheckpointed
     }
-
-    /// Nothing is left in the log that is not in the database too.
-    package var isComplete: Bool { framesCheckpointed == framesInLog }
 }

@@ -105,6 +105,17 @@ int clinux_thread_id(void);
 
 /// getpid(2), without a call of the kernel each time.
 int clinux_process_id(void);
+/// Starts a thread that leaves all signals to the others, except those that
+/// tell of a fault in the thread itself.
+int clinux_thread_start(
+    unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context);
+int clinux_set_thread_name(const char *name);
+/// Lets other threads go first where there are too few processors for all.
+int clinux_yield_to_others(int niceness);
+/// Has the threads share a few heaps, and what is free given back early.
+void clinux_keep_heaps_small(void);
+ssize_t clinux_random(void *bytes, size_t count);
+int clinux_set_dumpable(int on);
 
 // Forks
 
@@ -117,20 +128,6 @@ void clinux_forks_release(void);
 /// them off; it must not be in the midst of anything then, nor have a lock.
 void clinux_forks_admit(void);
 void clinux_forks_hold_again(void);
-
-// Threads
-
-/// Starts a thread that leaves all signals to the others, except those that
-/// tell of a fault in the thread itself.
-int clinux_thread_start(
-    unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context);
-int clinux_set_thread_name(const char *name);
-/// Lets other threads go first where there are too few processors for all.
-int clinux_yield_to_others(int niceness);
-/// Has the threads share a few heaps, and what is free given back early.
-void clinux_keep_heaps_small(void);
-ssize_t clinux_random(void *bytes, size_t count);
-int clinux_set_dumpable(int on);
 
 // Backtraces
 

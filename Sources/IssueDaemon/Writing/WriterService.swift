@@ -156,11 +156,11 @@ final class WriterService: Sendable {
             // One or the other, since all reports wait meanwhile.
             switch checkpoints.next(logPages: writer.logPages) {
             case .copy: copyFailure = checkpoint(writer, &checkpoints, after: copyFailure)
-            case .restart:
-                guard gate.close() else { continue }
+            case .restart where gate.close():
                 copyFailure = checkpoint(writer, &checkpoints, after: copyFailure, restarts: true)
                 gate.open()
-            case .rest:
+            // Until nobody reads any more there is time for something else.
+            case .rest, .restart:
                 guard let failure = take(&upkeep, writer, isIdle: work.isEmpty) else { continue }
                 if failure == .noSpace {
                     checkpoints.lackedSpace()
