@@ -74,14 +74,15 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - file: The one that is meant, by its name; all of them where none is named.
     ///   - isDryRun: Whether the files are only to be named.
-    /// - Returns: How many records were brought over, how many could not be read, and from which files.
+    /// - Returns: How many records were brought over, how many could not be read, from which files, and of which of
+    ///   them nothing can be read: those are left as they are.
     public func repair(
         _ file: String? = nil, dryRun isDryRun: Bool = false
-    ) async throws -> (recovered: Int, unreadable: Int, files: [String]) {
+    ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {
         let parameters = RepairParameters(file: file, isDryRun: isDryRun ? true : nil).json
         let reply: RepairReply = try await ask { session throws(DeliveryError) in
             try session.order(.repair, parameters).value
         }
-        return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files)
+        return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files, reply.hopeless)
     }
 }

@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 
 /// Serves the socket while the store can't be opened: all that is asked is answered with "not now", so that senders keep
-/// what they have and send it again.
+/// what they have and send it again. Only `Status` is answered, with why.
 final class StandIn {
     private let socket: SocketService
     private let thread: ThreadBox
@@ -11,10 +11,12 @@ final class StandIn {
     private static let retryAfter: Duration = .seconds(1)
 
     init(_ configuration: Configuration, listener: Listener, reason: StoreFailure, log: Log) throws {
+        let board = StatusBoard(path: configuration.store.path)
+        board.tell(reason)
         let socket = try SocketService(
             listener: listener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access),
-            board: StatusBoard(path: configuration.store.path), log: log)
+            board: board, log: log)
         self.socket = socket
         let answer: CollectorError = reason == .noSpace ? .noSpace : .busy(retryAfter: Self.retryAfter)
         let handlers = SocketService.Handlers(
@@ -27,7 +29,16 @@ final class StandIn {
                     })
                 return RecordBatch()
             },
-            ask: { socket.answered(Answer(connection: $0.connection, content: .refusal(answer))) },
+            ask: { job in
+                let content: Answer.Content =
+                    switch job.work {
+                    case .status: .reply(QueryService.reply(board.statusWithoutStore(viewer: job.viewer)))
+                    case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState,
+                        .destinations:
+                        .refusal(answer)
+                    }
+                socket.answered(Answer(connection: job.connection, content: content))
+            },
             withdraw: { _ in },
             order: { _ in false },
             flush: { _, _ in 0 })

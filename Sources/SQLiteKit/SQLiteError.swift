@@ -68,6 +68,12 @@ extension SQLiteError {
         }
     }
 
+    /// What SQLite says, and the kernel behind it.
+    package var words: String {
+        guard systemErrno != 0, let reason = unsafe strerror(systemErrno) else { return message }
+        return unsafe "\(message) (\(String(cString: reason)))"
+    }
+
     /// The query was ended by a deadline or by another thread.
     package var isInterrupted: Bool { code.primary == .interrupted }
 }

@@ -73,7 +73,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("Who reads his replies late is not read meanwhile, and has all of them in the end")
+    @Test("Who reads his replies late is not read meanwhile, has all of them in the end, and holds up nobody else")
     func lateReader() async throws {
         let limits: DaemonConfiguration = "[Socket]\nMaxBytesInFlightPerUser=64K\nMaxMessageSize=64K\nMaxRecordSize=4K"
         try await DaemonFixture.with(limits) { daemon in
@@ -102,6 +102,9 @@ struct CrowdTests {
             { last = count }
             #expect(last > 0 && last < calls)
             #expect(try kilobytes(daemon) < 64 << 10)
+            let other = try RawClient(path: daemon.socket)
+            try other.begin(.status, JSONValue.object([]))
+            #expect(try other.reply(within: .seconds(10)).error == nil)
             for _ in 0..<calls { #expect(try client.reply().error == nil) }
             #expect(try senders.results() == [calls])
         }

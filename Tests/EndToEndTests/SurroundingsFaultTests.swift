@@ -79,7 +79,10 @@ struct SurroundingsFaultTests {
             let client = try RawClient(path: daemon.socket)
             let parameters = ReportParameters(records: [IssueRecord(message: "Early")])
             #expect(try client.refusal(of: .report, parameters) == .busy(retryAfter: .seconds(1)))
-            #expect(try client.refusal(of: .status, JSONValue.object([])) == .busy(retryAfter: .seconds(1)))
+            #expect(try client.refusal(of: .list, ListParameters()) == .busy(retryAfter: .seconds(1)))
+            let faults = try client.status().store.faults
+            #expect(faults.count == 1)
+            #expect(faults.first?.contains("reports are refused since") == true)
             // Several at once are answered one by one.
             let call = VarlinkCall(method: CollectorMethod.report.fullName, parameters: parameters.json).message
             try client.send([call, call, call].flatMap(\.self))

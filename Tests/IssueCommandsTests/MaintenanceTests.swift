@@ -96,6 +96,24 @@ struct MaintenanceTests {
         #expect(outcome.output == lines("Nothing matches."))
     }
 
+    @Test("A repair of a database of which nothing can be read says so, and ends with 1")
+    func hopeless() {
+        let reply = #"""
+            {"recovered":7,"unreadable":0,"done":true,"files":["issues.db.damaged-A","issues.db.damaged-B"],"hopeless":["issues.db.damaged-B"]}
+            """#
+        let outcome = issuectl(["repair"], .parts([reply], nil))
+        #expect(outcome.code == .refused)
+        #expect(
+            outcome.output
+                == lines(
+                    """
+                    7 records brought over, from:
+                      issues.db.damaged-A
+                    Nothing can be read of, left as they are (journalctl -u issued says why):
+                      issues.db.damaged-B
+                    """))
+    }
+
     @Test("A repair lists the databases that were set aside, and takes all or the one that is named")
     func repair() {
         let reply = #"{"recovered":1200,"unreadable":3,"done":true,"files":["issues.db.damaged-A"]}"#

@@ -9,6 +9,24 @@ struct StatusTests {
         {"destination":"logzio","reason":"daily_bytes","count":1,"since":"2026-11-21T11:59:00.000Z"}
         """
 
+    @Test("Of a daemon that can't open its database the status says that, and why")
+    func withoutStore() {
+        let reply = """
+            {"version":"0.1.0","host":"web-1","started_at":"2026-11-18T12:00:00.000Z","received":0,"rejected":0,\
+            "duplicates":0,"connections":1,"store":{"id":"","records":0,"groups":0,"faults":["the disk gives nothing"]},\
+            "destinations":[],"suppressions":[]}
+            """
+        #expect(
+            issuectl(["status"], width: 80, .reply(reply)).output == """
+                issued 0.1.0 on web-1
+                  Up           3 days, since 2026-11-18 12:00:00Z
+                  Connections  1
+                  Store        can't be opened
+                  Fault: the disk gives nothing
+
+                """)
+    }
+
     @Test("The status shows the equation of each ledger and says whether it balances")
     func status() {
         let reply = Fixtures.status(

@@ -32,15 +32,23 @@ struct RepairCommand: Command {
         case .human: try context.print(lines(answer.value))
         case .json, .lines: try context.print(json: answer.json)
         }
-        return .success
+        return answer.value.hopeless.isEmpty ? .success : .refused
     }
 
     private func lines(_ reply: RepairReply) -> [String] {
-        let files = reply.files.map { HarmlessText.line($0) }
-        guard !files.isEmpty else { return ["No database was set aside."] }
-        guard parameters.isDryRun != true else { return files }
-        var text = "\(Quantity.text(reply.recovered, "record")) brought over"
-        if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
-        return ["\(text), from:"] + files.map { "  \($0)" }
+        guard !reply.files.isEmpty else { return ["No database was set aside."] }
+        guard parameters.isDryRun != true else { return reply.files.map { HarmlessText.line($0) } }
+        var lines: [String] = []
+        let read = reply.files.filter { !reply.hopeless.contains($0) }
+        if !read.isEmpty {
+            var text = "\(Quantity.text(reply.recovered, "record")) brought over"
+            if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
+            lines += ["\(text), from:"] + read.map { "  \(HarmlessText.line($0))" }
+        }
+        if !reply.hopeless.isEmpty {
+            lines += ["Nothing can be read of, left as they are (journalctl -u issued says why):"]
+            lines += reply.hopeless.map { "  \(HarmlessText.line($0))" }
+        }
+        return lines
     }
 }

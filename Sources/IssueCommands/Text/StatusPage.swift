@@ -20,14 +20,14 @@ struct StatusPage {
         let store = status.store
         page.facts([
             ("Up", "\(uptime), since \(PageTime.second(status.startedAt))"),
-            ("Received", received),
+            ("Received", isStoreOpen ? received : nil),
             ("Connections", status.connections.map { Quantity.text($0) }),
-            ("Store", "\(Quantity.text(store.records, "record")) in \(Quantity.text(store.groups, "group"))"),
+            ("Store", isStoreOpen ? content(of: store) : "can't be opened"),
             ("Size", size(store)),
             ("Oldest", store.oldest.map { PageTime.full($0, now: now) }),
         ])
         for fault in store.faults { page.add([painter("Fault: " + HarmlessText.line(fault), .error)]) }
-        if status.destinations.isEmpty {
+        if status.destinations.isEmpty, isStoreOpen {
             page.gap()
             page.add(["No destination is configured: issues are kept, and go nowhere."], indent: 0)
         }
@@ -35,6 +35,13 @@ struct StatusPage {
         page.add(LedgerTable(status.destinations, width: width, painter: painter).lines, indent: 0)
         suppressions(into: &page)
         return page.lines
+    }
+
+    /// The daemon can't name a store that it could not open.
+    private var isStoreOpen: Bool { !status.store.id.isEmpty }
+
+    private func content(of store: StoreStatus) -> String {
+        "\(Quantity.text(store.records, "record")) in \(Quantity.text(store.groups, "group"))"
     }
 
     private var uptime: String {

@@ -6,7 +6,9 @@
 /// take all of it and the others wait without end. One connection with half a
 /// message may be read all the same, or of several none might come to its end;
 /// and so may one that has next to nothing under way, or the flood of one
-/// connection would hold up the user's others.
+/// connection would hold up the user's others. Replies go by the same rule: from
+/// half of the limit on only who leaves next to nothing unread may ask for more,
+/// or one connection that reads nothing would hold up the others.
 package struct UserLoad: Sendable {
     /// How much of each kind a user may have under way.
     package struct Limits: Equatable, Sendable {
@@ -79,9 +81,13 @@ package struct UserLoad: Sendable {
 
     // MARK: Who may go on
 
-    /// Whether a connection may begin a call that has so many bytes of calls unanswered.
-    package func mayBegin(unanswered own: Int) -> Bool {
-        replies <= limits.replies && (unanswered <= limits.calls || own < limits.little)
+    /// Whether a connection may begin a call that has so many bytes of calls unanswered, and of replies unread.
+    package func mayBegin(unanswered own: Int, unread: Int) -> Bool {
+        mayAsk(unread: unread) && (unanswered <= limits.calls || own < limits.little)
+    }
+
+    private func mayAsk(unread: Int) -> Bool {
+        replies <= (unread < limits.little ? limits.replies : limits.replies / 2)
     }
 
     /// How many bytes of a connection's calls may begin before the last of them takes it above the limit.
@@ -122,16 +128,14 @@ package struct UserLoad: Sendable {
 
     /// The connections that may try again, in the order in which they have come to wait.
     ///
-    /// - Parameter own: what a connection has under way of what it waits to be less.
-    package mutating func takeWoken(underWay own: (UInt64) -> Int) -> [UInt64] {
+    /// - Parameters:
+    ///   - own: what a connection has under way of what it waits to be less.
+    ///   - unread: what it has not read of its replies.
+    package mutating func takeWoken(underWay own: (UInt64) -> Int, unread: (UInt64) -> Int) -> [UInt64] {
         guard !waiting.isEmpty, unanswered <= limits.calls, replies <= limits.replies else { return [] }
-        guard unanswered > limits.calls / 2 else {
-            defer { (waiting, isWaiting) = ([], []) }
-            return waiting
-        }
-        // Those whose own share is half answered, however much the others keep under way.
-        let most = share / 2
-        let woken = waiting.filter { own($0) <= most }
+        // From half on those whose own share is half answered, however much the others keep under way.
+        let most = unanswered > limits.calls / 2 ? share / 2 : .max
+        let woken = waiting.filter { own($0) <= most && mayAsk(unread: unread($0)) }
         guard !woken.isEmpty else { return [] }
         isWaiting.subtract(woken)
         waiting.removeAll { !isWaiting.contains($0) }

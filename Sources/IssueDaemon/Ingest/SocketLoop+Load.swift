@@ -7,7 +7,9 @@ import UnixIO
 extension SocketLoop {
     /// Whether the next call of a connection may begin; if not, it goes on when there is less under way.
     func mayBegin(_ connection: Connection) -> Bool {
-        if connection.user.load.mayBegin(unanswered: connection.bytesInFlight) { return true }
+        if connection.user.load.mayBegin(unanswered: connection.bytesInFlight, unread: connection.bytesUnread) {
+            return true
+        }
         wait(connection)
         return false
     }
@@ -93,7 +95,10 @@ extension SocketLoop {
         loosened = []
         for user in users {
             user.isLoosened = false
-            for id in user.load.takeWoken(underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 }) {
+            let woken = user.load.takeWoken(
+                underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 },
+                unread: { connections[$0]?.bytesUnread ?? 0 })
+            for id in woken {
                 guard let connection = connections[id] else { continue }
                 connection.isWaiting = false
                 process(connection)

@@ -28,7 +28,10 @@ struct RepairJob {
     private func repair(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws {
         let path = "\(run.folder)/\(name)"
         let before = reply
-        guard let store = open(path, run.log) else { return }
+        guard let store = open(path, run.log) else {
+            reply.hopeless.append(name)
+            return
+        }
         while let portion = store.step() {
             reply.recovered += try bringOver(portion.submissions, run.writer)
             reply.unreadable += portion.unreadable

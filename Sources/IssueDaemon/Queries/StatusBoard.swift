@@ -18,6 +18,13 @@ final class StatusBoard: Sendable {
         var duplicates: Int64 = 0
         var connections: Int64 = 0
         var forwarders: [Forwarder] = []
+        var obstacle: Obstacle?
+    }
+
+    /// Why reports are refused, and since when.
+    private struct Obstacle: Sendable {
+        var failure: StoreFailure
+        var since: Timestamp
     }
 
     private let state = Mutex(State())
@@ -40,6 +47,13 @@ final class StatusBoard: Sendable {
         state.withLock { $0.connections = Int64(connections) }
     }
 
+    /// Whether reports can be stored has changed: they can, or not for that reason.
+    func tell(_ failure: StoreFailure?) {
+        state.withLock { state in
+            state.obstacle = failure.map { Obstacle(failure: $0, since: state.obstacle?.since ?? Clock.wall) }
+        }
+    }
+
     func tell(_ forwarder: Forwarder) {
         state.withLock { state in
             if let index = state.forwarders.firstIndex(where: { $0.name == forwarder.name }) {
@@ -58,6 +72,7 @@ final class StatusBoard: Sendable {
     var summary: String {
         let state = state.withLock { $0 }
         var words = "\(state.connections) connections"
+        if let obstacle = state.obstacle { words += ", refusing reports: \(obstacle.failure)" }
         for forwarder in state.forwarders {
             words += ", \(forwarder.name) \(forwarder.view.state.rawValue)"
             if let reason = forwarder.view.reason { words += " (\(reason))" }
@@ -74,6 +89,7 @@ final class StatusBoard: Sendable {
             store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
                 Int64(clamping: $0)
             }
+            if let obstacle = state.obstacle { store.faults.append(Self.sentence(of: obstacle)) }
             store.faults += databasesSetAside
         }
         return DaemonStatus(
@@ -84,13 +100,30 @@ final class StatusBoard: Sendable {
             suppressions: figures.suppressions)
     }
 
+    /// What can be said while the store can't be opened.
+    func statusWithoutStore(viewer: Viewer) -> DaemonStatus {
+        let store = StoreStatus(id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
+        return status(
+            StoreReader.Figures(store: store, received: 0, ledgers: [], suppressions: []), viewer: viewer)
+    }
+
+    private static func sentence(of obstacle: Obstacle) -> String {
+        "reports are refused since \(obstacle.since.text): \(obstacle.failure)"
+    }
+
     /// What was damaged or not ours lies beside the database until somebody takes it away.
     private var databasesSetAside: [String] {
         let folder = FileSystem.parentFolder(of: path)
         let beginning = "\(path.dropFirst(folder.count).drop { $0 == "/" }).damaged-"
-        let names = (try? FileSystem.names(in: folder)) ?? []
-        return names.filter { $0.hasPrefix(beginning) && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted()
-            .map { "a database that could not be used was set aside: \(folder)/\($0)" }
+        let names = Set(((try? FileSystem.names(in: folder)) ?? []).filter { $0.hasPrefix(beginning) })
+        return names.sorted().compactMap { name in
+            if name.hasSuffix("-shm") { return nil }
+            guard name.hasSuffix("-wal") else {
+                return "a database that could not be used was set aside: \(folder)/\(name)"
+            }
+            return names.contains(String(name.dropLast("-wal".count)))
+                ? nil : "the log of a database that is gone was set aside: \(folder)/\(name)"
+        }
     }
 
     private func destination(

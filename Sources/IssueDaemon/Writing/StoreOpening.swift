@@ -94,7 +94,10 @@ struct StoreOpening: Sendable {
             move("-wal", to: name, log)
         }
         for ending in ["-shm", "-journal"] { move(ending, to: name, log) }
-        log.notice("The old database is kept", ["file": name])
+        let isLogAlone = isLogKept && (try? FileSystem.status(of: name)) == nil
+        log.notice(
+            isLogAlone ? "The old log is kept" : "The old database is kept",
+            ["file": isLogAlone ? name + "-wal" : name])
     }
 
     private func move(_ ending: String, to name: String, _ log: Log) {

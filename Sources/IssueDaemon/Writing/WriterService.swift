@@ -13,6 +13,8 @@ final class WriterService: Sendable {
     struct Listener: Sendable {
         var stored: @Sendable ([CallOutcome]) -> Void
         var refused: @Sendable ([Refusal]) -> Void
+        /// Reports can be stored again, or no more for that reason.
+        var changed: @Sendable (StoreFailure?) -> Void
         /// The file is damaged: nothing more is written to it.
         var damaged: @Sendable () -> Void
         /// Records were removed, and with them maybe the last that referred to something.
@@ -144,7 +146,7 @@ final class WriterService: Sendable {
                 refuse(work.submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
             } else if !work.submissions.isEmpty {
                 let end = commit(work.submissions, writer, &gates, listener)
-                logChange(from: lastEnd, to: end)
+                if end != lastEnd { changed(to: end, listener) }
                 lastEnd = end
                 if end == .refused(.noSpace) { checkpoints.lackedSpace() }
                 if case .damaged(let damage) = end {
@@ -232,13 +234,18 @@ final class WriterService: Sendable {
     }
 
     /// One line when it changes whether reports can be stored, not one for each that can't.
-    private func logChange(from before: CommitEnd, to end: CommitEnd) {
-        guard end != before else { return }
+    private func changed(to end: CommitEnd, _ listener: Listener) {
         switch end {
-        case .stored: log.notice("Reports can be stored again")
-        case .refused(.noSpace): log.warning("There is no space left for reports, refusing them until there is")
+        case .stored:
+            log.notice("Reports can be stored again")
+            listener.changed(nil)
         case .refused(let failure):
-            log.error("Reports can't be stored, asking their senders to try again", ["error": "\(failure)"])
+            if failure == .noSpace {
+                log.warning("There is no space left for reports, refusing them until there is")
+            } else {
+                log.error("Reports can't be stored, asking their senders to try again", ["error": "\(failure)"])
+            }
+            listener.changed(failure)
         case .damaged: break
         }
     }

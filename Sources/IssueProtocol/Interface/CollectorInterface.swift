@@ -171,8 +171,11 @@ package enum CollectorInterface {
         method Backup() -> (path: ?string, bytes_done: int, bytes_total: int)
 
         # Brings over what is readable from stores that were set aside, or from the one that is named; with more, says how
-        # far it is. files: which there are, or with dry_run, which there would be.
-        method Repair(file: ?string, dry_run: ?bool) -> (recovered: int, unreadable: int, done: bool, files: []string)
+        # far it is. files: which there are, or with dry_run, which there would be; hopeless:
+        # those of them of which nothing can be read.
+        method Repair(file: ?string, dry_run: ?bool) -> (
+          recovered: int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
+        )
 
         error InvalidRecord (index: ?int, field: ?string, reason: string)
         error InvalidFilter (field: string, reason: string)

@@ -6,12 +6,18 @@ package struct RepairReply: Equatable, Sendable {
     package var unreadable: Int64
     package var isDone: Bool
     package var files: [String]
+    /// Those of them of which nothing can be read, which stay as they are.
+    package var hopeless: [String]
 
-    package init(recovered: Int64 = 0, unreadable: Int64 = 0, isDone: Bool = false, files: [String] = []) {
+    package init(
+        recovered: Int64 = 0, unreadable: Int64 = 0, isDone: Bool = false, files: [String] = [],
+        hopeless: [String] = []
+    ) {
         self.recovered = recovered
         self.unreadable = unreadable
         self.isDone = isDone
         self.files = files
+        self.hopeless = hopeless
     }
 }
 
@@ -21,6 +27,7 @@ extension RepairReply: JSONCodable {
         var unreadable: Int64?
         var isDone: Bool?
         var files: [String] = []
+        var hopeless: [String] = []
         try scanner.openFields()
         while let key = try scanner.nextField() {
             switch key {
@@ -28,6 +35,7 @@ extension RepairReply: JSONCodable {
             case "unreadable": try scanner.read(&unreadable, key)
             case "done": try scanner.read(&isDone, key)
             case "files": try scanner.read(&files, key)
+            case "hopeless": try scanner.read(&hopeless, key)
             default: try scanner.skipField(key)
             }
         }
@@ -35,7 +43,8 @@ extension RepairReply: JSONCodable {
             recovered: try recovered.required("recovered"),
             unreadable: try unreadable.required("unreadable"),
             isDone: try isDone.required("done"),
-            files: files
+            files: files,
+            hopeless: hopeless
         )
     }
 
@@ -45,6 +54,7 @@ extension RepairReply: JSONCodable {
         writer.member("unreadable", unreadable)
         writer.member("done", isDone)
         writer.member("files", files)
+        if !hopeless.isEmpty { writer.member("hopeless", hopeless) }
         writer.closeObject()
     }
 }

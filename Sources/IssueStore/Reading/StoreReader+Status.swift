@@ -9,6 +9,15 @@ extension StoreReader {
         package var received: Int64
         package var ledgers: [DestinationFigures]
         package var suppressions: [Suppression]
+
+        package init(
+            store: StoreStatus, received: Int64, ledgers: [DestinationFigures], suppressions: [Suppression]
+        ) {
+            self.store = store
+            self.received = received
+            self.ledgers = ledgers
+            self.suppressions = suppressions
+        }
     }
 
     /// A destination's sums, and the oldest record that has no fate yet.

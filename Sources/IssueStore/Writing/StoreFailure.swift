@@ -67,12 +67,12 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var description: String {
         switch self {
         case .noSpace: "there is no space left for the database"
-        case .damaged(let error): "the database is damaged: \(error.message)"
+        case .damaged(let error): "the database is damaged: \(error.words)"
         case .foreign(let words): words
         case .inUse: "another daemon has the database open"
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"
-        case .failed(let error): "the database says: \(error.message)"
+        case .failed(let error): "the database says: \(error.words)"
         }
     }
 }

@@ -11,17 +11,17 @@ struct UserLoadTests {
     func calls() {
         var load = load()
         load.changed(unanswered: 1001)
-        #expect(!load.mayBegin(unanswered: 10))
+        #expect(!load.mayBegin(unanswered: 10, unread: 0))
         load.wait(7)
         load.changed(unanswered: -301)
-        let tooEarly = load.takeWoken { _ in 600 }
+        let tooEarly = load.takeWoken(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(tooEarly.isEmpty)
         load.changed(unanswered: -200)
-        let woken = load.takeWoken { _ in 600 }
+        let woken = load.takeWoken(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(woken == [7])
-        #expect(load.mayBegin(unanswered: 10))
+        #expect(load.mayBegin(unanswered: 10, unread: 0))
         // It is told once.
-        let again = load.takeWoken { _ in 600 }
+        let again = load.takeWoken(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(again.isEmpty)
     }
 
@@ -42,13 +42,13 @@ struct UserLoadTests {
         load.wait(4)
         // The others keep the user near his limit, which holds nobody up who has less than his share.
         let own: [UInt64: Int] = [1: 126, 3: 125, 4: 12]
-        let woken = load.takeWoken { own[$0] ?? 0 }
+        let woken = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(woken == [3, 4])
-        let again = load.takeWoken { own[$0] ?? 0 }
+        let again = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(again.isEmpty)
         // The fewer there are, the more each may have.
         load.ended()
-        let larger = load.takeWoken { own[$0] ?? 0 }
+        let larger = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(larger == [1])
     }
 
@@ -56,7 +56,7 @@ struct UserLoadTests {
     func largeCall() {
         var load = load()
         load.changed(received: 5000)
-        #expect(load.mayBegin(unanswered: 10))
+        #expect(load.mayBegin(unanswered: 10, unread: 0))
     }
 
     @Test("Those who wait are told in the order in which they have come to wait")
@@ -66,7 +66,7 @@ struct UserLoadTests {
         for connection: UInt64 in [3, 1, 2, 1, 3] { load.wait(connection) }
         load.disconnected(1)
         load.changed(unanswered: -2000)
-        let woken = load.takeWoken { _ in 100 }
+        let woken = load.takeWoken(underWay: { _ in 100 }, unread: { _ in 0 })
         #expect(woken == [3, 2])
     }
 
@@ -96,7 +96,7 @@ struct UserLoadTests {
     func little() {
         var load = load()
         load.changed(unanswered: 5000)
-        #expect(load.mayBegin(unanswered: 9))
+        #expect(load.mayBegin(unanswered: 9, unread: 0))
         let room = load.mayRead(1, most: 64, underWay: 9, isInMessage: false)
         #expect(room == 10)
         load.read(1000)
@@ -106,20 +106,36 @@ struct UserLoadTests {
         #expect(hasTurn)
         // But for what it does not read itself.
         load.changed(replies: 501)
-        #expect(!load.mayBegin(unanswered: 0))
+        #expect(!load.mayBegin(unanswered: 0, unread: 0))
     }
 
     @Test("Replies that nobody reads keep their user from asking for more")
     func replies() {
         var load = load()
         load.changed(replies: 501)
-        #expect(!load.mayBegin(unanswered: 10))
+        #expect(!load.mayBegin(unanswered: 10, unread: 0))
         load.wait(1)
-        let tooEarly = load.takeWoken { _ in 100 }
+        let tooEarly = load.takeWoken(underWay: { _ in 100 }, unread: { _ in 0 })
         #expect(tooEarly.isEmpty)
         load.changed(replies: -1)
-        let woken = load.takeWoken { _ in 100 }
+        let woken = load.takeWoken(underWay: { _ in 100 }, unread: { _ in 0 })
         #expect(woken == [1])
+    }
+
+    @Test("From half of the limit on, who leaves replies unread waits, and who reads his goes on")
+    func unread() {
+        var load = load()
+        load.changed(replies: 251)
+        #expect(!load.mayBegin(unanswered: 0, unread: 10))
+        #expect(load.mayBegin(unanswered: 0, unread: 9))
+        load.wait(1)
+        load.wait(2)
+        let unread: [UInt64: Int] = [1: 242, 2: 9]
+        let readers = load.takeWoken(underWay: { _ in 100 }, unread: { unread[$0] ?? 0 })
+        #expect(readers == [2])
+        load.changed(replies: -1)
+        let all = load.takeWoken(underWay: { _ in 100 }, unread: { unread[$0] ?? 0 })
+        #expect(all == [1])
     }
 
     @Test("In one round no more than a quantum is read, and in the next one again")

@@ -30,7 +30,8 @@ struct BisectedBatchTests {
                 opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
             let writing = try ThreadBox(name: "writer") {
                 writer.run(
-                    WriterService.Listener(stored: { _ in }, refused: { _ in }, damaged: {}, removed: {})
+                    WriterService.Listener(
+                        stored: { _ in }, refused: { _ in }, changed: { _ in }, damaged: {}, removed: {})
                 ) { _ in }
             }
             var forward = ForwardSettings.withoutLimits

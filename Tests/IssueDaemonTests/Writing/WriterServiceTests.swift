@@ -30,6 +30,7 @@ struct WriterServiceTests {
                         refused.withLock { $0 += refusals.count }
                         refused.broadcast()
                     },
+                    changed: { _ in },
                     damaged: {
                         damaged.withLock { $0 = true }
                         damaged.broadcast()

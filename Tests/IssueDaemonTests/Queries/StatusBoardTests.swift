@@ -1,0 +1,47 @@
+import Foundation
+import IssueProtocol
+import IssueStore
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("What the daemon says of itself")
+struct StatusBoardTests {
+    private func faults(of board: StatusBoard, viewer: Viewer = .everything) -> [String] {
+        board.statusWithoutStore(viewer: viewer).store.faults
+    }
+
+    @Test("That reports are refused is a fault, from the first refusal on, until they are stored again")
+    func refusing() throws {
+        let board = StatusBoard(path: "/nowhere/issues.db")
+        #expect(faults(of: board) == [])
+        board.tell(StoreFailure.noSpace)
+        let first = try #require(faults(of: board).first)
+        #expect(first.hasSuffix(": there is no space left for the database"))
+        #expect(board.summary.contains("refusing reports"))
+        board.tell(StoreFailure.inUse)
+        let second = try #require(faults(of: board).first)
+        #expect(second.hasSuffix(": another daemon has the database open"))
+        #expect(first.prefix { $0 != "Z" } == second.prefix { $0 != "Z" })
+        #expect(faults(of: board, viewer: .user(1001)) == [])
+        board.tell(nil)
+        #expect(faults(of: board) == [])
+        #expect(!board.summary.contains("refusing"))
+    }
+
+    @Test("A database that was set aside is a fault, and so is a log alone, each named once")
+    func setAside() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "board-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["A", "A-wal", "A-shm", "B-wal", "B-shm"] {
+            try Data().write(to: folder.appending(path: "issues.db.damaged-\(name)"))
+        }
+        let path = folder.appending(path: "issues.db").path
+        #expect(
+            faults(of: StatusBoard(path: path)) == [
+                "a database that could not be used was set aside: \(path).damaged-A",
+                "the log of a database that is gone was set aside: \(path).damaged-B-wal",
+            ])
+    }
+}
