@@ -28,7 +28,11 @@ static bool stack_of_thread(uintptr_t *start, uintptr_t *end) {
     return known_end > known_start;
 }
 
-int clinux_return_addresses(uintptr_t *addresses, int capacity) {
+uintptr_t clinux_stack_mark(void) {
+    return (uintptr_t)__builtin_frame_address(0);
+}
+
+int clinux_return_addresses(uintptr_t mark, uintptr_t *addresses, int capacity) {
     uintptr_t start, end;
     if (!stack_of_thread(&start, &end)) return 0;
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
@@ -39,7 +43,7 @@ int clinux_return_addresses(uintptr_t *addresses, int capacity) {
            && frame % sizeof(uintptr_t) == 0) {
         const uintptr_t *words = (const uintptr_t *)frame;
         if (words[1] == 0) break;
-        addresses[count++] = words[1];
+        if (frame > mark) addresses[count++] = words[1];
         // Swift marks the frames of asynchronous functions with this bit.
         uintptr_t next = words[0] & ~((uintptr_t)1 << 60);
         if (next <= frame) break;

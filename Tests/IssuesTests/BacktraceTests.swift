@@ -25,6 +25,27 @@ struct BacktraceTests {
         }
     }
 
+    @Test("They begin with who reports, and not with what the library does then")
+    func beginning() async throws {
+        try await Desk.with { desk in
+            withIssueReporters([desk.reporter]) { Self.reportTwice() }
+            let receipt = desk.reporter.submit(IssueReport("last"))
+            _ = try await receipt.stored()
+            let traces = (desk.collector?.stored ?? []).prefix(2).map { $0.record.backtrace.map(\.offset) }
+            try #require(traces.count == 2 && traces[0].count == traces[1].count)
+            // All the same, but for the place in the function from which it was reported.
+            let differing = traces[0].indices.filter { traces[0][$0] != traces[1][$0] }
+            #expect(differing.count == 1)
+            #expect(differing.allSatisfy { $0 <= 2 })
+        }
+    }
+
+    @inline(never)
+    private static func reportTwice() {
+        reportIssue("first", level: .error, metadata: [:])
+        reportIssue("second", level: .error, metadata: [:])
+    }
+
     private static func keys(of value: JSONValue) -> Int {
         let inner = (value.asArray ?? []) + (value.asObject ?? []).map(\.value)
         return inner.reduce(value.asObject?.count ?? 0) { $0 + keys(of: $1) }

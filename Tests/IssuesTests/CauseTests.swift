@@ -49,6 +49,12 @@ struct CauseTests {
         first.next.withLock { $0 = nil }
     }
 
+    @Test("What lies beneath an error that says the same as the one above it is a cause still")
+    func same() {
+        let error = Problem("Save failed.", cause: Problem("Save failed.", cause: Problem("Disk full", code: 28)))
+        #expect(IssueReport(error).causes.map(\.message) == ["Disk full"])
+    }
+
     @Test("An error that is its own cause ends")
     func mirrored() {
         #expect(IssueReport(Mirrored()).causes.isEmpty)

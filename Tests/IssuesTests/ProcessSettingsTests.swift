@@ -26,6 +26,10 @@ struct ProcessSettingsTests {
         #expect(settings.backtrace == .all)
         #expect(settings.reporters.map { "\(type(of: $0))" } == ["DaemonReporter", "_BreakpointReporter"])
         #expect(Self.settings(["ISSUED_REPORTERS": "none"]).reporters.isEmpty)
+        // Or an environment could have tests pass that fail.
+        let inTests = ProcessSettings(isTesting: true) { ["ISSUED_REPORTERS": "none", "ISSUED_LEVEL": "error"][$0] }
+        #expect(inTests.reporters.count == 1)
+        #expect(inTests.level == .error)
     }
 
     @Test("A word that is none of them is said, and ignored")
@@ -39,7 +43,7 @@ struct ProcessSettingsTests {
             settings.complaints == [
                 "ISSUED_LEVEL: 'loud' is none of debug, info, warning, error, critical; it is ignored",
                 "ISSUED_BACKTRACE: 'yes' is none of none, error, all; it is ignored",
-                "ISSUED_REPORTERS: 'demon' is none of default, daemon, breakpoint, fatalError, none; it is ignored",
+                "ISSUED_REPORTERS: 'demon' is none of default, daemon, breakpoint, fatalError, none; the whole list is ignored",
             ])
     }
 

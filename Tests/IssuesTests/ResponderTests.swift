@@ -49,6 +49,25 @@ struct ResponderTests {
         #expect(collector.messages == ["first"])
     }
 
+    @Test("In an asynchronous function an operation that does not wait needs no await, however many are asked")
+    func synchronousInAsynchronous() async {
+        let collector = Collector()
+        let notes = Notes()
+        withIssueReporters([collector]) {
+            withErrorResponders(.transform(Second.self) { _ in Shop.first }, .handle(Shop.self) { notes.add("\($0)") }) {
+                reportIssue(Second())
+            }
+        }
+        withErrorResponders(.discard, .discard, .discard) { reportIssue(Second()) }
+        withErrorResponders([.handle(Second.self) { notes.add("second") }, .discard]) { reportIssue(Second()) }
+        await withErrorResponders([.handle(Second.self) { notes.add("later") }]) {
+            await Task.yield()
+            reportIssue(Second())
+        }
+        #expect(notes.texts == ["first", "second", "later"])
+        #expect(collector.messages == [])
+    }
+
     @Test("Handling ends the way: untyped, typed, and without looking")
     func handle() {
         let collector = Collector()

@@ -79,6 +79,7 @@ struct TerminalTests {
     func terminate(configuration: FailingPackage.Configuration) throws {
         let result = try FailingPackage.start("mishaps", ["terminate"], configuration)
         #expect(result.end == .signal(4) || result.end == .signal(5), "\(result.end)")
+        #expect(result.text.contains("seen inside"))
         #expect(result.text.contains("error: Caught error: The catalogue is lost."))
         #expect(!result.text.contains("alive"))
     }

@@ -132,8 +132,11 @@ void clinux_forks_hold_again(void);
 // Backtraces
 
 /// Fills in where the calls on this thread's stack return to, innermost first,
-/// by its frame pointers; answers how many.
-int clinux_return_addresses(uintptr_t *addresses, int capacity);
+/// by its frame pointers; answers how many. Those of calls that were made below
+/// a mark are left out; with 0 none are.
+int clinux_return_addresses(uintptr_t mark, uintptr_t *addresses, int capacity);
+/// How deep this thread's stack is now.
+uintptr_t clinux_stack_mark(void);
 
 /// The executable or a library, as it is loaded.
 struct clinux_image {

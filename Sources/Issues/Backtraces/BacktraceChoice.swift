@@ -17,9 +17,9 @@ package enum BacktraceChoice: String, CaseIterable, Sendable {
         }
     }
 
-    /// The calls under way on this thread, if a report of this level is to have them.
-    static func addresses(for level: IssueLevel) -> [UInt] {
+    /// The calls under way on this thread that led to a mark, if a report of this level is to have them.
+    static func addresses(for level: IssueLevel, above mark: CallStack.Mark) -> [UInt] {
         guard ProcessSettings.shared.backtrace.isWanted(for: level) else { return [] }
-        return CallStack.returnAddresses(atMost: limit)
+        return CallStack.returnAddresses(above: mark, atMost: limit)
     }
 }

@@ -23,8 +23,8 @@ struct CauseWalk {
         guard path.count <= Self.deepest else { return }
         for error in errors.prefix(Self.most) where causes.count < Self.most && note(error) {
             let reading = ErrorReading(error)
-            guard !path.contains(reading.cause) else { continue }
-            causes.append(reading.cause)
+            // What reads the same says nothing new, but what lies beneath it may.
+            if !path.contains(reading.cause) { causes.append(reading.cause) }
             path.append(reading.cause)
             descend(reading.underlying)
             path.removeLast()

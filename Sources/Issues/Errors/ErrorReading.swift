@@ -21,6 +21,7 @@ struct ErrorReading: Sendable {
         let type = ErrorTypeFacts.of(error)
         if type.isKnown, let reading = ErrorReading(known: error) {
             self = reading
+            if error is any ReportableError { FoundationReader.current?.refine(&self, error) }
             return
         }
         if type.mayBeFoundations, let reading = ErrorReading(ofFoundation: error, typeName: type.name) {
@@ -55,7 +56,7 @@ struct ErrorReading: Sendable {
     }
 
     private init(other error: any Error, _ type: ErrorTypeFacts) {
-        message = String(describing: error)
+        message = TypeName.withoutContexts(String(describing: error))
         // Swift numbers an error's cases as it likes, so that number says nothing.
         domain = type.choosesDomain ? error._domain : type.name
         code = type.choosesDomain ? error._code : nil

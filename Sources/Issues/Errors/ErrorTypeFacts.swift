@@ -31,12 +31,13 @@ struct ErrorTypeFacts: Sendable {
     private init(_ error: any Error) {
         func size<Failure>(of type: Failure.Type) -> Int { MemoryLayout<Failure>.size }
         let type: any Error.Type = type(of: error)
-        name = String(reflecting: type)
+        let runtimeName = String(reflecting: type)
+        name = TypeName.withoutContexts(runtimeName)
         isKnown =
             type is any ReportableError.Type || type == DecodingError.self || type == EncodingError.self
             || type == IssueMessage.self
         mayBeFoundations = name.hasPrefix("Foundation") || type is AnyClass
-        choosesDomain = error._domain != name
+        choosesDomain = error._domain != runtimeName
         holdsSomething = size(of: type) > 0
         isCancellation = type == CancellationError.self
     }

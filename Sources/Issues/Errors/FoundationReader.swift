@@ -26,6 +26,8 @@ package struct FoundationReader: Sendable {
     }
 
     func refine(_ reading: inout ErrorReading, _ error: any Error) {
-        reading.facts = facts(error).merging(reading.facts)
+        var facts = facts(error)
+        if facts["localized_description"] == .init(reading.message) { facts["localized_description"] = nil }
+        reading.facts = facts.merging(reading.facts)
     }
 }

@@ -28,11 +28,11 @@ public protocol ReportableError: Error {
 
 extension ReportableError {
     /// The type's qualified name.
-    public static var domain: String { String(reflecting: Self.self) }
+    public static var domain: String { TypeName.of(Self.self) }
     /// 0.
     public var code: Int { 0 }
     /// The error's description.
-    public var message: String { String(describing: self) }
+    public var message: String { TypeName.withoutContexts(String(describing: self)) }
     /// No facts.
     public var userInfo: IssueMetadata { [:] }
     /// It may be forwarded.

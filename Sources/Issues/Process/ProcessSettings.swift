@@ -2,7 +2,8 @@ internal import UnixIO
 
 /// What whoever starts the process says about its reports, read once.
 package struct ProcessSettings: Sendable {
-    /// The reporters that the process begins with.
+    /// The reporters that the process begins with; in tests the usual, whatever is said: nobody's environment is to
+    /// have tests pass that fail, or to send their reports anywhere.
     package var reporters: [any IssueReporter] = [.default]
     /// The mildest level that `.default` and `.daemon` pass on.
     package var level: IssueLevel = .debug
@@ -11,28 +12,28 @@ package struct ProcessSettings: Sendable {
     package var complaints: [String] = []
 
     static let shared: ProcessSettings = {
-        let settings = ProcessSettings { UnixIO.Environment[$0] }
+        let settings = ProcessSettings(isTesting: TestRun.isThere) { UnixIO.Environment[$0] }
         // Once, and to whoever set it.
         for complaint in settings.complaints { try? StandardStream.error.writeAll("\(complaint)\n") }
         return settings
     }()
 
-    package init(variable: (String) -> String?) {
+    package init(isTesting: Bool = false, variable: (String) -> String?) {
         if let text = Self.given(variable("ISSUED_LEVEL")) {
             if let level = IssueLevel(rawValue: text) {
                 self.level = level
             } else {
-                complain("ISSUED_LEVEL", text, IssueLevel.allCases.map(\.rawValue))
+                complain("ISSUED_LEVEL", text, IssueLevel.allCases.map(\.rawValue), "it is ignored")
             }
         }
         if let text = Self.given(variable("ISSUED_BACKTRACE")) {
             if let choice = BacktraceChoice(rawValue: text) {
                 backtrace = choice
             } else {
-                complain("ISSUED_BACKTRACE", text, BacktraceChoice.allCases.map(\.rawValue))
+                complain("ISSUED_BACKTRACE", text, BacktraceChoice.allCases.map(\.rawValue), "it is ignored")
             }
         }
-        if let text = Self.given(variable("ISSUED_REPORTERS")) { readReporters(text) }
+        if !isTesting, let text = Self.given(variable("ISSUED_REPORTERS")) { readReporters(text) }
     }
 
     private static let reporterNames = ["default", "daemon", "breakpoint", "fatalError", "none"]
@@ -47,7 +48,7 @@ package struct ProcessSettings: Sendable {
             case "fatalError": read.append(.fatalError)
             case "none": break
             default:
-                complain("ISSUED_REPORTERS", name, Self.reporterNames)
+                complain("ISSUED_REPORTERS", name, Self.reporterNames, "the whole list is ignored")
                 // Who wanted something else than the usual hears too much rather than nothing.
                 return
             }
@@ -55,8 +56,8 @@ package struct ProcessSettings: Sendable {
         reporters = read
     }
 
-    private mutating func complain(_ variable: String, _ text: String, _ words: [String]) {
-        complaints.append("\(variable): '\(text)' is none of \(words.joined(separator: ", ")); it is ignored")
+    private mutating func complain(_ variable: String, _ text: String, _ words: [String], _ consequence: String) {
+        complaints.append("\(variable): '\(text)' is none of \(words.joined(separator: ", ")); \(consequence)")
     }
 
     private static func given(_ text: String?) -> String? {

@@ -36,7 +36,8 @@ extension IssueReport {
             // The words of a message are the error that it climbed as.
             if self.error == nil { note = nil }
             take(error, reading)
-            causes += [replaced] + older
+            // Who wraps the old error has named it, and what lies beneath it.
+            causes += ([replaced] + older).filter { !causes.contains($0) }
             return true
         }
 

@@ -1,3 +1,5 @@
+internal import UnixIO
+
 /// All that is known about one reported issue.
 public struct IssueReport: Sendable {
     private var storage: Storage
@@ -112,18 +114,20 @@ public struct IssueReport: Sendable {
     package init(
         error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
     ) {
-        self.init(error: error, note: note, level: level, metadata: metadata, site: site, in: ReportingScope.here)
+        self.init(
+            error: error, note: note, level: level, metadata: metadata, site: site, in: ReportingScope.here,
+            at: CallStack.Mark())
     }
 
     init(
         error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite,
-        in scope: ReportingScope.Box
+        in scope: ReportingScope.Box, at mark: CallStack.Mark
     ) {
         let note = note.flatMap { $0.isEmpty ? nil : $0 }
         var facts = Facts(
             message: note ?? Self.wordless, level: level, metadata: scope.scope.metadata.merging(metadata),
             breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note,
-            addresses: BacktraceChoice.addresses(for: level))
+            addresses: BacktraceChoice.addresses(for: level, above: mark))
         if let error { facts.take(error, ErrorReading(error)) }
         storage = Storage(facts)
     }

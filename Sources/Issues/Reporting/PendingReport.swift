@@ -1,20 +1,25 @@
+internal import UnixIO
+
 /// A report in the making: each closure of the caller is evaluated at most once.
 struct PendingReport {
     let error: (any Error)?
     let level: IssueLevel
     let site: IssueSite
+    /// Where our own calls begin.
+    private let mark: CallStack.Mark
     private var text: String??
     private var whole: IssueReport?
 
-    init(error: (any Error)?, level: IssueLevel, site: IssueSite) {
+    init(error: (any Error)?, level: IssueLevel, site: IssueSite, at mark: CallStack.Mark) {
         self.error = error
         self.level = level
         self.site = site
+        self.mark = mark
     }
 
     /// One that is made.
     init(_ report: IssueReport) {
-        self.init(error: report.error, level: report.level, site: report.site)
+        self.init(error: report.error, level: report.level, site: report.site, at: .bottom)
         text = .some(report.note)
         whole = report
     }
@@ -28,7 +33,9 @@ struct PendingReport {
 
     mutating func report(_ message: () -> String?, _ metadata: () -> IssueMetadata) -> IssueReport {
         if let whole { return whole }
-        let report = IssueReport(error: error, note: text(message), level: level, metadata: metadata(), site: site)
+        let report = IssueReport(
+            error: error, note: text(message), level: level, metadata: metadata(), site: site, in: ReportingScope.here,
+            at: mark)
         whole = report
         return report
     }

@@ -1,3 +1,5 @@
+internal import UnixIO
+
 /// The way from a reporting call past the responders to the reporters.
 enum Reporting {
     /// Reports an error, or an issue in words where there is none.
@@ -9,13 +11,14 @@ enum Reporting {
         // Looked at in place: a copy of the scope would be most of the cost of a
         // report for nobody.
         guard !ReportingScope.isSilent else { return .unhandled }
-        return report(error, message, level: level, metadata: metadata, at: site, in: ReportingScope.here)
+        return report(
+            error, message, level: level, metadata: metadata, at: site, in: ReportingScope.here, CallStack.Mark())
     }
 
     @inline(never)
     private static func report(
         _ error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
-        at site: IssueSite, in box: ReportingScope.Box
+        at site: IssueSite, in box: ReportingScope.Box, _ mark: CallStack.Mark
     ) -> ReportOutcome {
         let hasResponders = !box.scope.responders.isEmpty
         // An error's own words may be somebody's code, which may report.
@@ -24,11 +27,12 @@ enum Reporting {
         {
             Delivery.current.submit(
                 IssueReport(
-                    note: message(), level: level, metadata: metadata(), site: box.scope.site ?? site, in: box))
+                    note: message(), level: level, metadata: metadata(), site: box.scope.site ?? site, in: box,
+                    at: mark))
             return .unhandled
         }
         let scope = box.scope
-        var pending = PendingReport(error: error, level: level, site: scope.site ?? site)
+        var pending = PendingReport(error: error, level: level, site: scope.site ?? site, at: mark)
         guard !scope.isReporting else {
             StandardErrorLine.write(pending.report(message, metadata))
             return .unhandled

@@ -1,5 +1,6 @@
 extension ErrorResponder {
-    /// Ends everything that gets here: no report, and no trap of an assertion.
+    /// Ends everything that gets here: no report, and no trap of an assertion that Swift's would let live in a release
+    /// build.
     ///
     /// For a program's tests of what it does when it is misused:
     /// `ErrorResponders.root = [.discard]`.
@@ -7,9 +8,11 @@ extension ErrorResponder {
         Self(respond: { _ in .discarded })
     }
 
-    /// Traps in a debug build where an error gets here, after the reporters were told.
+    /// Traps in a debug build where an error gets here, or a message of level `error` or worse, after the reporters
+    /// were told; milder messages climb on.
     public static var trapUnhandled: Self {
         Self { report in
+            guard report.report.error != nil || report.report.level >= .error else { return .notHandled }
             report.tellReporters()
             if FailedAssertion.traps { LastWords.say() }
             let site = report.report.site

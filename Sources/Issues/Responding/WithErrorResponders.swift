@@ -5,6 +5,16 @@
 ///   - operation: What to run.
 /// - Returns: What the operation returns.
 public func withErrorResponders<R>(_ responders: ErrorResponder..., operation: () throws -> R) rethrows -> R {
+    try withErrorResponders(responders, operation: operation)
+}
+
+/// Puts responders that are in a list on the way of what is reported during an operation.
+///
+/// - Parameters:
+///   - responders: Who is asked, the first one first, and all before those of outer scopes.
+///   - operation: What to run.
+/// - Returns: What the operation returns.
+public func withErrorResponders<R>(_ responders: [ErrorResponder], operation: () throws -> R) rethrows -> R {
     try ReportingScope.$box.withValue(ReportingScope.asking(responders), operation: operation)
 }
 
@@ -17,8 +27,25 @@ public func withErrorResponders<R>(_ responders: ErrorResponder..., operation: (
 ///   - isolation: Where the operation runs.
 ///   - operation: What to run.
 /// - Returns: What the operation returns.
+// Where several are named, the compiler would take this one for an operation that waits for nothing, too.
+@_disfavoredOverload
 public func withErrorResponders<R>(
     _ responders: ErrorResponder..., isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
+) async rethrows -> R {
+    try await withErrorResponders(responders, isolation: isolation, operation: operation)
+}
+
+/// Puts responders that are in a list on the way of what is reported during an asynchronous operation.
+///
+/// An asynchronous version of `withErrorResponders`.
+///
+/// - Parameters:
+///   - responders: Who is asked, the first one first, and all before those of outer scopes.
+///   - isolation: Where the operation runs.
+///   - operation: What to run.
+/// - Returns: What the operation returns.
+public func withErrorResponders<R>(
+    _ responders: [ErrorResponder], isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
 ) async rethrows -> R {
     try await ReportingScope.$box.withValue(ReportingScope.asking(responders), operation: operation)
 }
