@@ -48,6 +48,20 @@ struct LocalizedErrorTests {
         #expect(problem.localizedDescription == "Could not reach the server.")
     }
 
+    @Test("What a reportable error tells people goes beside its message, unless it is the same")
+    func reportable() throws {
+        let keeper = Keeper()
+        withIssueReporters([keeper]) {
+            reportIssue(OutOfStock())
+            reportIssue(Silent())
+        }
+
+        let reports = keeper.reports.withLock { $0 }
+        try #require(reports.count == 2)
+        #expect(reports[0].metadata["localized_description"] == "This article is sold out.")
+        #expect(reports[1].metadata["localized_description"] == nil)
+    }
+
     @Test("The texts of a localised error go beside its message, which is the same in all languages")
     func facts() throws {
         let keeper = Keeper()

@@ -54,7 +54,10 @@ struct ResponderTests {
         let collector = Collector()
         let notes = Notes()
         withIssueReporters([collector]) {
-            withErrorResponders(.transform(Second.self) { _ in Shop.first }, .handle(Shop.self) { notes.add("\($0)") }) {
+            withErrorResponders(
+                .transform(Second.self) { _ in Shop.first },
+                .handle(Shop.self) { notes.add("\($0)") }
+            ) {
                 reportIssue(Second())
             }
         }

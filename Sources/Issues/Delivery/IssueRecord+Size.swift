@@ -9,16 +9,15 @@ extension IssueRecord {
         let whole = json
         guard whole.count > limit else { return whole }
         var record = self
-        var metadata: IssueMetadata = [.omittedBytes: .init(whole.count)]
-        if let dropped = self.metadata?.member(IssueMetadata.Key.droppedBefore.rawValue) {
-            metadata[.droppedBefore] = IssueMetadata.Value(json: dropped)
-        }
-        record.metadata = metadata.json
         // An escape may take six bytes for one.
         record.message = message.prefix(ofBytes: limit / 8)
         record.causes = []
         record.backtrace = []
         record.domain = domain?.prefix(ofBytes: 1024)
+        let small = metadata?.smallest(ofBytes: limit / 8) ?? []
+        record.metadata = .object(small)
+        let omitted = JSONValue.integer(Int64(whole.count - record.json.count))
+        record.metadata = .object(small + [.init(IssueMetadata.Key.omittedBytes.rawValue, omitted)])
         return record.json
     }
 }
@@ -29,13 +28,21 @@ extension String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)
         while end > startIndex, end.samePosition(in: unicodeScalars) == nil { utf8.formIndex(before: &end) }
-        return String(self[..<end])
+        return "\(self[..<end])…"
     }
 }
 
 extension JSONValue {
-    fileprivate func member(_ key: String) -> JSONValue? {
-        guard case .object(let members) = self else { return nil }
-        return members.last { $0.key == key }?.value
+    /// As many of its members as fit into so many bytes, without the largest, in their order.
+    fileprivate func smallest(ofBytes limit: Int) -> [Member] {
+        guard case .object(let members) = self else { return [] }
+        let sizes = members.map { JSONValue.object([$0]).json.count }
+        var (left, chosen) = (limit, Set<Int>())
+        for index in members.indices.sorted(by: { sizes[$0] < sizes[$1] }) {
+            left -= sizes[index]
+            guard left >= 0 else { break }
+            chosen.insert(index)
+        }
+        return members.indices.filter { chosen.contains($0) }.map { members[$0] }
     }
 }

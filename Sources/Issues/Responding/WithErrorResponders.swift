@@ -27,11 +27,12 @@ public func withErrorResponders<R>(_ responders: [ErrorResponder], operation: ()
 ///   - isolation: Where the operation runs.
 ///   - operation: What to run.
 /// - Returns: What the operation returns.
-// Where several are named, the compiler would take this one for an operation that waits for nothing, too.
 @_disfavoredOverload
 public func withErrorResponders<R>(
     _ responders: ErrorResponder..., isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
 ) async rethrows -> R {
+    // Not favoured: where several responders are named, the compiler would take this one, and demand an await, for an
+    // operation that waits for nothing.
     try await withErrorResponders(responders, isolation: isolation, operation: operation)
 }
 
