@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -75,6 +76,11 @@ void connection_open(struct connection *connection, const char *path, uint32_t w
 }
 
 bool connection_has_room(const struct connection *connection, const struct load *load) {
+    if (connection->prepared != NULL) {
+        return connection->next_prepared < connection->prepared_count
+            && connection->output_end - connection->output_start < OUTPUT_CAPACITY
+            && connection->in_flight + connection->prepared[connection->next_prepared].records <= connection->window;
+    }
     return load->unsent > 0 && connection->in_flight + next_call_size(load) <= connection->window
         && connection->output_end + connection->longest_call <= connection->output_capacity;
 }
@@ -84,9 +90,8 @@ static uint32_t series_to_send(struct load *load) {
     return next_series(&load->traffic);
 }
 
-void connection_compose(struct connection *connection, struct load *load, int64_t started) {
-    uint32_t records = next_call_size(load);
-    char *position = connection->output + connection->output_end;
+/* Writes a call, and answers where it ends. */
+static char *write_call(struct connection *connection, struct load *load, uint32_t records, char *position) {
     memcpy(position, HEAD, sizeof HEAD - 1);
     position += sizeof HEAD - 1;
     for (uint32_t index = 0; index < records; index++) {
@@ -105,7 +110,39 @@ void connection_compose(struct connection *connection, struct load *load, int64_
         position += sizeof TAIL - 1;
     }
     *position++ = '\0';
-    connection->output_end = (size_t)(position - connection->output);
+    return position;
+}
+
+void connection_prepare(struct connection *connection, struct load *load, uint64_t records) {
+    size_t calls = (size_t)((records + load->records_a_call - 1) / load->records_a_call);
+    size_t capacity = (calls + 1) * connection->longest_call;
+    connection->prepared = allocate((calls + 1) * sizeof *connection->prepared);
+    free(connection->output);
+    connection->output = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (connection->output == MAP_FAILED) fail("there is no memory for the calls");
+    // What is read only once should not be slow to look up.
+    madvise(connection->output, capacity, MADV_HUGEPAGE);
+    char *position = connection->output;
+    for (size_t index = 0; index < calls; index++) {
+        uint32_t carried = records < load->records_a_call ? (uint32_t)records : load->records_a_call;
+        position = write_call(connection, load, carried, position);
+        connection->prepared[index] = (struct prepared_call){(size_t)(position - connection->output), carried};
+        records -= carried;
+    }
+    connection->prepared_count = calls;
+}
+
+void connection_compose(struct connection *connection, struct load *load, int64_t started) {
+    uint32_t records;
+    if (connection->prepared != NULL) {
+        const struct prepared_call *call = &connection->prepared[connection->next_prepared++];
+        records = call->records;
+        connection->output_end = call->end;
+    } else {
+        records = next_call_size(load);
+        char *end = write_call(connection, load, records, connection->output + connection->output_end);
+        connection->output_end = (size_t)(end - connection->output);
+    }
 
     uint32_t place = connection->first_call + connection->call_count++;
     if (place >= connection->call_capacity) place -= connection->call_capacity;
@@ -129,7 +166,7 @@ void connection_flush(struct connection *connection, struct load *load) {
         connection->output_start += (size_t)sent;
         load->bytes_sent += (uint64_t)sent;
     }
-    connection->output_start = connection->output_end = 0;
+    if (connection->prepared == NULL) connection->output_start = connection->output_end = 0;
     connection->is_blocked = false;
 }
 

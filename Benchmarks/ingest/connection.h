@@ -13,6 +13,12 @@ struct call {
     uint32_t records;
 };
 
+/* A call that was written before it is sent: where it ends, and what it carries. */
+struct prepared_call {
+    size_t end;
+    uint32_t records;
+};
+
 /* One client: sends calls without waiting for the replies, which come in the
    order of the calls. */
 struct connection {
@@ -28,6 +34,9 @@ struct connection {
 
     char *output;
     size_t output_start, output_end, output_capacity, longest_call;
+    /* What stands ready in place of the output, if anything does. */
+    struct prepared_call *prepared;
+    size_t prepared_count, next_prepared;
     char *input;
     size_t input_length, input_capacity;
 
@@ -41,6 +50,9 @@ void connection_open(struct connection *connection, const char *path, uint32_t w
 
 /* Whether the next call fits into the window and into memory. */
 bool connection_has_room(const struct connection *connection, const struct load *load);
+
+/* Writes so many records' calls before they are sent, so that writing them takes nothing of the processor then. */
+void connection_prepare(struct connection *connection, struct load *load, uint64_t records);
 
 /* Adds a call to what is to be sent; its latency counts from a time on. */
 void connection_compose(struct connection *connection, struct load *load, int64_t started);

@@ -158,6 +158,24 @@ static int wait_for_events(struct generator *generator, struct epoll_event *even
     return ready < 0 ? 0 : ready;
 }
 
+/* What is sent as quickly as it is taken stands ready, as far as there is memory for it. */
+static void prepare(struct generator *generator, uint64_t records) {
+    enum { MOST_PREPARED = 4000000 };
+    struct load *load = &generator->load;
+    if (records > MOST_PREPARED) return;
+    tell_time(load);
+    // Each connection has its share, in whole calls but for the last of all.
+    uint64_t calls = (records + load->records_a_call - 1) / load->records_a_call;
+    for (uint32_t index = 0; index < generator->connection_count; index++) {
+        uint64_t left = generator->connection_count - index;
+        uint64_t share = (calls + left - 1) / left * load->records_a_call;
+        if (share > records) share = records;
+        connection_prepare(&generator->connections[index], load, share);
+        calls -= (share + load->records_a_call - 1) / load->records_a_call;
+        records -= share;
+    }
+}
+
 /* Sends so many records and waits for all their receipts. Without an interval
    they go out as quickly as the windows allow. */
 static void run(struct generator *generator, uint64_t records, double interval) {
@@ -225,6 +243,7 @@ int main(int argument_count, char **arguments) {
     uint64_t stored_before = load->stored;
     load->latency = (struct histogram){0};
     load->bytes_sent = 0;
+    if (options.rate == 0) prepare(&generator, options.records);
 
     struct stopwatch watch = {0};
     stopwatch_start(&watch);
