@@ -59,22 +59,44 @@ struct InternTable: Sendable {
         return nil
     }
 
-    /// Where a run is kept.
-    func range(of number: Int) -> ByteRange { ranges[number] }
-
-    /// Whether the run that is kept in a range is just these bytes.
+    /// What was noted behind a run, if it was noted for just these bytes.
+    ///
+    ///     note ::= length value bytes
     @inline(__always)
-    func isRun(at range: ByteRange, _ input: Span<UInt8>) -> Bool {
-        Int(range.count) == input.count
-            && input.equals(from: 0, bytes.span, from: range.lower, count: input.count)
+    func note(for input: Span<UInt8>, behind number: Int) -> UInt64? {
+        let (start, kept) = (ranges[number].upper, bytes.span)
+        guard kept.word(at: start) == UInt64(truncatingIfNeeded: input.count), !input.isEmpty,
+            input.equals(from: 0, kept, from: start &+ Self.noteHead, count: input.count)
+        else { return nil }
+        return kept.word(at: start &+ 8)
     }
 
-    /// Gives a number to a run that has none.
-    mutating func insert(_ input: Span<UInt8>, from start: Int, to end: Int, hash: UInt64, tag: UInt32 = 0) -> Int {
+    /// Notes a value for some bytes behind a run that has room for them: whoever has found the run has the note at hand,
+    /// where a look into another piece of memory would cost as much as the first.
+    mutating func note(_ value: UInt64, for input: Span<UInt8>, behind number: Int) {
+        let start = ranges[number].upper
+        let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]
+        bytes.store(words: head.span, at: start)
+        bytes.replace(from: start + Self.noteHead, with: input)
+    }
+
+    /// What a note takes beside the bytes that it is for.
+    static let noteHead = 16
+
+    /// Gives a number to a run that has none, with room behind it for a note.
+    mutating func insert(
+        _ input: Span<UInt8>, from start: Int, to end: Int, hash: UInt64, tag: UInt32 = 0, room: Int = 0
+    ) -> Int {
         if 2 * (ranges.count + 1) > slots.count { grow() }
         let first = bytes.count
         bytes.append(input, from: start, to: end)
         let range = ByteRange(from: first, to: bytes.count)
+        if room > 0 {
+            bytes.appendRoom(room)
+            // A note of no bytes is none.
+            let nothing: InlineArray<2, UInt64> = [0, 0]
+            bytes.store(words: nothing.span, at: range.upper)
+        }
         ranges.append(range)
         place(Slot(hash: hash, bytes: range, number: UInt32(ranges.count), tag: tag))
         return ranges.count - 1

@@ -15,8 +15,11 @@ struct ObjectMemo: Sendable {
 
     /// A longer object is read each time.
     static let mostBytes = 256
-    /// Enough for what the programs of a host send mostly, and at most 3 MiB.
+    /// Enough for what the programs of a host send mostly, and at most 4 MiB.
     static let mostObjects = 8192
+
+    /// Of a source, what came with it last is expected, if it can be told apart by so few bytes.
+    private static let mostExpected = 176
 
     private var table = InternTable()
     private var fields: [ObjectFields] = []
@@ -52,7 +55,22 @@ struct ObjectMemo: Sendable {
         fields.append(said)
         return table.insert(
             input, from: range.lowerBound, to: range.upperBound, hash: hash(input, at: range.lowerBound, container),
-            tag: UInt32(truncatingIfNeeded: keys) << 1 | Self.tag(of: container))
+            tag: UInt32(truncatingIfNeeded: keys) << 1 | Self.tag(of: container),
+            room: container == .source ? InternTable.noteHead + Self.mostExpected : 0)
+    }
+
+    /// The number of the series that came last from a source, if this is its key, and the number means the same still.
+    @inline(__always)
+    func expected(_ key: Span<UInt8>, from source: Int, generation: UInt32) -> UInt32? {
+        guard let note = table.note(for: key, behind: source), UInt32(truncatingIfNeeded: note >> 32) == generation
+        else { return nil }
+        return UInt32(truncatingIfNeeded: note)
+    }
+
+    /// A series has come from a source: a place in a program mostly reports the same.
+    mutating func expect(_ series: UInt32, for key: Span<UInt8>, from source: Int, generation: UInt32) {
+        guard key.count <= Self.mostExpected else { return }
+        table.note(UInt64(generation) << 32 | UInt64(series), for: key, behind: source)
     }
 
     /// Forgets all where there are too many, so that numbers mean what they did until this is called again.

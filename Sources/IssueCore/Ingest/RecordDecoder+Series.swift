@@ -14,7 +14,9 @@ extension RecordDecoder {
         guard let source = serial(of: fields.source), let app = serial(of: fields.app),
             writeShortKey(scanner, source, app)
         else { return wholeSeries(scanner) }
-        if case .known(let number, _) = fields.source, let met = series.findExpected(key.span, from: number) {
+        if case .known(let number, _) = fields.source,
+            let met = memo.expected(key.span, from: number, generation: series.generation)
+        {
             return met
         }
         return unexpectedSeries(scanner)
@@ -24,10 +26,16 @@ extension RecordDecoder {
     private mutating func unexpectedSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
         let short = key
         let hash = hash(short.span, from: 0, to: short.count)
-        let source: Int? = if case .known(let number, _) = fields.source { number } else { nil }
-        if let met = series.find(short.span, hash: hash, from: source) { return met }
-        let number = wholeSeries(scanner)
-        series.remember(number, short.span, hash: hash, from: source)
+        let number: UInt32
+        if let met = series.find(short.span, hash: hash) {
+            number = met
+        } else {
+            number = wholeSeries(scanner)
+            series.remember(number, short.span, hash: hash)
+        }
+        if case .known(let source, _) = fields.source {
+            memo.expect(number, for: short.span, from: source, generation: series.generation)
+        }
         return number
     }
 

@@ -13,18 +13,13 @@ struct SeriesMemo: Sendable {
     private var keys = InternTable()
     /// For each short key the number of its series.
     private var numbers: [UInt32] = []
-    /// For each source, by its number, what came with it last: a place in a program mostly reports the same.
-    private var expected: [Expectation] = []
-
-    /// A short key, and the number of its series.
-    private struct Expectation {
-        var key = ByteRange.empty
-        var number: UInt32 = 0
-    }
 
     init(generation: Int = 1) {
         directory = SeriesDirectory(generation: generation)
     }
+
+    /// Whose numbers they are, cut to what a note has room for.
+    var generation: UInt32 { UInt32(truncatingIfNeeded: directory.generation) }
 
     /// Begins another directory where the last is full, so that numbers mean what they did until this is called again.
     @inline(__always)
@@ -32,37 +27,19 @@ struct SeriesMemo: Sendable {
         if directory.isFull { self = SeriesMemo(generation: directory.generation + 1) }
     }
 
-    /// The number of the series that was reported last from a source, if the short key is the same.
-    @inline(__always)
-    func findExpected(_ key: Span<UInt8>, from source: Int) -> UInt32? {
-        guard source < expected.count else { return nil }
-        let expectation = expected[source]
-        return keys.isRun(at: expectation.key, key) ? expectation.number : nil
-    }
-
-    /// The number of the series with a short key, if it was met before; it is expected from its source now.
-    mutating func find(_ key: Span<UInt8>, hash: UInt64, from source: Int?) -> UInt32? {
-        guard let run = keys.find(key, at: 0, hash: hash) else { return nil }
-        expect(run.number, from: source)
-        return numbers[run.number]
+    /// The number of the series with a short key, if it was met before.
+    func find(_ key: Span<UInt8>, hash: UInt64) -> UInt32? {
+        keys.find(key, at: 0, hash: hash).map { numbers[$0.number] }
     }
 
     /// Keeps the number of the series with a short key.
-    mutating func remember(_ number: UInt32, _ key: Span<UInt8>, hash: UInt64, from source: Int?) {
+    mutating func remember(_ number: UInt32, _ key: Span<UInt8>, hash: UInt64) {
         if keys.count >= SeriesDirectory.mostSeries || keys.byteCount >= Self.mostShortBytes {
             keys.removeAll()
             numbers = []
-            expected = []
         }
-        let place = keys.insert(key, from: 0, to: key.count, hash: hash)
+        _ = keys.insert(key, from: 0, to: key.count, hash: hash)
         numbers.append(number)
-        expect(place, from: source)
-    }
-
-    private mutating func expect(_ place: Int, from source: Int?) {
-        guard let source else { return }
-        while expected.count <= source { expected.append(Expectation()) }
-        expected[source] = Expectation(key: keys.range(of: place), number: numbers[place])
     }
 
     /// The number of the series with a whole key, which it has from now on.

@@ -159,6 +159,14 @@ public struct ByteBuffer: Sendable {
         }
     }
 
+    /// Writes over the bytes from an index on.
+    package mutating func replace(from index: Int, with bytes: Span<UInt8>) {
+        precondition(index >= 0 && index <= end - bytes.count, "Bytes are written over those that are there")
+        var room = storage.mutableSpan
+        var output = unsafe room.mutableBytes
+        Self.copyRun(bytes, from: 0, to: bytes.count, into: &output, at: index)
+    }
+
     /// Makes room for more, so that it need not grow meanwhile.
     @inlinable @inline(__always)
     public mutating func reserveRoom(for more: Int) {
