@@ -49,6 +49,20 @@ struct ResponderTests {
         #expect(collector.messages == ["first"])
     }
 
+    @Test("Where only a line is written, it has the message of a reportable error beside its description")
+    func ownMessage() {
+        struct Refused: ReportableError {
+            var message: String { "The bank said no" }
+        }
+        struct Plain: ReportableError {}
+        let notes = Notes()
+        withErrorResponders(.log { notes.add($0.split(separator: " ").dropFirst(2).joined(separator: " ")) }, .discard) {
+            reportIssue(Refused(), "Paying")
+            reportIssue(Plain())
+        }
+        #expect(notes.texts == ["Caught error: Refused(): The bank said no: Paying", "Caught error: Plain()"])
+    }
+
     @Test("In an asynchronous function an operation that does not wait needs no await, however many are asked")
     func synchronousInAsynchronous() async {
         let collector = Collector()

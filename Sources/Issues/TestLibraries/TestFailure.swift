@@ -5,7 +5,7 @@ enum TestFailure {
         let isWarning = report.level.severity == .warning
         if TestRun.usesSwiftTesting {
             if let error = report.error, !isWarning {
-                return TestingLibrary.record(error, words(of: report), at: report.site)
+                return TestingLibrary.record(error, CaughtError.words(error, words(of: report)), at: report.site)
             }
             return TestingLibrary.record(text(of: report), isWarning: isWarning, at: report.site)
         }
