@@ -56,7 +56,9 @@ struct ResponderTests {
         }
         struct Plain: ReportableError {}
         let notes = Notes()
-        withErrorResponders(.log { notes.add($0.split(separator: " ").dropFirst(2).joined(separator: " ")) }, .discard) {
+        withErrorResponders(
+            .log { notes.add($0.split(separator: " ").dropFirst(2).joined(separator: " ")) }, .discard
+        ) {
             reportIssue(Refused(), "Paying")
             reportIssue(Plain())
         }
