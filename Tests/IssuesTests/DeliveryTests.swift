@@ -184,6 +184,21 @@ struct DeliveryTests {
         }
     }
 
+    @Test("Of a destination that there is not, it is said that there is none of that name")
+    func fatesElsewhere() async throws {
+        try await Desk.with { desk in
+            let receipt = desk.reporter.submit(IssueReport("m"))
+            let fates = try await receipt.delivered(to: "LogzIO", timeout: .seconds(10))
+            #expect(fates.map(\.outcome) == [.delivered])
+
+            let error = await #expect(throws: DeliveryError.self) {
+                try await receipt.delivered(to: "nowhere", timeout: .seconds(10))
+            }
+
+            #expect(error == DeliveryError(.notFound, "There is no destination named nowhere."))
+        }
+    }
+
     @Test("What was not stored in time has no fate, and says so")
     func fatesOfNothing() async throws {
         try await Desk.with(faults: nil) { desk in

@@ -33,6 +33,10 @@ final class FakeSession: Sendable {
         switch CollectorMethod(fullName: call.method) {
         case .report?: return report(call)
         case .await?:
+            let parameters = try? AwaitParameters(json: call.parameters)
+            if let name = parameters?.destination, name != "LogzIO" {
+                return send(CollectorError.notFound(id: name).reply.message)
+            }
             let fate = DestinationFate(
                 destination: "LogzIO", fate: .delivered, attempts: 1, at: Timestamp(milliseconds: 0), answer: "200",
                 maybeDuplicate: false)

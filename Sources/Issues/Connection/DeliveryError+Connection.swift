@@ -14,4 +14,13 @@ extension DeliveryError {
             }
         self.init(code, error.description)
     }
+
+    /// The error of a question about a destination, which may be what was not found.
+    package init(_ error: CollectorConnectionError, destination: String?) {
+        if let destination, error == .refused(.notFound(id: destination)) {
+            self.init(.notFound, "There is no destination named \(destination).")
+        } else {
+            self.init(error)
+        }
+    }
 }

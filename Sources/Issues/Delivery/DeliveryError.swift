@@ -1,7 +1,7 @@
 /// Why an issue did not reach the daemon, or its fate could not be learnt.
 public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of failure it was.
-    public struct Code: RawRepresentable, Hashable, Sendable {
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The word for it.
         public var rawValue: String
 
@@ -24,7 +24,7 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let unreachable = Code(rawValue: "unreachable")
         /// The daemon said no to a question.
         public static let refused = Code(rawValue: "refused")
-        /// There is nothing with that id, or it belongs to another user.
+        /// There is nothing with that id or of that name, or it belongs to another user.
         public static let notFound = Code(rawValue: "not_found")
         /// Only operators of the daemon may do that.
         public static let denied = Code(rawValue: "denied")
@@ -32,6 +32,9 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let timedOut = Code(rawValue: "timed_out")
         /// What came back was no answer to the question.
         public static let malformed = Code(rawValue: "malformed")
+
+        /// The word for it.
+        public var description: String { rawValue }
     }
 
     /// What kind of failure it was.

@@ -3,7 +3,7 @@ package import IssueWire
 /// What became of an issue for one destination.
 public struct IssueFate: Hashable, Sendable {
     /// One of the ways in which an issue can end.
-    public struct Outcome: RawRepresentable, Hashable, Sendable {
+    public struct Outcome: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The word for it on the wire.
         public var rawValue: String
 
@@ -24,6 +24,9 @@ public struct IssueFate: Hashable, Sendable {
         public static let expired = Outcome(rawValue: "expired")
         /// It was sent to a destination that never answers.
         public static let unconfirmed = Outcome(rawValue: "unconfirmed")
+
+        /// The word for it on the wire.
+        public var description: String { rawValue }
     }
 
     /// The destination's name.
@@ -46,5 +49,16 @@ public struct IssueFate: Hashable, Sendable {
         timestamp = fate.at.map { IssueTimestamp($0) }
         answer = fate.answer
         maybeDuplicate = fate.maybeDuplicate
+    }
+}
+
+extension IssueFate: CustomStringConvertible {
+    /// Where, what, when, and what the destination said, in one line.
+    public var description: String {
+        var text = "\(destination): \(outcome)"
+        if attempts > 0 { text += attempts == 1 ? ", 1 attempt" : ", \(attempts) attempts" }
+        if let timestamp { text += ", \(timestamp)" }
+        if let answer { text += ", \(answer)" }
+        return maybeDuplicate ? text + ", perhaps received twice" : text
     }
 }

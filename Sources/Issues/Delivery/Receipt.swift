@@ -27,8 +27,8 @@ public struct Receipt: Sendable {
     ///   - destination: Which destination is meant; all of them if nil.
     ///   - timeout: How long to wait at most.
     /// - Returns: What became of it, for each destination.
-    /// - Throws: ``DeliveryError`` when it was not stored in that time, or the
-    ///   daemon could not be asked.
+    /// - Throws: ``DeliveryError`` when it was not stored in that time, the
+    ///   daemon could not be asked, or it forwards to no destination of that name.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {
@@ -39,7 +39,7 @@ public struct Receipt: Sendable {
             do throws(CollectorConnectionError) {
                 return try Self.fates(of: stored, for: destination, within: rest)
             } catch {
-                throw DeliveryError(error)
+                throw DeliveryError(error, destination: destination)
             }
         }
     }
@@ -66,6 +66,17 @@ public struct Receipt: Sendable {
             defer { group.cancelAll() }
             guard let stored = try await group.next() else { throw CancellationError() }
             return stored
+        }
+    }
+}
+
+extension Receipt: CustomStringConvertible {
+    /// What is known by now: that it is waiting, its id, or why it was not stored.
+    public var description: String {
+        switch state.known {
+        case nil: "waiting to be stored"
+        case .success(let stored): "stored as \(stored.id)"
+        case .failure(let error): "not stored: \(error)"
         }
     }
 }

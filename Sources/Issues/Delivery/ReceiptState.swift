@@ -21,6 +21,9 @@ final class ReceiptState: Sendable {
 
     private let state = Mutex(State())
 
+    /// What became of it by now.
+    var known: Outcome? { state.withLock { $0.outcome } }
+
     /// Says what became of it; only the first time counts.
     func complete(_ outcome: Outcome) {
         let waiting = state.withLock { state -> [CheckedContinuation<Stored, any Error>] in

@@ -9,10 +9,6 @@ extension IssueMetadata {
             self.json = json
         }
 
-        var wholeNumber: Int? {
-            json.asInteger.flatMap { Int(exactly: $0) }
-        }
-
         /// A text.
         public init(_ text: String) {
             json = .string(text)
@@ -94,7 +90,10 @@ extension IssueMetadata: CustomStringConvertible {
 
     /// A JSON object with its keys in order, so that equal metadata reads the same.
     package var json: JSONValue {
-        let sorted = members.sorted { $0.0.rawValue < $1.0.rawValue }
-        return .object(sorted.map { JSONValue.Member($0.0.rawValue, $0.1.json) })
+        .object(inOrder.map { JSONValue.Member($0.0.rawValue, $0.1.json) })
+    }
+
+    var inOrder: [(Key, Value)] {
+        members.sorted { $0.0.rawValue < $1.0.rawValue }
     }
 }

@@ -5,6 +5,13 @@
 /// ```swift
 /// reportIssue("Payment refused", metadata: ["attempt": 3, "cart": .init(cart)])
 /// ```
+///
+/// Read by name, or one after the other with keys in order:
+///
+/// ```swift
+/// let attempt = report.metadata["attempt"]?.integer ?? 1
+/// for (key, value) in report.metadata { print(key, value.text ?? "\(value)") }
+/// ```
 public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
     /// Each key once. A list, since facts are few: it takes the literal as it
     /// is, where a dictionary would hash every key.

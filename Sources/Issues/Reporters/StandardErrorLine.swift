@@ -4,7 +4,10 @@ internal import UnixIO
 enum StandardErrorLine {
     /// The line, without its end.
     static func text(_ report: IssueReport) -> String {
-        let text = report.error.map { CaughtError.text($0, report.note) } ?? report.message
+        line(report, saying: report.error.map { CaughtError.text($0, report.note) } ?? report.message)
+    }
+
+    static func line(_ report: IssueReport, saying text: String) -> String {
         let metadata = report.metadata.isEmpty ? "" : " \(report.metadata)"
         return "\(report.site): \(report.level.rawValue): \(text)\(metadata)"
     }

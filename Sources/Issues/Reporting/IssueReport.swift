@@ -146,3 +146,8 @@ public struct IssueReport: Sendable {
         self.facts = facts
     }
 }
+
+extension IssueReport: CustomStringConvertible {
+    /// Where, how serious, what, and the metadata, in a line.
+    public var description: String { StandardErrorLine.line(self, saying: message) }
+}

@@ -15,8 +15,8 @@ struct UnsentCount: Sendable {
 
     /// Takes back what a report would have told, since it will not go after all.
     mutating func takeBack(from report: IssueReport) {
-        withheld += report.metadata[.withheldBefore]?.wholeNumber ?? 0
-        sampledOut += report.metadata[.sampledOutBefore]?.wholeNumber ?? 0
+        withheld += report.metadata[.withheldBefore]?.integer ?? 0
+        sampledOut += report.metadata[.sampledOutBefore]?.integer ?? 0
     }
 }
 

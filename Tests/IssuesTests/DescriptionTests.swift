@@ -1,0 +1,56 @@
+import IssueProtocol
+import Issues
+import Testing
+
+@Suite("How values read")
+struct DescriptionTests {
+    private struct OutOfStock: Error, CustomStringConvertible {
+        var description: String { "There is no article 7 any more." }
+    }
+
+    @Test("A report reads as a line: where, how serious, what, and the metadata")
+    func reports() {
+        #expect(
+            "\(IssueReport("The shelf is empty", level: .warning, metadata: ["shelf": 7], fileID: "Shop/Cart.swift", line: 42))"
+                == #"Shop/Cart.swift:42: warning: The shelf is empty {"shelf":7}"#)
+        #expect("\(IssueReport("Bare", fileID: "Shop/Cart.swift", line: 1))" == "Shop/Cart.swift:1: error: Bare")
+        let caught = IssueReport(OutOfStock(), "Taking an order", fileID: "Shop/Cart.swift", line: 42)
+        #expect("\(caught)".hasPrefix("Shop/Cart.swift:42: error: Taking an order: There is no article 7 any more."))
+    }
+
+    @Test("A receipt reads as what is known by now")
+    func receipts() async throws {
+        try await Desk.with(faults: [.late]) { desk in
+            let receipt = desk.reporter.submit(IssueReport("m"))
+            #expect("\(receipt)" == "waiting to be stored")
+            desk.collector?.release()
+            let id = try await receipt.stored()
+            #expect("\(receipt)" == "stored as \(id)")
+        }
+        let receipt = DaemonReporter(delivery: Delivery(paths: [])).submit(IssueReport("m"))
+        #expect("\(receipt)" == "not stored: Delivery is switched off by an empty ISSUED_SOCKET.")
+    }
+
+    @Test("A fate reads as a line: where, what, how often tried, when, and what was answered")
+    func fates() {
+        let time = Timestamp(milliseconds: 0)
+        func text(_ fate: Fate, attempts: Int64, at: Timestamp? = nil, answer: String? = nil, twice: Bool = false)
+            -> String
+        {
+            "\(IssueFate(DestinationFate(destination: "logzio", fate: fate, attempts: attempts, at: at, answer: answer, maybeDuplicate: twice)))"
+        }
+        #expect(text(.pending, attempts: 0) == "logzio: pending")
+        #expect(
+            text(.delivered, attempts: 1, at: time, answer: "200")
+                == "logzio: delivered, 1 attempt, 1970-01-01T00:00:00.000Z, 200")
+        #expect(
+            text(.deadLettered, attempts: 3, at: time, answer: "400", twice: true)
+                == "logzio: dead_lettered, 3 attempts, 1970-01-01T00:00:00.000Z, 400, perhaps received twice")
+    }
+
+    @Test("Outcomes and codes read as their words")
+    func words() {
+        #expect("\(IssueFate.Outcome.deadLettered)" == "dead_lettered")
+        #expect("\(DeliveryError.Code.notFound)" == "not_found")
+    }
+}
