@@ -93,6 +93,7 @@ let package = Package(
             dependencies: [
                 "IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueProtocol", "UnixIO", "CProcesses",
             ]),
+        .testTarget(name: "IssueBrowsingTests", dependencies: ["IssueBrowsing", "Issues", "IssueProtocol"]),
         .testTarget(
             name: "IssueCommandsTests",
             dependencies: ["IssueCommands", "IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),

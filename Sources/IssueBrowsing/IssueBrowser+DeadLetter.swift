@@ -26,3 +26,12 @@ extension IssueBrowser {
         public var line: String? { wire.line }
     }
 }
+
+extension IssueBrowser.DeadLetter: CustomStringConvertible {
+    /// What was given up and why, in one line.
+    public var description: String {
+        let tries = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
+        let answer = answer.map { ": \($0)" } ?? ""
+        return HarmlessText.line("\(record) for \(destination): \(reason) after \(tries), \(timestamp)\(answer)")
+    }
+}

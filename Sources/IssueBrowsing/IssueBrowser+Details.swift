@@ -1,4 +1,4 @@
-internal import IssueProtocol
+package import IssueProtocol
 public import Issues
 
 extension IssueBrowser {
@@ -11,10 +11,19 @@ extension IssueBrowser {
         /// What became of the record, for each destination.
         public var fates: [IssueFate]
 
-        init(_ reply: ShowReply) {
+        package init(_ reply: ShowReply) {
             record = reply.record.map { Record($0) }
             group = Group(reply.group)
             fates = reply.fates.map { IssueFate($0) }
         }
+    }
+}
+
+extension IssueBrowser.Details: CustomStringConvertible {
+    /// A line each for the record, the group, and what became of the record.
+    public var description: String {
+        let record = record?.description ?? "None of the group's records is stored any more."
+        let fates = fates.map { HarmlessText.line($0.description) }
+        return ([record, group.description] + fates).joined(separator: "\n")
     }
 }

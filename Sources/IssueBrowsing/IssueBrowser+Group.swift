@@ -36,6 +36,12 @@ extension IssueBrowser {
         public var fileID: String? { wire.source?.fileID }
         /// The line in it.
         public var line: Int? { wire.source?.line.map { Int(clamping: $0) } }
+        /// The column in the line.
+        public var column: Int? { wire.source?.column.map { Int(clamping: $0) } }
+        /// The function.
+        public var function: String? { wire.source?.function }
+        /// The module, where the sender names it besides the file.
+        public var module: String? { wire.source?.module }
         /// How many records are stored of it.
         public var records: Int { Int(clamping: wire.records) }
         /// How many times it happened, those included that were only counted.
@@ -52,5 +58,20 @@ extension IssueBrowser {
         public var newestRecord: String? { wire.newest }
         /// Its counts, where they were asked for.
         public var sparkline: [Int] { wire.sparkline?.map { Int(clamping: $0) } ?? [] }
+    }
+}
+
+extension IssueBrowser.Group: CustomStringConvertible {
+    /// What a person looks for first, in one line.
+    public var description: String {
+        let mark: String
+        switch state {
+        case .open: mark = hasRegressed ? "[regressed] " : ""
+        case .resolved: mark = "[resolved] "
+        case .muted: mark = "[muted] "
+        }
+        let place = app.map { " in \($0)" } ?? ""
+        let times = occurrences == 1 ? "once" : "\(occurrences) times"
+        return HarmlessText.line("\(id) \(level.rawValue)\(place): \(mark)\(title) (\(times), last \(lastSeen))")
     }
 }

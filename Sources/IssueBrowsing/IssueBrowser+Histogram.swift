@@ -32,6 +32,11 @@ extension IssueBrowser {
         /// The counts.
         public var series: [Series]
 
+        /// When a bucket begins, the first being 0.
+        public func start(ofBucket index: Int) -> IssueTimestamp {
+            IssueTimestamp(start.wire.advanced(by: bucket * index))
+        }
+
         /// The counts for one level, application or group.
         public struct Series: Sendable {
             /// The level's word, the application's name or the group's id; `*` at the end for all that have no series
@@ -46,14 +51,24 @@ extension IssueBrowser {
     ///
     /// - Parameters:
     ///   - filter: Which ones; over the last 24 hours unless it says else.
-    ///   - bucket: How long a bucket is, in whole minutes.
+    ///   - bucket: How long a bucket is: whole minutes, and so many that there are at most 1,000 buckets. Over the
+    ///     usual 24 hours that is two minutes at least.
     ///   - dimension: What each series is for.
     /// - Returns: The counts.
+    /// - Throws: `DeliveryError` of the code `.refused` where no such bucket can be had.
     public func histogram(
         _ filter: Filter = Filter(), bucket: Duration = .seconds(3600), by dimension: Dimension = .total
     ) async throws -> Histogram {
         let parameters = HistogramParameters(filter: filter.wire, bucket: bucket, by: dimension.wire)
-        let reply = try await ask { session throws(DeliveryError) in try session.histogram(parameters).value }
+        let reply = try await ask { session throws(DeliveryError) in
+            try session.histogram(parameters).value
+        } failing: { error in
+            guard error == .refused(.invalidParameter("bucket")) else { return DeliveryError(error) }
+            return DeliveryError(
+                .refused,
+                "Nothing can be counted in buckets of \(bucket): a bucket is of whole minutes, and at most 1,000 of them "
+                    + "may lie between the filter's since and until, or in the last 24 hours.")
+        }
         return Histogram(
             start: IssueTimestamp(reply.start), bucket: bucket,
             series: reply.series.map { series in

@@ -10,10 +10,15 @@ extension IssueBrowser {
     ///   - destination: The one to forward to, or all.
     ///   - timeout: How long to wait at most.
     /// - Returns: How the destinations stand then.
+    /// - Throws: `DeliveryError` of the code `.notFound` where there is no such destination.
     @discardableResult
     public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [Destination] {
         let parameters = FlushParameters(destination: destination, timeout: timeout)
-        let reply = try await ask { session throws(DeliveryError) in try session.flush(parameters).value }
+        let reply = try await ask { session throws(DeliveryError) in
+            try session.flush(parameters).value
+        } failing: {
+            DeliveryError($0, destination: destination)
+        }
         return reply.destinations.map { Destination($0) }
     }
 

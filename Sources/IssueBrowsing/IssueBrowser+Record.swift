@@ -24,7 +24,9 @@ extension IssueBrowser {
         public var code: Int? { wire.record.code.map { Int(clamping: $0) } }
         /// How many times it happened.
         public var count: Int { Int(clamping: wire.record.count ?? 1) }
-        /// When it happened.
+        /// When it happened first, where ``count`` is above 1 and the sender says so.
+        public var firstOccurredAt: IssueTimestamp? { wire.record.firstOccurredAt.map { IssueTimestamp($0) } }
+        /// When it happened, of several times the last.
         public var occurredAt: IssueTimestamp { IssueTimestamp(wire.record.occurredAt ?? wire.receivedAt) }
         /// When the daemon received it.
         public var receivedAt: IssueTimestamp { IssueTimestamp(wire.receivedAt) }
@@ -32,14 +34,30 @@ extension IssueBrowser {
         public var fileID: String? { wire.record.source?.fileID }
         /// The line in it.
         public var line: Int? { wire.record.source?.line.map { Int(clamping: $0) } }
+        /// The column in the line.
+        public var column: Int? { wire.record.source?.column.map { Int(clamping: $0) } }
         /// The function.
         public var function: String? { wire.record.source?.function }
+        /// The module, where the sender names it besides the file.
+        public var module: String? { wire.record.source?.module }
+        /// The calls that were under way, innermost first.
+        public var backtrace: [Frame] { wire.record.backtrace.map { Frame($0) } }
+        /// The fingerprint that the sender chose; nil where the daemon made one out of what was said.
+        public var fingerprint: String? { wire.record.fingerprint }
         /// The application, as it calls itself.
         public var app: String? { wire.record.app?.name }
         /// The application's version.
         public var version: String? { wire.record.app?.version }
+        /// The number of the application's build.
+        public var build: Int? { wire.record.app?.build.map { Int(clamping: $0) } }
         /// Where the application runs.
         public var environment: String? { wire.record.app?.environment }
+        /// The kind of system that it runs on.
+        public var platform: String? { wire.record.app?.platform }
+        /// How it reaches the rest of the world.
+        public var network: String? { wire.record.app?.network }
+        /// Whether it is a developer's build; nil where it does not say.
+        public var isDevelopment: Bool? { wire.record.app?.development }
         /// The errors that led to this one, outermost first.
         public var causes: [IssueCause] { wire.record.causes.map { IssueCause($0) } }
         /// What else was said.
@@ -50,9 +68,27 @@ extension IssueBrowser {
         public var repairs: [String] { wire.repairs }
         /// The user who reported it, by number, as the kernel says.
         public var user: UInt32 { wire.sender.uid }
+        /// The group of that user, by number, as the kernel says.
+        public var userGroup: UInt32 { wire.sender.gid }
         /// The process that reported it, as the kernel says.
         public var process: Int32 { wire.sender.pid }
+        /// The name of that process, as the kernel says.
+        public var command: String? { wire.sender.command }
+        /// The path of its program, as the kernel says; nil where the daemon may not know it.
+        public var executable: String? { wire.sender.executable }
         /// The systemd unit that reported it, as the kernel says.
         public var unit: String? { wire.sender.unit }
+    }
+}
+
+extension IssueBrowser.Record: CustomStringConvertible {
+    /// What a person looks for first, in one line.
+    public var description: String {
+        var text = "\(id) \(level.rawValue)"
+        if let app { text += " in \(app)\(version.map { " \($0)" } ?? "")" }
+        text += ": \(message) ("
+        if count > 1 { text += "\(count) times, " }
+        if let fileID { text += "\(fileID)\(line.map { ":\($0)" } ?? ""), " }
+        return HarmlessText.line(text + "\(occurredAt))")
     }
 }

@@ -12,7 +12,7 @@ public import Issues
 ///
 /// Everybody sees what was reported under the same user; operators see all.
 /// Each question has a connection of its own, and blocks no thread of the
-/// tasks. Errors are ``DeliveryError``.
+/// tasks. Errors are `DeliveryError`.
 public struct IssueBrowser: Sendable {
     private let socket: String?
 
@@ -90,18 +90,23 @@ public struct IssueBrowser: Sendable {
         Status(try await ask { session throws(DeliveryError) in try session.status().value })
     }
 
-    /// Waits until a record has a fate other than ``IssueFate/Outcome/pending``, or the time is over.
+    /// Waits until a record has a fate other than `pending`, or the time is over.
     ///
     /// - Parameters:
     ///   - id: The record's id.
     ///   - destination: Which destination is meant; all of them if nil.
     ///   - timeout: How long to wait at most.
     /// - Returns: What became of it, for each destination.
+    /// - Throws: `DeliveryError` of the code `.notFound` where there is no such record or destination.
     public func fates(
         of id: String, destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {
         let parameters = AwaitParameters(id: id, destination: destination, timeout: timeout)
-        let reply = try await ask { session throws(DeliveryError) in try session.await(parameters).value }
+        let reply = try await ask { session throws(DeliveryError) in
+            try session.await(parameters).value
+        } failing: {
+            DeliveryError($0, destination: destination)
+        }
         return reply.fates.map { IssueFate($0) }
     }
 
@@ -131,16 +136,17 @@ public struct IssueBrowser: Sendable {
 
     /// Asks on a thread of its own, since it blocks and the threads of the tasks are few.
     func ask<Answer: Sendable>(
-        _ question: @escaping @Sendable (BrowserSession<DeliveryError>) throws(DeliveryError) -> Answer
+        _ question: @escaping @Sendable (BrowserSession<DeliveryError>) throws(DeliveryError) -> Answer,
+        failing: @escaping @Sendable (CollectorConnectionError) -> DeliveryError = { DeliveryError($0) }
     ) async throws -> Answer {
         try await Asking.onThread { () throws(DeliveryError) in
             let link: any BrowserLink
             do throws(CollectorConnectionError) {
                 link = try self.link()
             } catch {
-                throw DeliveryError(error)
+                throw failing(error)
             }
-            return try question(BrowserSession(link: link, failing: { DeliveryError($0) }))
+            return try question(BrowserSession(link: link, failing: failing))
         }
     }
 }

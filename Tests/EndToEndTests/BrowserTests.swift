@@ -61,6 +61,11 @@ struct BrowserTests {
 
             let status = try await browser.status()
             #expect(status.received == 1)
+            #expect(try #require(status.bytes) > 0)
+            #expect(try #require(status.freeBytes) > 0)
+            #expect(status.oldest == details.record?.receivedAt)
+            #expect(details.record?.executable == CurrentProcess.executable)
+            #expect(details.record?.backtrace.isEmpty == false)
             let destination = try #require(status.destinations.first)
             #expect(destination.count(of: .delivered) == 1)
             #expect(destination.count(of: .delivered) == destination.received)
@@ -117,7 +122,14 @@ struct BrowserTests {
             try daemon.start()
             let total = try await browser.histogram(.init(level: .critical))
             #expect(total.series.map { $0.counts.reduce(0, +) } == [3])
-            await #expect(throws: DeliveryError.self) { try await browser.histogram(bucket: .seconds(1)) }
+            #expect(counted.start(ofBucket: 2).millisecondsSince1970 == counted.start.millisecondsSince1970 + 7_200_000)
+            // Half a minute, and of 24 hours more minutes than are counted one by one.
+            for bucket in [Duration.seconds(30), .seconds(60), .zero] {
+                let error = await #expect(throws: DeliveryError.self) { try await browser.histogram(bucket: bucket) }
+                #expect(error?.code == .refused)
+                #expect(error?.message.contains("of whole minutes, and at most 1,000 of them") == true)
+            }
+            #expect(try await browser.histogram(bucket: .seconds(120)).series.first?.counts.count == 721)
         }
     }
 
@@ -159,6 +171,8 @@ struct BrowserTests {
                 #expect(error.code == .notFound)
             }
             let browser = IssueBrowser(socket: daemon.socket)
+            let error = await #expect(throws: DeliveryError.self) { try await browser.flush(destination: "nowhere") }
+            #expect(error == DeliveryError(.notFound, "There is no destination named nowhere."))
             let follower = Task { for try await _ in browser.follow() {} }
             let client = try RawClient(path: daemon.socket)
             try await eventually("it follows") { try client.status().connections == 2 }

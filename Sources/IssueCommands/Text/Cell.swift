@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// One field of a table, already harmless.
 struct Cell: Equatable, Sendable {
     var text: String

@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// A page for people: headed sections of facts and lines.
 struct Page {
     private(set) var lines: [String] = []
