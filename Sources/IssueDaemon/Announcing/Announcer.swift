@@ -3,48 +3,63 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Says in the log that an issue is new, critical or back, a line each and not too many.
+/// Says in the log that an issue is new, critical or back, a line each and not too many; of what is left out it says
+/// after a while how much that was.
 ///
-/// What comes faster than the limit is counted, and the next line says how much
-/// that was; all of it is in the store anyway.
+/// All of it is in the store anyway.
 final class Announcer: Sendable {
     private struct Inbox: Sendable {
+        var limit: NewsLimit
+        /// What the commit that is under way brings.
+        var coming: [News] = []
+        /// What is on disk and is to be told.
         var rows: [Int64] = []
-        /// Beyond what is kept to be told of.
-        var untold: Int64 = 0
-        var isCommitted = false
         var isStopping = false
+
+        mutating func committed(at now: LogInstant) -> Bool {
+            for news in coming where limit.tells(news, at: now) { rows.append(news.record) }
+            coming = []
+            return !rows.isEmpty || limit.untoldDue != nil
+        }
+
+        /// What is to be done now, if anything is.
+        mutating func take(at now: LogInstant) -> Telling? {
+            if isStopping { return Telling(rows: rows, untold: limit.takeUntold(), isLast: true) }
+            let isDue = limit.untoldDue.map { $0 <= now } ?? false
+            guard !rows.isEmpty || isDue else { return nil }
+            let telling = Telling(rows: rows, untold: isDue ? limit.takeUntold() : UntoldNews())
+            rows = []
+            return telling
+        }
     }
 
-    private static let mostWaiting = 64
-    private static let limit = BucketLimit(burst: 20, refill: Rate(20, per: .seconds(60)))
+    private struct Telling: Sendable {
+        var rows: [Int64]
+        var untold: UntoldNews
+        var isLast = false
+    }
+
     private static let titleCharacters = 200
 
-    private let inbox = Monitor(Inbox())
+    private let inbox: Monitor<Inbox>
     private let path: String
     private let log: Log
 
-    init(path: String, log: Log) {
+    /// - Parameter patience: How long it is counted what is left out.
+    init(path: String, patience: Duration = NewsLimit.untoldFor, log: Log) {
         self.path = path
         self.log = log
+        inbox = Monitor(Inbox(limit: NewsLimit(patience: patience, at: Self.now)))
     }
 
-    /// Records came in that are critical, or the first of their issue or of its coming back; they are told of once they are on disk.
-    func came(_ records: [Int64]) {
-        inbox.withLock { inbox in
-            let room = max(0, Self.mostWaiting - inbox.rows.count)
-            inbox.rows += records.prefix(room)
-            inbox.untold += Int64(max(0, records.count - room))
-        }
+    /// A commit is under way that brings these; they are told of once they are on disk.
+    func came(_ news: [News]) {
+        inbox.withLock { $0.coming = news }
     }
 
     /// What came before is on disk.
     func committed() {
-        let hasNews = inbox.withLock { inbox in
-            inbox.isCommitted = !inbox.rows.isEmpty
-            return inbox.isCommitted
-        }
-        if hasNews { inbox.signal() }
+        if inbox.withLock({ $0.committed(at: Self.now) }) { inbox.signal() }
     }
 
     func stop() {
@@ -52,38 +67,33 @@ final class Announcer: Sendable {
         inbox.signal()
     }
 
-    /// Tells until it is told to stop.
+    /// Tells until it is told to stop, and then what is left.
     func run() {
-        var bucket = TokenBucket(Self.limit, at: Self.now)
-        var untold: Int64 = 0
         var reader: StoreReader?
-        while let news = next() {
-            untold += news.untold
-            for row in news.rows {
-                guard bucket.has(at: Self.now) else {
-                    untold += 1
-                    continue
-                }
+        while true {
+            let telling = next()
+            for row in telling.rows {
                 guard let open = try? reader ?? StoreReader(path: path) else { continue }
                 reader = open
                 guard let found = try? open.snapshot({ try open.record(row: row) }) else { continue }
-                let events = events(of: found, open)
-                guard !events.isEmpty else { continue }
-                bucket.take(at: Self.now)
-                for event in events { tell(found, event, untold) }
-                untold = 0
+                for event in events(of: found, open) { tell(found, event) }
             }
+            tell(telling.untold)
+            if telling.isLast { return }
         }
     }
 
-    private func next() -> Inbox? {
-        inbox.wait { inbox -> Inbox?? in
-            if inbox.isStopping { return .some(nil) }
-            guard inbox.isCommitted else { return nil }
-            let taken = inbox
-            inbox = Inbox()
-            return .some(taken)
-        } ?? nil
+    private func next() -> Telling {
+        while true {
+            let due = inbox.withLock { $0.limit.untoldDue }
+            let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
+            // Something may be left out meanwhile, and have to be told of earlier than what is waited for.
+            let telling = inbox.wait(deadline: wait.map { Clock.kernel($0) }) { inbox -> Telling?? in
+                if let telling = inbox.take(at: Self.now) { return .some(telling) }
+                return inbox.limit.untoldDue == due ? nil : .some(nil)
+            }
+            if let telling = telling ?? nil { return telling }
+        }
     }
 
     /// What a record is told as; nothing where a commit that failed has left its id to another.
@@ -98,21 +108,31 @@ final class Announcer: Sendable {
         return events
     }
 
-    private func tell(_ row: RecordRow, _ event: LogEvent, _ untold: Int64) {
+    private func tell(_ row: RecordRow, _ event: LogEvent) {
         let stored = row.stored
         let title = String(stored.record.message.prefix(Self.titleCharacters))
         let (level, words): (LogLevel, StaticString) =
             switch event {
             case .criticalIssue: (.warning, "A critical issue was reported")
             case .regressedIssue: (.warning, "An issue that was resolved has come back")
-            case .newIssue, .destinationChanged: (.notice, "A new issue has come up")
+            case .newIssue, .issuesUntold, .destinationChanged: (.notice, "A new issue has come up")
             }
         log.event(
             event, level, words,
             [
                 "group": stored.group, "record": stored.id, "app": row.accountName, "uid": "\(stored.sender.uid)",
                 "version": stored.record.app?.version ?? "", "severity": (stored.record.severity ?? .error).name,
-                "issue": title, "not_told_before": "\(untold)",
+                "issue": title,
+            ])
+    }
+
+    private func tell(_ untold: UntoldNews) {
+        guard !untold.isNothing else { return }
+        log.event(
+            .issuesUntold, untold.isGrave ? .warning : .notice, "Issues were too many to be told one by one",
+            [
+                "new": "\(untold.new)", "critical": "\(untold.critical)", "regressed": "\(untold.regressed)",
+                "most_of_uid": untold.uid.map { "\($0)" } ?? "",
             ])
     }
 

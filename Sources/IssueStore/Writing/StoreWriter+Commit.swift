@@ -129,7 +129,8 @@ extension StoreWriter {
             process.original == nil
         else { return try storeUnknown(record, submission, process, &commit) }
         let row = row(of: record, series: found.id, process, submission.batch.bytes.span, &commit)
-        append(row, record, account: found.account, record.severity == .critical ? .critical : nil, &commit)
+        let reason: ExpressReason? = record.severity == .critical ? .critical : nil
+        append(row, record, account: found.account, reason, submission.process.sender.uid, &commit)
     }
 
     /// Stores a record whose series was not met lately, which the guard has put among the rest, or of whose group
@@ -155,7 +156,7 @@ extension StoreWriter {
             case .regression: reason = .regression
             }
         }
-        append(row, record, account: place.account, reason, &commit)
+        append(row, record, account: place.account, reason, submission.process.sender.uid, &commit)
     }
 
     @inline(__always)
@@ -173,10 +174,10 @@ extension StoreWriter {
 
     @inline(__always)
     private func append(
-        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, _ reason: ExpressReason?,
+        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, _ reason: ExpressReason?, _ uid: UInt32,
         _ commit: inout Commit
     ) {
-        if let reason { commit.express.append((commit.rows.nextID, reason)) }
+        if let reason { commit.express.append(News(record: commit.rows.nextID, reason: reason, uid: uid)) }
         commit.open.append(
             series: row.series, receivedAt: commit.rows.receivedAt, count: row.count,
             bytes: row.byteCount + Self.rowOverhead)
@@ -223,13 +224,13 @@ extension StoreWriter {
             "The rows of a batch were not given the ids in order that their receipts name")
     }
 
-    private func insertExpress(_ express: [(record: Int64, reason: ExpressReason)]) throws {
-        if !express.isEmpty, !isBringingOver { noticed?(express.map(\.record)) }
+    private func insertExpress(_ express: [News]) throws {
+        if !isBringingOver { noticed?(express) }
         guard expressDestinations else { return }
-        for (record, reason) in express {
+        for news in express {
             try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") { statement in
-                statement.bind(record, at: 1)
-                statement.bind(reason.rawValue, at: 2)
+                statement.bind(news.record, at: 1)
+                statement.bind(news.reason.rawValue, at: 2)
                 try statement.run()
             }
         }

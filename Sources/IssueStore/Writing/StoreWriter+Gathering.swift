@@ -9,7 +9,7 @@ extension StoreWriter {
         /// series.
         var open = OpenRange(firstID: 0)
         var series = SeriesTable()
-        var express: [(record: Int64, reason: ExpressReason)] = []
+        var express: [News] = []
         var newGroup = false
         /// The accounts of the records, and what each has received.
         private var accounts = DenseNumbers()

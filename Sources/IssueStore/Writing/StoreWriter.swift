@@ -35,9 +35,9 @@ package final class StoreWriter {
     var storeIDs: [StoreID]
     var destinations: [Int64] = []
     var expressDestinations = false
-    /// Told of records that are critical, or the first of their group or of its coming back, while their commit is
-    /// under way.
-    package var noticed: (([Int64]) -> Void)?
+    /// Told of each commit's records that are critical, or the first of their group or of its coming back, while the
+    /// commit is under way.
+    package var noticed: (([News]) -> Void)?
 
     var series = SeriesTable()
     var senders: [Sender: SenderEntry] = [:]

@@ -1,0 +1,105 @@
+import IssueCore
+import Testing
+
+@Suite("What operators are told of one by one")
+struct NewsLimitTests {
+    private typealias Event = (news: News, at: LogInstant)
+
+    private func events(_ traffic: inout Traffic, count: Int, users: Int64) -> [Event] {
+        var time: Int64 = 0
+        return (1...Int64(count)).map { record in
+            if traffic.happens(oneIn: 10) { time += traffic.number(below: 3_000) }
+            if traffic.happens(oneIn: 200) { time += traffic.number(below: 300_000) }
+            let reason: ExpressReason = [.firstOfGroup, .critical, .regression][Int(traffic.number(below: 3))]
+            let uid = UInt32(traffic.number(below: users))
+            return (News(record: record, reason: reason, uid: uid), LogInstant(milliseconds: time))
+        }
+    }
+
+    private func told(_ events: [Event]) -> Set<Int64> {
+        var limit = NewsLimit(at: LogInstant(milliseconds: 0))
+        return Set(events.filter { limit.tells($0.news, at: $0.at) }.map(\.news.record))
+    }
+
+    @Test("What is told of a user goes by what is his alone, as long as four are loud at once", arguments: 0..<8)
+    func users(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        let all = events(&traffic, count: 4000, users: NewsLimit.noisyUsers)
+        let together = told(all)
+        #expect(together.count < all.count)
+        for uid in 0..<UInt32(NewsLimit.noisyUsers) {
+            let own = all.filter { $0.news.uid == uid }
+            #expect(told(own) == together.intersection(own.map(\.news.record)))
+        }
+    }
+
+    @Test("What is new takes nothing from what is critical or back, and the other way round", arguments: 0..<8)
+    func kinds(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        let all = events(&traffic, count: 4000, users: 40)
+        let together = told(all)
+        for isNew in [true, false] {
+            let ofKind = all.filter { ($0.news.reason == .firstOfGroup) == isNew }
+            #expect(told(ofKind) == together.intersection(ofKind.map(\.news.record)))
+        }
+    }
+
+    @Test("No more is told in any minute than the budget of all has, however many users there are", arguments: 0..<8)
+    func bounded(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        let all = events(&traffic, count: 8000, users: 100_000)
+        let together = told(all)
+        let times = all.filter { together.contains($0.news.record) && $0.news.reason == .firstOfGroup }.map(\.at)
+        let most = NewsLimit.ofAll.burst + NewsLimit.ofAll.refill.count
+        for (index, start) in times.enumerated() {
+            let end = start.advanced(by: NewsLimit.ofAll.refill.period)
+            #expect(times[index...].prefix { $0 < end }.count <= most)
+        }
+    }
+
+    @Test("Each record is told of, or counted by its kind in what is told within a minute", arguments: 0..<8)
+    func nothingUncounted(seed: UInt64) {
+        var traffic = Traffic(seed: seed)
+        var limit = NewsLimit(at: LogInstant(milliseconds: 0))
+        var waiting = UntoldNews()
+        var since: LogInstant?
+        for (news, now) in events(&traffic, count: 4000, users: 12) {
+            if let due = limit.untoldDue, due <= now {
+                var untold = limit.takeUntold()
+                #expect(since?.advanced(by: NewsLimit.untoldFor) == due)
+                #expect(untold.uid != nil)
+                untold.uid = nil
+                #expect(untold == waiting)
+                let rest = limit.takeUntold()
+                #expect(rest.isNothing)
+                #expect(limit.untoldDue == nil)
+                waiting = UntoldNews()
+                since = nil
+            }
+            if !limit.tells(news, at: now) {
+                waiting.add(news.reason)
+                since = since ?? now
+            }
+            #expect((limit.untoldDue == nil) == waiting.isNothing)
+        }
+    }
+
+    @Test("Who has most of what was left out is named, and so many users are remembered and no more")
+    func loudest() {
+        let now = LogInstant(milliseconds: 0)
+        var limit = NewsLimit(at: now)
+        for record in 0..<30 as Range<Int64> {
+            _ = limit.tells(News(record: record, reason: .firstOfGroup, uid: 12_345), at: now)
+        }
+        for uid in 0..<100 as Range<UInt32> { _ = limit.tells(News(record: 99, reason: .critical, uid: uid), at: now) }
+        let untold = limit.takeUntold()
+        #expect(untold.uid == 12_345)
+        #expect(untold.new == 30 - NewsLimit.ofUser.burst)
+        #expect(untold.critical == 100 - NewsLimit.ofAll.burst)
+        #expect(untold.isGrave)
+        for uid in 0..<10_000 as Range<UInt32> {
+            _ = limit.tells(News(record: 1, reason: .critical, uid: uid), at: now)
+        }
+        #expect(limit.userCount == NewsLimit.mostUsers)
+    }
+}

@@ -1,0 +1,71 @@
+import IssueCore
+import Synchronization
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+@Suite("The announcer")
+struct AnnouncerTests {
+    private final class Lines: Sendable {
+        private let lines = Monitor<[String]>([])
+
+        func add(_ line: String) {
+            lines.withLock { $0.append(line) }
+            lines.broadcast()
+        }
+
+        func first() -> String? {
+            let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+            return lines.wait(deadline: deadline) { $0.first }
+        }
+
+        var all: [String] { lines.withLock { $0 } }
+    }
+
+    private func announcer(patience: Duration, _ lines: Lines) -> Announcer {
+        let log = Log(level: .notice, form: .plain) { lines.add($0) }
+        return Announcer(path: "/nonexistent/issues.db", patience: patience, log: log)
+    }
+
+    private func news(_ count: Int, _ reason: ExpressReason) -> [News] {
+        (0..<Int64(count)).map { News(record: $0, reason: reason, uid: 12_345) }
+    }
+
+    @Test("What was left out is told by itself after a while, though nothing else comes")
+    func untold() throws {
+        let lines = Lines()
+        let announcer = announcer(patience: .milliseconds(20), lines)
+        let thread = try Thread.start(name: "announcer") { announcer.run() }
+        announcer.came(news(25, .firstOfGroup))
+        announcer.committed()
+        #expect(
+            lines.first() == """
+                issued: notice: Issues were too many to be told one by one new=15 critical=0 regressed=0 \
+                most_of_uid=12345
+
+                """)
+        announcer.stop()
+        thread.join()
+        #expect(lines.all.count == 1)
+    }
+
+    @Test("What was left out is told at the end, too; what no commit has stored is not counted")
+    func end() throws {
+        let lines = Lines()
+        let announcer = announcer(patience: .seconds(3600), lines)
+        announcer.came(news(100, .critical))
+        announcer.came(news(11, .critical))
+        announcer.committed()
+        announcer.stop()
+        announcer.run()
+        #expect(
+            lines.all == [
+                """
+                issued: warning: Issues were too many to be told one by one new=0 critical=1 regressed=0 \
+                most_of_uid=12345
+
+                """
+            ])
+    }
+}
