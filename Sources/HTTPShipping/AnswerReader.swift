@@ -24,7 +24,8 @@ package struct AnswerReader: Sendable {
         let reading =
             format.reading(of: response, to: lines, by: self) ?? usual(response, count: lines.count, at: now)
         return DeliveryAnswer(
-            reading.verdict, AnswerSummary(reading.text), mayHaveArrivedTwice: response.mayHaveArrivedTwice)
+            reading.verdict, AnswerSummary(reading.text), rejected: reading.rejected,
+            mayHaveArrivedTwice: response.mayHaveArrivedTwice)
     }
 
     /// What it means as far as the status says it.
@@ -48,8 +49,9 @@ package struct AnswerReader: Sendable {
         case 400: .partial(PartialAnswer(successful: 0))
         case 300..<400: .paused(.redirected)
         case 401: .paused(.unauthorised)
-        case 402, 403, 407, 451: .paused(.forbidden)
+        case 402, 403, 451: .paused(.forbidden)
         case 404, 410: .paused(.notFound)
+        case 407: .paused(.proxyRefuses)
         case 408: .again(.requestTimeout, retryAfter: retryAfter)
         case 413: .tooLarge
         case 425: .again(.tooEarly, retryAfter: retryAfter)
@@ -76,7 +78,8 @@ package struct AnswerReader: Sendable {
         // A page of a proxy says nothing within its first characters.
         let isPage = words.first?.hasPrefix("<") ?? false
         let said = words.isEmpty || isPage ? otherwise : words.joined(separator: " ")
-        return "\(response.status) from \(origin)\(said.isEmpty ? "" : ": \(said)")"
+        let speaker = response.status == 407 ? "the proxy before \(origin)" : origin
+        return "\(response.status) from \(speaker)\(said.isEmpty ? "" : ": \(said)")"
     }
 
     package static func count(_ lines: Int) -> String { lines == 1 ? "1 line" : "\(lines) lines" }

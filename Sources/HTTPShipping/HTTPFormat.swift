@@ -7,6 +7,9 @@ package protocol HTTPFormat: Sendable {
     /// The word in `status` for its kind.
     static var kind: String { get }
 
+    /// What to do where it is left alone until somebody does something.
+    static func advice(on reason: PauseReason) -> String
+
     var http: HTTPSettings { get }
 
     /// The line of a record, within the destination's limits.
@@ -29,6 +32,8 @@ package protocol HTTPFormat: Sendable {
 }
 
 extension HTTPFormat {
+    package static func advice(on reason: PauseReason) -> String { reason.advice }
+
     /// A store of the team's own takes what the daemon takes, so there is nothing to cut.
     package func cut(_ line: [UInt8]) -> [UInt8]? { nil }
 }

@@ -8,6 +8,7 @@ import UnixIO
 /// A request has a thread of its own, so that the next lines can be made until its answer is there.
 package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
     package static var kind: String { Format.kind }
+    package static func advice(on reason: PauseReason) -> String { Format.advice(on: reason) }
 
     private let format: Format
     private let now: @Sendable () -> Timestamp

@@ -48,7 +48,9 @@ struct HTTPAttempt {
                 code: .cancelled, sentence: "The request to \(origin) was cancelled", bodyFullySent: isSent)
         }
         if let response = response(to: result, in: exchange) { return response }
-        throw HTTPTransferError(result, at: origin, facts: facts, exchange: exchange, bodyFullySent: isSent)
+        throw HTTPTransferError(
+            result, at: origin, through: ProxyName.text(for: request, to: origin), facts: facts, exchange: exchange,
+            bodyFullySent: isSent)
     }
 
     /// Makes the connection alone.

@@ -3,30 +3,37 @@ import Glibc
 
 extension HTTPTransferError {
     /// Puts libcurl's many reasons into our few classes.
-    init(_ result: CURLcode, at origin: HTTPOrigin, facts: CurlFacts, exchange: HTTPExchange, bodyFullySent: Bool) {
-        let (code, sentence) = HTTPTransferError.reason(for: result, at: origin, facts: facts, exchange: exchange)
+    ///
+    /// - Parameter proxy: Host and port of the one that was asked in place of the peer.
+    init(
+        _ result: CURLcode, at origin: HTTPOrigin, through proxy: String?, facts: CurlFacts, exchange: HTTPExchange,
+        bodyFullySent: Bool
+    ) {
+        let (code, sentence) = HTTPTransferError.reason(
+            for: result, at: origin, through: proxy, facts: facts, exchange: exchange)
         self.init(code: code, sentence: sentence, bodyFullySent: bodyFullySent)
     }
 
     private static func reason(
-        for result: CURLcode, at origin: HTTPOrigin, facts: CurlFacts, exchange: HTTPExchange
+        for result: CURLcode, at origin: HTTPOrigin, through proxy: String?, facts: CurlFacts, exchange: HTTPExchange
     ) -> (Code, String) {
+        let (next, behind) = proxy.map { ("the proxy \($0)", " for \(origin)") } ?? ("\(origin)", "")
         if facts.proxyStatus >= 300, !exchange.hasBegun {
-            return (.proxy, "The proxy answered \(facts.proxyStatus) when asked for \(origin)")
+            return (.proxy, "The proxy \(proxy ?? "") answered \(facts.proxyStatus) when asked for \(origin)")
         }
         switch result {
         case CURLE_COULDNT_RESOLVE_HOST:
-            return (.resolve, "The name in \(origin) has no address")
+            return (.resolve, "The name \(origin.host) has no address")
         case CURLE_COULDNT_RESOLVE_PROXY:
-            return (.proxy, "The name of the proxy for \(origin) has no address")
+            return (.proxy, "The name of the proxy \(proxy ?? "") for \(origin) has no address")
         case CURLE_PROXY:
-            return (.proxy, "The proxy did not pass on the request to \(origin)")
+            return (.proxy, "The proxy \(proxy ?? "") did not pass on the request to \(origin)")
         case CURLE_COULDNT_CONNECT:
-            return (.refused, "No connection to \(origin)\(systemReason(facts.systemError))")
+            return (.refused, "No connection to \(next)\(behind)\(systemReason(facts.systemError))")
         case CURLE_OPERATION_TIMEDOUT:
             return exchange.isUnderWay
                 ? (.timeout, "\(origin) did not answer in time")
-                : (.connectTimeout, "No connection to \(origin) in time")
+                : (.connectTimeout, "No connection to \(next)\(behind) in time")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_PEER_FAILED_VERIFICATION,
             CURLE_USE_SSL_FAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,

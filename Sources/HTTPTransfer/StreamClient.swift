@@ -88,7 +88,9 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         guard outcome == CURLE_OK else {
             let facts = unsafe CurlFacts(easy)
             close()
-            throw HTTPTransferError(outcome, at: origin, facts: facts, exchange: exchange, bodyFullySent: false)
+            throw HTTPTransferError(
+                outcome, at: origin, through: ProxyName.text(for: request, to: origin), facts: facts,
+                exchange: exchange, bodyFullySent: false)
         }
         self.exchange = exchange
     }

@@ -22,7 +22,7 @@ extension OTLPFormat {
             return AnswerReading(.partial(PartialAnswer(successful: 0, suspects: Array(0..<lines.count))), words)
         }
         // Which of them arrived nobody says, and they must not be sent again.
-        return AnswerReading(.unconfirmed, words)
+        return AnswerReading(.unconfirmed, words, rejected: rejected)
     }
 
     /// A 64-bit integer is a text in this encoding, and some write a number.

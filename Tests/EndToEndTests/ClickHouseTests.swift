@@ -81,6 +81,7 @@ struct ClickHouseTests {
             _ = try client.report("Locked out")
             try await eventually("it is paused") { try client.destination().reason == "unauthorised" }
             #expect(try client.destination().ledger.pending == 1)
+            #expect(try client.destination().advice?.contains("check User= and the credential") == true)
             try server.query("DROP TABLE issued.records")
             try daemon.writeToken(ClickHouseServer.password)
             try daemon.reload()
@@ -90,6 +91,9 @@ struct ClickHouseTests {
                 return try again.destination().reason == "not_found"
             }
             #expect(try RawClient(path: daemon.socket).destination().lastAnswer?.contains("Code: 60") == true)
+            #expect(
+                try RawClient(path: daemon.socket).destination().advice?.contains("run config/clickhouse/schema.sql")
+                    == true)
             try await server.prepare()
             try await eventually("it has arrived", within: .seconds(60)) {
                 let again = try RawClient(path: daemon.socket)

@@ -99,7 +99,11 @@ struct DeliveryTests {
             try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
             // What comes while it waits must not make it forget to try again.
             ids += try report(1, as: "Second", client)
-            try await eventually("it was tried again") { try client.destination().requests > 1 }
+            try await eventually("it was tried again") { try client.show(ids[0]).fates.first?.attempts ?? 0 > 1 }
+            #expect(try client.show(ids[0]).fates.first?.answer?.contains("No connection") == true)
+            // None of that was a request, and nothing was sent.
+            let status = try client.destination()
+            #expect([status.requests, status.resent, status.bytesToday] == [0, 0, 0])
             ids += try report(1, as: "Third", client)
             try listener.up()
             try await settled(daemon, listener, delivered: ids)
@@ -115,6 +119,8 @@ struct DeliveryTests {
             let ids = try report(10, as: "Refused at first", client)
             try await settled(daemon, listener, delivered: ids)
             #expect(listener.requests.filter { $0.status == 503 }.count == 2)
+            #expect(daemon.log.contains("A destination does not take records now"))
+            #expect(!daemon.log.contains("can't be reached"))
             #expect(try client.destination().resent > 0)
         }
     }
@@ -158,7 +164,7 @@ struct DeliveryTests {
             let ids = try report(10, as: "Locked out", client)
             try await eventually("it is paused") { try client.destination().state == .paused }
             let paused = try client.destination()
-            #expect(paused.advice != nil)
+            #expect(paused.advice?.hasPrefix("The shipping token is not accepted") == true)
             #expect(paused.ledger.pending == 10)
             #expect(daemon.log.contains("A destination is paused"))
 
@@ -197,6 +203,8 @@ struct DeliveryTests {
             let fate = try #require(try client.show(bad).fates.first)
             #expect(fate.fate == .deadLettered)
             #expect(fate.answer?.contains("400") == true)
+            let answers = try ids.map { try client.show($0).fates.first?.answer ?? "" }
+            #expect(answers.allSatisfy { $0.hasPrefix("200: ") })
         }
     }
 

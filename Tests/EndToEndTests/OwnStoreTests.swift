@@ -62,6 +62,14 @@ struct OwnStoreTests {
             let fate = try #require(try client.show(bad[0]).fates.first)
             #expect(fate.fate == .deadLettered)
             #expect(fate.answer?.contains("mapper_parsing_exception") == true)
+            // Of one request, so that the answer to it is about both.
+            let both = try client.report("Taken", "POISON")
+            ids.append(both[0])
+            try await settled(client, daemon)
+            let fates = try both.map { try client.show($0).fates.first }
+            #expect(fates.map { $0?.fate } == [.delivered, .deadLettered])
+            #expect(fates[0]?.answer == "taken, while others were refused")
+            #expect(fates[1]?.answer?.contains("mapper_parsing_exception") == true)
             #expect(try Set(stores.authorizations) == ["Basic ZWxhc3RpYzphLXRva2VuLW9mLXRoaXMtdGVzdA=="])
             #expect(try stores.faults == [])
         }
@@ -90,6 +98,8 @@ struct OwnStoreTests {
             _ = try client.report("Good", "POISON again", "Good too")
             try await settled(client, daemon)
             #expect(try client.destination().ledger.unconfirmed == 3)
+            #expect(daemon.log.contains("Some records were rejected and nobody can say which"))
+            #expect(daemon.log.contains("count=1 of=3"))
             #expect(try stores.logs.count == 42)
         }
     }

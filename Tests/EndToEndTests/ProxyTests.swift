@@ -105,6 +105,35 @@ struct ProxyTests {
         }
     }
 
+    @Test("One that wants a password, or is not there, is named; the destination is not blamed")
+    func named() async throws {
+        try await with(tls: false) {
+            "Proxy=\($0.url)"
+        } _: { listener, proxy, daemon, client, address in
+            try proxy.folder.write("407", to: "refuse")
+            let ids = try client.report("Kept")
+            try await eventually("it says why") { try client.destination().reason == "proxy_refuses" }
+            #expect(try client.destination().lastAnswer?.hasPrefix("407 from the proxy before \(address)") == true)
+            #expect(try client.destination().advice?.contains("Proxy=") == true)
+            try proxy.folder.remove("refuse")
+            try daemon.reload()
+            try await eventually("it has arrived") {
+                try RawClient(path: daemon.socket).destination().ledger.delivered == 1
+            }
+            #expect(listener.compare(with: ids).isMet)
+        }
+        try await with(tls: false) { _ in
+            ""
+        } environment: { _ in
+            ["http_proxy": "http://user:secret@127.0.0.1:1"]
+        } _: { _, _, daemon, client, address in
+            _ = try client.report("Kept")
+            let words = "No connection to the proxy 127.0.0.1:1 for \(address): Connection refused"
+            try await eventually("it says why") { try client.destination().lastAnswer == words }
+            #expect(!daemon.log.contains("secret"))
+        }
+    }
+
     @Test("One that refuses loses nothing, and is named as what is in the way")
     func refused() async throws {
         try await with(tls: true) {
@@ -113,7 +142,8 @@ struct ProxyTests {
             try proxy.folder.write("403", to: "refuse")
             let ids = try client.report("Kept")
             try await eventually("it says why") {
-                try client.destination().lastAnswer == "The proxy answered 403 when asked for \(address)"
+                try client.destination().lastAnswer
+                    == "The proxy \(proxy.url.dropFirst(7)) answered 403 when asked for \(address)"
             }
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 1)

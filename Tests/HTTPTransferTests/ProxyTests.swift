@@ -1,5 +1,6 @@
-import HTTPTransfer
 import Testing
+
+@testable import HTTPTransfer
 
 @Suite struct ProxyTests {
     @Test("A given proxy is asked in place of the peer")
@@ -36,5 +37,37 @@ import Testing
         var request = HTTPRequest.post(to: 80)
         request.proxy = "http://\(String(repeating: "a", count: 70)).invalid:3128"
         #expect(fault(of: request)?.code == .proxy)
+    }
+
+    @Test("A proxy that is not there is named, without its password, and the peer is not blamed")
+    func refusing() {
+        var request = HTTPRequest.post(to: 80, host: "peer.invalid")
+        request.proxy = "http://user:\(markedToken)@127.0.0.1:1"
+        let error = fault(of: request)
+        #expect(error?.code == .refused)
+        #expect(error?.sentence == "No connection to the proxy 127.0.0.1:1 for peer.invalid:80: Connection refused")
+    }
+
+    private static let environments: [String] = [
+        "https https_proxy=http://p:1 -> p:1", "https HTTPS_PROXY=p:1 -> p:1", "https http_proxy=p:1 ->",
+        "http HTTP_PROXY=p:1 ->", "http all_proxy=socks5://u:w@p:1 -> p:1", "http http_proxy=p:1 no_proxy=* ->",
+        "http http_proxy=p:1 no_proxy=a.b,.Peer.invalid ->", "http http_proxy=p:1 no_proxy=eer.invalid -> p:1",
+        "http ->",
+    ]
+
+    @Test("The environment's proxy is named as libcurl chooses it", arguments: environments)
+    func environment(line: String) throws {
+        let words = line.split(separator: " ")
+        let name = words.last == "->" ? nil : words.last
+        var variables: [String: String] = [:]
+        for word in words {
+            let parts = word.split(separator: "=", maxSplits: 1)
+            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+        }
+        var request = HTTPRequest.post(to: 80, scheme: String(words[0]), host: "peer.invalid")
+        request.proxy = nil
+        let origin = try #require(HTTPOrigin(url: request.url))
+        let found = ProxyName.text(for: request, to: origin) { variables[$0] }
+        #expect(found == name.map { String($0) })
     }
 }

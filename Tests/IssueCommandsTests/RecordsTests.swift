@@ -76,9 +76,9 @@ struct RecordsTests {
                   1  libc.so.6  abort + 0x10 at abort.c:79
 
                 Fates
-                  DESTINATION  FATE           ATTEMPTS  AT         ANSWER
-                  logzio       delivered             2  2 min ago  200 OK (perhaps received twice)
-                  archive      dead-lettered         5  -          -
+                  DESTINATION  FATE           BATCH TRIED  AT         ANSWER
+                  logzio       delivered                2  2 min ago  200 OK (perhaps received twice)
+                  archive      dead-lettered            5  -          -
 
                 """#)
         #expect(outcome.calls == [#"Show {"id":"r42"}"#])

@@ -110,6 +110,43 @@ struct BatchTests {
         }
     }
 
+    @Test("of which some were refused: what was taken does not show the others' refusal, and each dead one its own answer")
+    func isSettledInPart() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 9)))
+            var settlement = scene.settlement(stored, dead: [1: .refused, 2: .retriesExpired])
+            settlement.refusal = "400: malformed"
+            settlement.state.lastAnswer = "503"
+            try scene.writer.settle(settlement, destination: scene.destination)
+            func answer(_ index: Int) throws -> String? {
+                try scene.reader.fates(of: scene.ids[index].text, viewer: .everything)[0].answer
+            }
+            #expect(try [0, 3, 6].map(answer) == ["200 OK", "400: malformed", "503"])
+        }
+    }
+
+    @Test("that is under way says how often it was tried, and what was said last")
+    func isTried() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            _ = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 9)))
+            func fate(_ index: Int) throws -> DestinationFate {
+                try scene.reader.fates(of: scene.ids[index].text, viewer: .everything)[0]
+            }
+            #expect(try fate(0).attempts == 0)
+            var state = DestinationRow.State()
+            state.batchAttempts = 72
+            state.lastAnswer = "No connection"
+            try scene.writer.save(state, destination: scene.destination)
+            #expect(try fate(0).attempts == 72)
+            #expect(try fate(0).answer == "No connection")
+            // What no batch has yet was not tried.
+            #expect(try fate(11).attempts == 0)
+            #expect(try fate(11).answer == nil)
+        }
+    }
+
     @Test("that was not answered is found after a restart, with the same records and notes")
     func isFoundAgain() throws {
         try TemporaryStore.with { store in

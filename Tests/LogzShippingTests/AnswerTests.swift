@@ -33,7 +33,7 @@ import Testing
         arguments: [
             (300, PauseReason.redirected), (301, .redirected), (302, .redirected), (304, .redirected),
             (307, .redirected), (308, .redirected), (401, .unauthorised), (402, .forbidden), (403, .forbidden),
-            (404, .notFound), (405, .methodNotAllowed), (406, .methodNotAllowed), (407, .forbidden),
+            (404, .notFound), (405, .methodNotAllowed), (406, .methodNotAllowed), (407, .proxyRefuses),
             (410, .notFound), (411, .methodNotAllowed), (415, .methodNotAllowed), (422, .methodNotAllowed),
             (451, .forbidden),
         ])

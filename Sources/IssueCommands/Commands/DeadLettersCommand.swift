@@ -78,7 +78,7 @@ struct DeadLettersCommand: Command {
 
     private static let columns = [
         Column("ID"), Column("DESTINATION", maximum: 24, expendability: 2), Column("SINCE", expendability: 1),
-        Column("TRIED", alignment: .right, expendability: 3), Column("REASON"), Column("ANSWER", minimum: 12),
+        Column("BATCH TRIED", alignment: .right, expendability: 3), Column("REASON"), Column("ANSWER", minimum: 12),
     ]
 
     private func row(_ letter: DeadLetter, now: Timestamp) -> [Cell] {
@@ -103,7 +103,7 @@ struct DeadLettersCommand: Command {
                 page.heading("\(letter.record) for \(letter.destination)")
                 page.facts([
                     ("Given up", PageTime.full(letter.at, now: context.now)), ("Reason", letter.reason),
-                    ("Answer", letter.answer), ("Tried", Quantity.text(letter.attempts, "time")),
+                    ("Answer", letter.answer), ("Batch tried", Quantity.text(letter.attempts, "time")),
                     ("Line", letter.line),
                 ])
             }

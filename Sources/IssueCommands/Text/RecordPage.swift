@@ -141,7 +141,7 @@ struct RecordPage {
         page.heading("Fates")
         var table = Table(
             [
-                Column("DESTINATION"), Column("FATE"), Column("ATTEMPTS", alignment: .right), Column("AT"),
+                Column("DESTINATION"), Column("FATE"), Column("BATCH TRIED", alignment: .right), Column("AT"),
                 Column("ANSWER"),
             ], width: nil, painter: painter)
         let rows = reply.fates.map { fate in

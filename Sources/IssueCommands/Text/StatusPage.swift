@@ -65,7 +65,7 @@ struct StatusPage {
         let isNamedAfterKind = destination.kind.lowercased() == destination.name.lowercased()
         page.heading("Destination \(destination.name)\(isNamedAfterKind ? "" : " (\(destination.kind))")")
         var traffic = Quantity.text(destination.requests, "request")
-        if destination.resent > 0 { traffic += ", \(Quantity.text(destination.resent)) of them sent again" }
+        if destination.resent > 0 { traffic += ", \(Quantity.text(destination.resent, "line")) sent again" }
         if destination.maybeDuplicate > 0 {
             traffic += ", \(Quantity.text(destination.maybeDuplicate, "record")) perhaps received twice"
         }

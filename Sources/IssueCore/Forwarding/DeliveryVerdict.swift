@@ -13,4 +13,13 @@ package enum DeliveryVerdict: Equatable, Sendable {
     case again(FailureClass, retryAfter: Duration?)
     /// All was sent and no answer came: later in the same form, and it may be there twice then.
     case ambiguous(FailureClass)
+
+    /// Whether nothing has left for the destination.
+    package var isUnsent: Bool {
+        switch self {
+        case .again(let failure, _): !failure.isReached
+        case .paused(let reason): reason == .noCredential
+        case .accepted, .unconfirmed, .partial, .tooLarge, .ambiguous: false
+        }
+    }
 }

@@ -34,4 +34,12 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .reset, .tls, .noAnswer: false
         }
     }
+
+    /// A connection that can be trusted came about.
+    package var isReached: Bool {
+        switch self {
+        case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .reset, .noAnswer: true
+        case .refused, .timeout, .unreachable, .tls: false
+        }
+    }
 }

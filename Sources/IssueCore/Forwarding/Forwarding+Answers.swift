@@ -9,6 +9,7 @@ extension Forwarding {
         case .sending, .probing:
             lastAnswer = answer.summary
             if answer.mayHaveArrivedTwice { maybeDuplicate = true }
+            if answer.verdict.isUnsent { (resent, sentUpTo) = sentBefore }
             return act(on: answer.verdict, unit: unit, at: now)
         case .stopped:
             // The request outlived the end. The store still holds the batch,

@@ -119,6 +119,7 @@ extension Forwarding {
         }
         state = next
         pacer.sent(part.range.count, at: now)
+        sentBefore = (resent, sentUpTo)
         resent += Int64(max(0, min(part.range.upperBound, sentUpTo) - part.range.lowerBound))
         sentUpTo = max(sentUpTo, part.range.upperBound)
         lastCount = part.range.count

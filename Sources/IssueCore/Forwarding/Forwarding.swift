@@ -44,6 +44,8 @@ package struct Forwarding: Sendable {
     var requestsOfBatch = 0
     /// The lines of the batch before this one were sent at least once.
     var sentUpTo = 0
+    /// What was counted before the last request, for where nothing of it left.
+    var sentBefore: (resent: Int64, upTo: Int) = (0, 0)
     /// The lines of the last request.
     var lastCount = 0
     var maybeDuplicate = false

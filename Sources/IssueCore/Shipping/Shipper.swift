@@ -5,6 +5,9 @@ package protocol Shipper: ~Copyable {
     /// The word in `status` for its kind.
     static var kind: String { get }
 
+    /// What to do where it is left alone until somebody does something.
+    static func advice(on reason: PauseReason) -> String
+
     /// The line of a record, within the destination's limits.
     ///
     /// The same record makes the same line again, as long as the types are those that were stored with its batch.
@@ -37,6 +40,8 @@ package protocol Shipper: ~Copyable {
 }
 
 extension Shipper where Self: ~Copyable {
+    package static func advice(on reason: PauseReason) -> String { reason.advice }
+
     /// Sends lines as one request and waits for the answer.
     package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
         let body = prepare()

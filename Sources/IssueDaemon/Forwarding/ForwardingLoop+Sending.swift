@@ -6,13 +6,26 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the answer, and does what follows from it.
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
+        let before = (budget: budget, requests: state.requests)
         let (answer, ahead) = try answer(to: shipment.range)
         if answer.verdict != .accepted { try forgetNext() }
         try ahead.get()
         let now = Clock.monotonic
         let action = machine.answered(answer, unit: random, at: now)
+        if answer.verdict.isUnsent { count(before.budget, requests: before.requests) }
+        countResent()
+        state.batchAttempts += 1
         state.lastAnswer = answer.summary.text
         if answer.verdict.isOfLines { refusal = answer.summary.text }
+        if answer.verdict.isTaken { taking = answer.summary.text }
+        if answer.rejected > 0 {
+            service.log.warning(
+                "Some records were rejected and nobody can say which, calling all of their request unconfirmed",
+                [
+                    "destination": service.destination.name, "count": "\(answer.rejected)",
+                    "of": "\(shipment.range.count)", "answer": answer.summary.text,
+                ])
+        }
         let step = try perform(action, answer, at: now)
         logChange()
         if case .build = step { return step }
@@ -117,8 +130,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         notePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
-        // The last answer may be about the lines that were left when the bad ones had been found.
+        // The last answer may be about the lines that were left when the bad ones had been found, or about a bad one.
         let words = dead.isEmpty ? answer.summary.text : refusal ?? answer.summary.text
+        let taking = deliveredCount > left.count ? self.taking ?? "taken, while others were refused" : words
+        let attempts = state.batchAttempts
+        state.batchAttempts = 0
         if !dead.isEmpty {
             service.log.warning(
                 "Records were given up, keeping them as dead letters",
@@ -127,7 +143,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 ])
         }
         let settlement = BatchSettlement(
-            batch: batch, outcome: outcome, attempts: Int64(outcome.requests), answer: words,
+            batch: batch, outcome: outcome, attempts: attempts, answer: taking, refusal: words,
             deadLines: dead, left: left, at: Clock.wall, state: state)
         let id = service.destination.id
         try service.writer.perform { try $0.settle(settlement, destination: id) }
@@ -137,6 +153,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         self.batch = nil
         lines = .none
         refusal = nil
+        self.taking = nil
         watchForReturn(false, at: now)
         fatesMoved()
         return step(machine.settled(try pending(), at: now))
@@ -144,10 +161,19 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     private func count(_ bytes: Int) {
         let wall = Clock.wall
+        var budget = budget
         budget.sent(bytes, at: wall)
+        count(budget, requests: state.requests + 1)
+    }
+
+    private func count(_ budget: DailyBudget, requests: Int64) {
+        self.budget = budget
         state.day = budget.day
         state.dayBytes = budget.bytes
-        state.requests += 1
+        state.requests = requests
+    }
+
+    private func countResent() {
         let resent = machine.view.resent
         state.resent += resent - countedResent
         countedResent = resent
@@ -166,7 +192,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// One line when the state of the destination changes, not one for each failure.
     private func logChange() {
-        let view = machine.view
+        let view = view
         let name = service.destination.name
         switch view.state {
         case .paused:
@@ -183,9 +209,12 @@ extension ForwardingLoop where Destination: ~Copyable {
             // Why may change with each attempt; that it is away is what matters.
             guard told != .away else { return }
             told = .away
+            let isReached = view.reason.flatMap { FailureClass(rawValue: $0) }?.isReached ?? true
             service.log.event(
                 .destinationChanged, .warning,
-                "A destination can't be reached, keeping its records and trying again",
+                isReached
+                    ? "A destination does not take records now, keeping them and trying again"
+                    : "A destination can't be reached, keeping its records and trying again",
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                 ])
@@ -204,6 +233,14 @@ extension DeliveryVerdict {
         switch self {
         case .partial, .tooLarge: true
         case .accepted, .unconfirmed, .paused, .again, .ambiguous: false
+        }
+    }
+
+    /// Whether all that was sent was taken.
+    fileprivate var isTaken: Bool {
+        switch self {
+        case .accepted, .unconfirmed: true
+        case .partial, .tooLarge, .paused, .again, .ambiguous: false
         }
     }
 }

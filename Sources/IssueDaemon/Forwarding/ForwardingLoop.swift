@@ -25,6 +25,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var next: Walk?
     /// The last answer that found fault with lines of it.
     var refusal: String?
+    /// The last answer that took some of its lines.
+    var taking: String?
     /// How many lines that were sent again are counted already; the machine counts from its start.
     var countedResent: Int64 = 0
     /// Flushes that wait until the cursor has passed a row and nothing is under way.
@@ -212,7 +214,16 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     func tellBoard() {
         service.board.tell(
-            StatusBoard.Forwarder(name: service.destination.name, view: machine.view, state: state))
+            StatusBoard.Forwarder(name: service.destination.name, view: view, state: state))
+    }
+
+    /// What the machine says, with this kind of destination's own advice.
+    var view: ForwardingView {
+        var view = machine.view
+        if view.state == .paused, let reason = view.reason.flatMap({ PauseReason(rawValue: $0) }) {
+            view.advice = Destination.advice(on: reason)
+        }
+        return view
     }
 
     var random: Double { Double(Randomness.uint64() >> 11) / Double(UInt64(1) << 53) }

@@ -84,6 +84,7 @@ package enum CollectorInterface {
 
         type Order (newest, oldest, most, worst)
 
+        # attempts: how often it was tried to send its batch, or a part of it. answer: what was said of this record.
         type DestinationFate (
           destination: string, fate: Fate, attempts: int, at: ?string, answer: ?string, maybe_duplicate: bool
         )

@@ -6,6 +6,8 @@ package struct DestinationRow: Equatable, Sendable {
     /// What has to be known again after a restart.
     package struct State: Equatable, Sendable {
         package var progress = RetryProgress()
+        /// How often it was tried to send the batch that is under way, or parts of it.
+        package var batchAttempts: Int64 = 0
         package var lastAnswer: String?
         package var lastSuccess: Timestamp?
         package var requests: Int64 = 0
@@ -35,6 +37,7 @@ extension DestinationRow.State {
         guard let value = try? JSONValue(json: json) else { return }
         progress.attempts = Int(value["attempts"]?.asInteger ?? 0)
         progress.spent = .milliseconds(value["spent"]?.asInteger ?? 0)
+        batchAttempts = value["batch_attempts"]?.asInteger ?? 0
         lastAnswer = value["last_answer"]?.asString
         lastSuccess = value["last_success"]?.asInteger.map { Timestamp(milliseconds: $0) }
         requests = value["requests"]?.asInteger ?? 0
@@ -54,6 +57,7 @@ extension DestinationRow.State {
         writer.object { object in
             object.member("attempts", Int64(progress.attempts))
             object.member("spent", progress.spent.wholeMilliseconds)
+            object.member("batch_attempts", batchAttempts)
             object.member("last_answer", ifPresent: lastAnswer)
             object.member("last_success", ifPresent: lastSuccess?.milliseconds)
             object.member("requests", requests)

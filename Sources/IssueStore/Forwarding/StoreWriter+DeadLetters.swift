@@ -30,7 +30,7 @@ extension StoreWriter {
             statement.bind(record, at: 2)
             statement.bind(settlement.batch.id, at: 3)
             statement.bind(reason.rawValue, at: 4)
-            statement.bind(settlement.answer, at: 5)
+            statement.bind(settlement.answer(to: reason), at: 5)
             statement.bind(settlement.attempts, at: 6)
             statement.bind(settlement.at.milliseconds, at: 7)
             statement.bind(text: settlement.deadLines[line] ?? [], at: 8)

@@ -18,16 +18,18 @@ extension StoreReader {
             return fate
         } else if list(.dead) {
             fate.fate = .deadLettered
+            fate.maybeDuplicate = batch.maybeDuplicate
+            try bringUp(&fate, letterOf: row, destination)
         } else if list(.sent) {
             fate.fate = Fate(ofSentByState: batch.state)
+            fate.attempts = batch.attempts
+            fate.answer = batch.answer
+            fate.maybeDuplicate = batch.maybeDuplicate
+            if fate.fate == .pending { try bringUp(&fate, sending: destination) }
         } else {
             fate.fate = .summarised
             try bringUp(&fate, held: batch.held.reason(of: row), row, destination)
-            return fate
         }
-        fate.attempts = batch.attempts
-        fate.answer = batch.answer
-        fate.maybeDuplicate = batch.maybeDuplicate
         return fate
     }
 
@@ -87,16 +89,36 @@ extension StoreReader {
             summary.state == .dead
         else { return }
         fate.fate = .deadLettered
-        let letter = try connection.withStatement(
-            "SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1"
-        ) { statement in
-            statement.bind(summary.id, at: 1)
-            return try statement.first { ($0.int64(0), Timestamp(milliseconds: $0.int64(1)), $0.optionalText(2)) }
+        try bringUp(&fate, letterOfSummary: summary.id)
+    }
+
+    private func bringUp(_ fate: inout DestinationFate, letterOfSummary summary: Int64) throws {
+        try connection.withStatement("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1") { statement in
+            statement.bind(summary, at: 1)
+            _ = try statement.first { fate.takes(letter: $0) }
         }
-        guard let (attempts, at, answer) = letter else { return }
-        fate.attempts = attempts
-        fate.at = at
-        fate.answer = answer
+    }
+
+    /// What was said of a record that was given up stands with it alone.
+    private func bringUp(_ fate: inout DestinationFate, letterOf row: Int64, _ destination: Int64) throws {
+        try connection.withStatement(
+            "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2"
+        ) { statement in
+            statement.bind(row, at: 1)
+            statement.bind(destination, at: 2)
+            _ = try statement.first { fate.takes(letter: $0) }
+        }
+    }
+
+    /// The batch under way is a destination's only one, and how often it was tried stands with the destination.
+    private func bringUp(_ fate: inout DestinationFate, sending destination: Int64) throws {
+        let state = try connection.withStatement("SELECT state FROM destinations WHERE id = ?1") { statement in
+            statement.bind(destination, at: 1)
+            return try statement.first { DestinationRow.State(json: $0.text(0)) }
+        }
+        guard let state, state.batchAttempts > 0 else { return }
+        fate.attempts = state.batchAttempts
+        fate.answer = state.lastAnswer
     }
 
     private func batch(holding row: Int64, _ destination: Int64) throws -> BatchRow? {
@@ -112,5 +134,13 @@ extension StoreReader {
                 found.int64(0) <= row ? BatchRow(found) : nil
             } ?? nil
         }
+    }
+}
+
+extension DestinationFate {
+    fileprivate mutating func takes(letter row: borrowing Row) {
+        attempts = row.int64(0)
+        at = Timestamp(milliseconds: row.int64(1))
+        answer = row.optionalText(2)
     }
 }

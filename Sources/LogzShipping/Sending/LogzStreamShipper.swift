@@ -9,6 +9,7 @@ import IssueProtocol
 /// each line there, put in when it is sent and nowhere kept.
 package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     package static var kind: String { LogzFormat.kind }
+    package static func advice(on reason: PauseReason) -> String { LogzFormat.advice(on: reason) }
 
     private let settings: LogzSettings
     private let payload: LogzPayload
