@@ -9,8 +9,19 @@ extension ClickHouseFormat {
     package static func reading(
         of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
     ) -> AnswerReading? {
-        guard let exception = exception(of: response), let verdict = verdict(of: exception) else { return nil }
+        guard let exception = exception(of: response), let verdict = verdict(of: exception) else {
+            guard (200..<300).contains(response.status), !isOfClickHouse(response) else { return nil }
+            // Any web server answers so; the table has its own say about what comes twice.
+            return AnswerReading(
+                .paused(.notFound), reader.text(of: response, saying: "not an answer of ClickHouse, which names itself")
+            )
+        }
         return AnswerReading(verdict, reader.text(of: response))
+    }
+
+    /// Of 18.16 it is the server's name, of later versions the query's number and sums as well.
+    private static func isOfClickHouse(_ response: HTTPResponse) -> Bool {
+        response.headers.fields.contains { $0.name.lowercased().hasPrefix("x-clickhouse-") }
     }
 
     private static func verdict(of exception: Int) -> DeliveryVerdict? {

@@ -3,12 +3,14 @@ package import IssueCore
 package import IssueProtocol
 
 /// What a destination's answer means, as far as HTTP itself says it, and how it is told to people.
-package struct AnswerReader: Sendable {
+package struct AnswerReader {
     /// More than is shown, in whatever script.
     private static let shownBytes = AnswerSummary.mostCharacters * 8
 
     private let origin: String
     private let scrubber: TokenScrubber
+    /// What is being answered, of which nothing must be told either.
+    private var lines: SentLines?
 
     /// - Parameter origin: Host and port, for people.
     /// - Parameter token: What must not be told, whatever the destination says.
@@ -21,8 +23,10 @@ package struct AnswerReader: Sendable {
     package func meaning<Format: HTTPFormat>(
         of response: HTTPResponse, to lines: SentLines, in format: Format.Type, at now: Timestamp
     ) -> DeliveryAnswer {
+        var reader = self
+        reader.lines = lines
         let reading =
-            format.reading(of: response, to: lines, by: self) ?? usual(response, count: lines.count, at: now)
+            format.reading(of: response, to: lines, by: reader) ?? reader.usual(response, count: lines.count, at: now)
         return DeliveryAnswer(
             reading.verdict, AnswerSummary(reading.text), rejected: reading.rejected,
             mayHaveArrivedTwice: response.mayHaveArrivedTwice)
@@ -68,18 +72,27 @@ package struct AnswerReader: Sendable {
         DeliveryAnswer(error.verdict, AnswerSummary(scrubbed(error.sentence)))
     }
 
-    /// A text without what it holds of the token, which should be nothing where it is our own.
-    package func scrubbed(_ text: String) -> String { scrubber.scrub(Array(text.utf8), toBytes: Self.shownBytes) }
+    /// A text of the destination without what it holds of the token and of what was sent.
+    package func scrubbed(_ text: String) -> String {
+        withoutEcho(scrubber.scrub(Array(text.utf8), toBytes: Self.shownBytes))
+    }
+
+    private func withoutEcho(_ text: String) -> String { lines.map { EchoFilter.cut(text, of: $0) } ?? text }
 
     /// The status, who gave it, and the first of what was said with it.
     package func text(of response: HTTPResponse, ifSilent otherwise: String = "") -> String {
-        let body = scrubber.scrub(response.body, toBytes: Self.shownBytes).prefix(AnswerSummary.mostCharacters)
-        let words = body.split { $0.isWhitespace || $0.unicodeScalars.first?.properties.generalCategory == .control }
+        let body = scrubber.scrub(response.body, toBytes: Self.shownBytes)
         // A page of a proxy says nothing within its first characters.
-        let isPage = words.first?.hasPrefix("<") ?? false
-        let said = words.isEmpty || isPage ? otherwise : words.joined(separator: " ")
+        let isPage = body.first { !$0.isWhitespace } == "<"
+        let said = isPage ? "" : withoutEcho(body).prefix(AnswerSummary.mostCharacters)
+        let words = said.split { $0.isWhitespace || $0.unicodeScalars.first?.properties.generalCategory == .control }
+        return text(of: response, saying: words.isEmpty ? otherwise : words.joined(separator: " "))
+    }
+
+    /// The status, who gave it, and our own words for it.
+    package func text(of response: HTTPResponse, saying words: String) -> String {
         let speaker = response.status == 407 ? "the proxy before \(origin)" : origin
-        return "\(response.status) from \(speaker)\(said.isEmpty ? "" : ": \(said)")"
+        return "\(response.status) from \(speaker)\(words.isEmpty ? "" : ": \(words)")"
     }
 
     package static func count(_ lines: Int) -> String { lines == 1 ? "1 line" : "\(lines) lines" }

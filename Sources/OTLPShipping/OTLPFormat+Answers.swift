@@ -10,6 +10,10 @@ extension OTLPFormat {
         of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
     ) -> AnswerReading? {
         guard (200..<300).contains(response.status) else { return nil }
+        guard isOfReceiver(response) else {
+            return AnswerReading(
+                .paused(.notFound), reader.text(of: response, saying: "not an answer of an OTLP receiver"))
+        }
         let partial = (try? JSONValue(json: response.body))?["partialSuccess"]
         let rejected = integer(partial?["rejectedLogRecords"]) ?? 0
         let message = partial?["errorMessage"]?.asString ?? ""
@@ -23,6 +27,15 @@ extension OTLPFormat {
         }
         // Which of them arrived nobody says, and they must not be sent again.
         return AnswerReading(.unconfirmed, words, rejected: rejected)
+    }
+
+    /// The answer must be a message in JSON, as the request was. Receivers in use leave it empty where all is well, so that
+    /// much is let pass; a page is none.
+    private static func isOfReceiver(_ response: HTTPResponse) -> Bool {
+        let type = response.headers["Content-Type"]?.lowercased() ?? ""
+        if type.hasPrefix("text/html") { return false }
+        if response.body.isEmpty || type.hasPrefix("application/x-protobuf") { return true }
+        return (try? JSONValue(json: response.body))?.asObject != nil
     }
 
     /// A 64-bit integer is a text in this encoding, and some write a number.

@@ -186,19 +186,6 @@ struct ForwardingTests {
         #expect(forwarding.view.state == .sending)
     }
 
-    @Test("What never left for the destination does not count as sent, so the next try sends nothing again")
-    func neverSent() {
-        var forwarding = sending(100)
-        for round in 1...3 {
-            _ = forwarding.answered(answer(.again(.refused, retryAfter: nil)), unit: 0, at: at(Double(round)))
-            _ = forwarding.reachedAgain(at: at(Double(round) + 0.5))
-            #expect(forwarding.view.resent == 0)
-        }
-        _ = forwarding.answered(answer(.again(.overloaded, retryAfter: nil)), unit: 0, at: at(4))
-        #expect(forwarding.waited(at: at(500)) == .send(.init(batch: 1, range: 0..<100)))
-        #expect(forwarding.view.resent == 100)
-    }
-
     @Test("A new credential is tried at once, the same one is not")
     func credential() {
         var forwarding = sending(3)

@@ -1,0 +1,35 @@
+import IssueCore
+import Testing
+
+struct UnsentTests {
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        MonotonicInstant(sinceBoot: .milliseconds(Int64(seconds * 1000)))
+    }
+
+    @Test("What never left for the destination does not count as sent, so the next try sends nothing again")
+    func neverSent() {
+        var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
+        _ = forwarding.recordsArrived(
+            PendingFacts(records: 500, bytes: 50_000, oldest: at(0), expressRecords: 0, oldestExpress: nil), at: at(0))
+        _ = forwarding.batchStored(ForwardingBatch(id: 1, count: 100, bytes: 10_000), at: at(0))
+        func answer(_ failure: FailureClass, at now: Double) -> Forwarding.AnswerAction {
+            forwarding.answered(
+                DeliveryAnswer(.again(failure, retryAfter: nil), AnswerSummary("an answer")), unit: 0, at: at(now))
+        }
+        for round in [1.0, 2, 3] {
+            _ = answer(.refused, at: round)
+            _ = forwarding.reachedAgain(at: at(round + 0.5))
+            #expect(forwarding.view.resent == 0)
+        }
+        _ = answer(.overloaded, at: 4)
+        #expect(forwarding.waited(at: at(500)) == .send(.init(batch: 1, range: 0..<100)))
+        #expect(forwarding.view.resent == 100)
+    }
+
+    @Test("What was reached may have been sent something, what was not can't", arguments: FailureClass.allCases)
+    func reached(failure: FailureClass) {
+        let isUnsent = [.refused, .timeout, .unreachable, .tls].contains(failure)
+        #expect(DeliveryVerdict.again(failure, retryAfter: nil).isUnsent == isUnsent)
+        #expect(!DeliveryVerdict.ambiguous(failure).isUnsent)
+    }
+}
