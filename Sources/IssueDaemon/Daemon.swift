@@ -39,6 +39,7 @@ package final class Daemon {
         case .exit(let code): return code.rawValue
         case .run(let configuration, let source):
             let log = Log(configuration.log)
+            warn(of: configuration, log)
             do {
                 let daemon = try Daemon(configuration, source, surroundings, log)
                 return try daemon.run().rawValue
@@ -49,6 +50,12 @@ package final class Daemon {
                 log.error("The daemon can't run", ["error": "\(error)"])
                 return ExitCode.unavailable.rawValue
             }
+        }
+    }
+
+    private static func warn(of configuration: Configuration, _ log: Log) {
+        for warning in configuration.warnings {
+            log.warning("The configuration can be used, and says what is hardly meant", ["warning": warning])
         }
     }
 
@@ -158,6 +165,7 @@ package final class Daemon {
             try run?.reload(fresh, from: configuration)
             configuration = fresh
             log.notice("The configuration was read again")
+            Self.warn(of: fresh, log)
         } catch {
             log.error("The configuration can't be used, going on with the old one", ["error": "\(error)"])
         }

@@ -22,7 +22,8 @@ package enum DaemonStart: Sendable {
             case .printVersion:
                 output("issued \(ProductVersion.text)\n")
             case .check:
-                _ = try Configuration.load(options.source, in: surroundings, for: .looking)
+                let configuration = try Configuration.load(options.source, in: surroundings, for: .looking)
+                for warning in configuration.warnings { complain("Warning: \(warning)\n") }
             case .printConfiguration:
                 output(try Configuration.load(options.source, in: surroundings, for: .looking).text)
             case .run:

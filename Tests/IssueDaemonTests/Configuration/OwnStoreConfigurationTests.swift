@@ -46,10 +46,49 @@ struct OwnStoreConfigurationTests {
             ("[OTLP]\nURL=http://a\nDatabase=x\n", "issued.conf:3: [OTLP] has no key Database="),
             ("[ClickHouse]\nURL=http://a\nCredential=/none\n", "issued.conf:3: [ClickHouse] has no shipping token"),
             ("[ClickHouse]\nURL=http://a\nTable=a b\n", "issued.conf:3: Table=a b cannot be"),
+            (
+                "[OTLP]\nURL=http://a\nUser=x\n",
+                "issued.conf:3: [OTLP] has no key User=; expected it in [Limits NAME] or [ClickHouse] or [Elasticsearch]."
+            ),
+            (
+                "[Limits]\nUser=x\n",
+                "issued.conf:2: [Limits] has no key User=; expected it in [Limits NAME] or [ClickHouse] or [Elasticsearch]."
+            ),
+            ("[OTLP]\nURL=http://a\nCAFile=/etc/hosts\n", "issued.conf:3: CAFile=/etc/hosts has no certificate in it"),
             ("[OTLP x]\nURL=http://a\n[ClickHouse x]\nURL=http://b\n", "issued.conf:3: There are two destinations “x”"),
         ])
     func faults(text: String, beginning: String) throws {
         let problems = try ConfigurationFolder().problems(of: text)
         #expect(problems.first?.hasPrefix(beginning) == true, "\(problems)")
+    }
+
+    @Test("What can be so and is hardly meant is warned of, and used")
+    func warnings() throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write("token", to: "token", mode: 0o600)
+        let configuration = try folder.load(
+            """
+            [LogzIO]
+            URL=http://logs.example.com:8070
+            Credential=\(token)
+            [ClickHouse]
+            URL=http://127.0.0.1:8123
+            Credential=\(token)
+            [ClickHouse far]
+            URL=http://ch.example.com:8123
+            Credential=\(token)
+            [ClickHouse near]
+            URL=http://ch.example.com:8123
+            [Elasticsearch]
+            URL=https://es.example.com
+            Credential=\(token)
+            Index=Issues
+            """)
+        #expect(
+            configuration.warnings.map { $0.prefix { $0 != "," } } == [
+                "Destination logzio: its token goes to logs.example.com:8070 in the clear",
+                "Destination far: its credential goes to ch.example.com:8123 in the clear",
+                "Destination elasticsearch: Index=Issues has capital letters",
+            ])
     }
 }

@@ -9,6 +9,9 @@ struct DestinationResolver {
     let purpose: ConfigurationPurpose
     private(set) var problems: [ConfigurationProblem] = []
 
+    /// More than any bundle of authorities has.
+    private static let mostAuthorities = 16 << 20
+
     init(
         section: ConfigurationMerger.Section, surroundings: Surroundings, purpose: ConfigurationPurpose
     ) {
@@ -21,7 +24,7 @@ struct DestinationResolver {
     mutating func resolve(_ settings: LogzIOSettings) -> LogzIODestination? {
         let address = address(settings)
         let token = token(settings.credential)
-        if let caFile = settings.caFile { checkReadable(caFile) }
+        if let caFile = settings.caFile { check(authorities: caFile) }
         guard let address, let token else { return nil }
         var settings = settings
         if settings.connection != .streaming { settings.connection = LogzIOConnection(address.scheme) }
@@ -31,7 +34,7 @@ struct DestinationResolver {
 
     /// Nil where something is wrong.
     mutating func resolve(_ settings: OwnStoreSettings, _ kind: OwnStoreKind) -> OwnStoreDestination? {
-        if let caFile = settings.caFile { checkReadable(caFile) }
+        if let caFile = settings.caFile { check(authorities: caFile) }
         var tokenFile: TokenFile?
         if let credential = settings.credential {
             guard let found = token(credential) else { return nil }
@@ -123,9 +126,17 @@ struct DestinationResolver {
         }
     }
 
-    private mutating func checkReadable(_ path: String) {
+    private mutating func check(authorities path: String) {
         do throws(Errno) {
-            _ = try FileDescriptor.open(path, .nonBlocking)
+            let file = try FileDescriptor.open(path, .nonBlocking)
+            var content: [UInt8] = []
+            while content.count < Self.mostAuthorities, try file.read(appendingTo: &content, atMost: 1 << 16) > 0 {}
+            // OpenSSL's two words for it.
+            let isFound = ["-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----"].contains {
+                content.contains(Array($0.utf8))
+            }
+            guard !isFound else { return }
+            complain(of: "CAFile", "CAFile=\(path) has no certificate in it; expected a file in PEM.")
         } catch {
             complain(of: "CAFile", "CAFile=\(path) cannot be read: \(error); expected a file with certificates.")
         }

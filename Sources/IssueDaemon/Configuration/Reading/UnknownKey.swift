@@ -9,10 +9,20 @@ enum UnknownKey {
         if section.kind.isDestination, ConfigurationTable.guards.contains(where: { $0.name == key }) {
             return "\(beginning), since it holds for all that comes in; expected it in [Limits]."
         }
-        if let other = ConfigurationSection.all.first(where: { other in
-            (other != section.kind || section.name != nil) && other.keys(named: false).contains { $0.name == key }
-        }) {
-            return "\(beginning); expected it in [\(other.name)]."
+        let others = ConfigurationSection.all.flatMap { other in
+            [false, true].compactMap { isNamed -> String? in
+                guard other != section.kind || isNamed != (section.name != nil), !isNamed || other == .limits,
+                    other.keys(named: isNamed).contains(where: { $0.name == key })
+                else { return nil }
+                return isNamed ? "[\(other.name) NAME]" : "[\(other.name)]"
+            }
+        }
+        // What destinations may say of their own stands first where it holds for all.
+        let isShared = others.first.map { first in
+            ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
+        }
+        if let first = others.first {
+            return "\(beginning); expected it in \(isShared == true ? first : others.joined(separator: " or "))."
         }
         let names = section.keys.map(\.name)
         if let nearest = NearestName.to(key, among: names) { return "\(beginning). Did you mean \(nearest)=?" }
