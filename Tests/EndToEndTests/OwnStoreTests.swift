@@ -104,6 +104,60 @@ struct OwnStoreTests {
         }
     }
 
+    @Test(
+        "A server that says 200 to everything is not taken for a store, and loses nothing",
+        arguments: ["ClickHouse", "OTLP"])
+    func anyServer(section: String) async throws {
+        try await with {
+            "[\(section)]\nURL=http://127.0.0.1:\($0.port)"
+        } _: { daemon, stores, client in
+            try stores.plan(#"[{"status": 200, "body": "It works!"}]"#)
+            _ = try client.report("Kept")
+            try await eventually("it is paused") { try client.destination().reason == "not_found" }
+            let destination = try client.destination()
+            #expect(destination.ledger.pending == 1)
+            #expect(destination.lastAnswer?.contains(": not an answer of ") == true)
+            #expect(!daemon.log.contains("It works"))
+        }
+    }
+
+    @Test("An answer that repeats what was sent does not bring it into the log or the status")
+    func echo() async throws {
+        try await with {
+            "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
+        } _: { daemon, stores, client in
+            let secret = "what nobody but the application may read"
+            let body = "No such path for \(secret), try another"
+            try stores.plan("[{\"status\": 404, \"body\": \"\(body)\"}]")
+            _ = try client.report([IssueRecord(message: "Broken", source: SourceLocation(fileID: secret, line: 1))])
+            try await eventually("it is paused") { try client.destination().state == .paused }
+            #expect(try client.destination().lastAnswer?.contains("No such path for …, try another") == true)
+            #expect(!daemon.log.contains(secret))
+        }
+    }
+
+    @Test("A destination that there never was is not answered as one that has nothing")
+    func unknownName() async throws {
+        try await with {
+            "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
+        } _: { daemon, stores, client in
+            let id = try client.report("Here")[0]
+            try await settled(client, daemon)
+            let unknown = CollectorError.invalidFilter(
+                field: "destination", reason: "there is no destination 'nope'")
+            var filter = IssueFilter()
+            filter.fates = [.deadLettered]
+            filter.destination = "nope"
+            #expect(try client.refusal(of: .records, RecordsParameters(filter: filter)) == unknown)
+            #expect(try client.refusal(of: .deadLetters, DeadLettersParameters(destination: "nope")) == unknown)
+            #expect(try client.refusal(of: .requeue, RequeueParameters(destination: "nope")) == unknown)
+            #expect(try client.refusal(of: .await, AwaitParameters(id: id, destination: "nope")) == unknown)
+            #expect(
+                try client.call(.await, AwaitParameters(id: id, destination: "otlp"), returning: AwaitReply.self)
+                    .fates.map(\.fate) == [.delivered])
+        }
+    }
+
     @Test("Several destinations at once hold up nobody: what one can't take now, the others have")
     func several() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))

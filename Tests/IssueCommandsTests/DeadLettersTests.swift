@@ -1,4 +1,6 @@
 import IssueCommands
+import IssueProtocol
+import Issues
 import Testing
 
 @Suite("Dead letters on the command line")
@@ -58,6 +60,29 @@ struct DeadLettersTests {
             outcome.calls == [
                 #"DeadLetters {"lines":true,"limit":500}"#, #"DeadLetters {"lines":true,"limit":500,"after":"0.9"}"#,
             ])
+    }
+
+    @Test(
+        "What has no dead letter is said so, whatever is to be done with it", arguments: ["show", "export", "requeue"])
+    func noneOfThese(action: String) {
+        let outcome =
+            action == "requeue"
+            ? issuectl(["dead-letters", action, "r9"], .failure(.refused(.notFound(id: "r9"))))
+            : issuectl(["dead-letters", action, "r9"], .reply(#"{"dead_letters":[]}"#))
+        #expect(outcome.code == .refused)
+        #expect(outcome.errors == lines("issuectl: there is no dead letter of r9: see issuectl dead-letters"))
+    }
+
+    @Test("The usage line closes its brackets")
+    func help() {
+        let help = issuectl(["dead-letters", "--help"]).output
+        #expect(help.contains("[list|show|requeue|export] [ID...]"))
+    }
+
+    @Test("A fate is taken as tables print it and as the wire has it", arguments: ["dead_lettered", "dead-lettered"])
+    func fate(word: String) {
+        let outcome = issuectl(["records", "--fate", word], .reply(#"{"records":[]}"#))
+        #expect(outcome.calls.first?.contains(#""fates":["dead_lettered"]"#) == true)
     }
 
     @Test("A word that is no action is answered with those there are")

@@ -36,7 +36,7 @@ struct FailureTests {
             ),
             (
                 .refused(.notFound(id: "r\u{1B}1")), .refused,
-                "there is nothing with the id 'r\\x1b1', or it belongs to another user: see issuectl list"
+                "there is nothing with the id 'r\\x1b1' that you may see: see issuectl list"
             ),
             (
                 .refused(.denied), .refused,

@@ -293,7 +293,7 @@ struct HelpTests {
                   -h, --help         Show this help
 
                 The ledger counts records since each destination exists. It balances: what was
-                received is the sum of all fates.
+                received is the sum of all fates. Exits with 1 where the store has a fault.
 
                 Examples:
                   issuectl status

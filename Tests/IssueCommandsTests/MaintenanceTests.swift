@@ -26,6 +26,17 @@ struct MaintenanceTests {
         let full = issuectl(["backup", "/full/copy.db"], .parts([Self.copied], nil))
         #expect(full.code == .refused)
         #expect(full.errors == lines("issuectl: it stays at /state/issues.db.backup-T"))
+        // Asked before anything is copied.
+        let taken = issuectl(["backup", "/taken/copy.db"])
+        #expect(taken.code == .refused)
+        #expect(taken.calls.isEmpty)
+    }
+
+    @Test("A database of another name than those that were set aside is not called an id")
+    func unknownDatabase() {
+        let outcome = issuectl(["repair", "nope"], .failure(.refused(.notFound(id: "nope"))))
+        #expect(outcome.code == .refused)
+        #expect(outcome.errors == lines("issuectl: no database 'nope' was set aside: see issuectl repair --list"))
     }
 
     @Test("On a terminal a job says how far it is")

@@ -63,10 +63,14 @@ func issuectl(
         environment: { variables[$0] }, now: noon,
         terminal: TerminalFacts(isTerminal: width != nil, columns: width, rows: rows),
         input: ScriptedInput(bytes ?? input.map { Array($0.utf8) }), output: output,
-        moveFile: { (source, destination) throws(CommandFailure) in
-            if destination.hasPrefix("/full") { throw CommandFailure(.refused, "it stays at \(source)") }
-            return destination
-        },
+        moveFile: FileMove(
+            check: { (destination) throws(CommandFailure) in
+                if destination.hasPrefix("/taken") { throw CommandFailure(.refused, "it is there already") }
+            },
+            move: { (source, destination) throws(CommandFailure) in
+                if destination.hasPrefix("/full") { throw CommandFailure(.refused, "it stays at \(source)") }
+                return destination
+            }),
         connect: { (path) throws(CollectorConnectionError) in
             if let path, path.hasPrefix("/absent") {
                 throw .unreachable(path: path, .noSuchFile)

@@ -20,6 +20,8 @@ struct BackupCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        // A copy takes long, and would be for nothing.
+        if let file { try context.moveFile.check(file) }
         let collector = try context.collector()
         var answer: Answer<BackupReply> = try collector.order(.backup, Array("{}".utf8)) { reply in
             context.tellProgress("\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied")
@@ -27,7 +29,7 @@ struct BackupCommand: Command {
         context.tellProgress("")
         guard var path = answer.value.path else { throw collector.senseless("it names no file") }
         if let file {
-            path = try context.moveFile(path, file)
+            path = try context.moveFile.move(path, file)
             answer.value.path = path
             answer.json = answer.value.json
         }

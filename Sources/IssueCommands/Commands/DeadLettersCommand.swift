@@ -13,7 +13,7 @@ struct DeadLettersCommand: Command {
 
     static let specification = CommandSpecification(
         "dead-letters", "List what was given up, send it once more, or export it",
-        operands: .any("list|show|requeue|export [ID"),
+        operands: .any("list|show|requeue|export] [ID"),
         sections: [.init("Which", [destination, all, PagingOptions.limit])],
         notes: [
             "list (the default) shows them, the newest first; show ID tells all that is known of those of a record; "
@@ -92,7 +92,7 @@ struct DeadLettersCommand: Command {
         let answer = try context.collector().deadLetters(
             DeadLettersParameters(destination: destination, records: ids, lines: true))
         guard !answer.value.deadLetters.isEmpty else {
-            throw CommandFailure(.refused, "there is no dead letter of \(ids.joined(separator: ", "))")
+            throw CommandFailure(.refused, noneOfThese)
         }
         switch context.format {
         case .json: try context.print(json: answer.json)
@@ -112,9 +112,14 @@ struct DeadLettersCommand: Command {
         return .success
     }
 
+    private var noneOfThese: String {
+        "there is no dead letter of \(ids.joined(separator: ", ")): see issuectl dead-letters"
+    }
+
     private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
-        let answer: Answer<RequeueReply> = try context.collector().order(.requeue, parameters.json) { reply in
+        let collector = try context.collector(notFound: noneOfThese)
+        let answer: Answer<RequeueReply> = try collector.order(.requeue, parameters.json) { reply in
             context.tellProgress("\(Quantity.text(reply.count, "dead letter"))")
         }
         context.tellProgress("")
@@ -135,6 +140,7 @@ struct DeadLettersCommand: Command {
         let collector = try context.collector()
         var left = limit
         var after: String?
+        var isAny = false
         repeat {
             let answer = try collector.deadLetters(
                 DeadLettersParameters(
@@ -143,8 +149,10 @@ struct DeadLettersCommand: Command {
             let lines = answer.value.deadLetters.compactMap(\.line)
             // As they were to be sent, byte for byte.
             for line in lines { try context.print(json: Array(line.utf8)) }
+            isAny = isAny || !lines.isEmpty
             left = left.map { $0 - Int64(lines.count) }
             after = lines.isEmpty ? nil : answer.value.next
         } while after != nil && left != 0
+        if !isAny, !ids.isEmpty { throw CommandFailure(.refused, noneOfThese) }
     }
 }

@@ -43,7 +43,10 @@ enum FilterOptions {
         filter.users = try each(user, in: arguments, expected: "the number of a user") { UInt32($0) }
         filter.units = arguments.all(unit)
         filter.states = try each(state, in: arguments, words: GroupState.allCases.map(\.name), GroupState.init(name:))
-        filter.fates = try each(fate, in: arguments, words: Fate.allCases.map(\.name), Fate.init(name:))
+        filter.fates = try each(fate, in: arguments, words: Fate.allCases.map(\.name)) {
+            // As tables print it, too.
+            Fate(name: $0.replacing("-", with: "_"))
+        }
         filter.destination = arguments[destination]
         filter.since = try moment(since, in: arguments, at: now)
         filter.until = try moment(until, in: arguments, at: now)

@@ -24,7 +24,9 @@ struct RepairCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let answer: Answer<RepairReply> = try context.collector().order(.repair, parameters.json) { reply in
+        let notFound = parameters.file.map { "no database '\($0)' was set aside: see issuectl repair --list" }
+        let answer: Answer<RepairReply> = try context.collector(notFound: notFound).order(.repair, parameters.json) {
+            reply in
             context.tellProgress("\(Quantity.text(reply.recovered, "record")) brought over")
         }
         context.tellProgress("")

@@ -7,7 +7,8 @@ struct StatusCommand: Command {
     static let specification = CommandSpecification(
         "status", "Show how the daemon, its store and its destinations are",
         notes: [
-            "The ledger counts records since each destination exists. It balances: what was received is the sum of all fates."
+            "The ledger counts records since each destination exists. It balances: what was received is the sum of all fates. "
+                + "Exits with 1 where the store has a fault."
         ],
         examples: ["issuectl status", "issuectl status --json"])
 
@@ -21,6 +22,7 @@ struct StatusCommand: Command {
             try context.print(page.lines)
         case .json, .lines: try context.print(json: answer.json)
         }
-        return .success
+        // Whoever watches over the host asks for this alone.
+        return answer.value.store.faults.isEmpty ? .success : .refused
     }
 }

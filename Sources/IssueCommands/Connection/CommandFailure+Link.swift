@@ -25,7 +25,7 @@ extension CommandFailure {
         switch error {
         case .notFound(let id):
             let hint = "see issuectl list"
-            self.init(.refused, "there is nothing with the id '\(id)', or it belongs to another user: \(hint)")
+            self.init(.refused, "there is nothing with the id '\(id)' that you may see: \(hint)")
         case .denied, .permissionDenied:
             self.init(.refused, "only operators may do that: be root, or in a group named by Operators= in issued.conf")
         case .busy(let delay):

@@ -4,6 +4,19 @@ import UnixIO
 enum FileMoving {
     private static let chunk = 1 << 20
 
+    /// Fails where a file is already, or where none can be.
+    static func check(_ destination: String) throws(CommandFailure) {
+        let status = try? FileSystem.status(of: destination, followingLinks: false)
+        let isFolder = (try? FileSystem.status(of: destination))?.kind == .directory
+        let folder = isFolder ? destination : FileSystem.parentFolder(of: destination)
+        guard (try? FileSystem.status(of: folder))?.kind == .directory else {
+            throw CommandFailure(.refused, "there is no folder \(folder): nothing was copied")
+        }
+        guard isFolder || status == nil else {
+            throw CommandFailure(.refused, "\(destination) is there already: nothing was copied")
+        }
+    }
+
     /// Moves a file to where nothing is yet, or into a folder, and answers where it is then.
     static func move(_ source: String, to destination: String) throws(CommandFailure) -> String {
         var target = destination

@@ -17,9 +17,11 @@ extension IssueControl {
             now: Timestamp(milliseconds: WallClock.nowMilliseconds),
             terminal: TerminalFacts(isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows),
             input: StandardInput(), output: output,
-            moveFile: { (source, destination) throws(CommandFailure) in
-                try FileMoving.move(source, to: destination)
-            },
+            moveFile: FileMove(
+                check: { (destination) throws(CommandFailure) in try FileMoving.check(destination) },
+                move: { (source, destination) throws(CommandFailure) in
+                    try FileMoving.move(source, to: destination)
+                }),
             connect: { (path) throws(CollectorConnectionError) in try IssueBrowser(socket: path).link() })
         let code = control.run(arguments)
         CurrentProcess.exit(code == .success && output.hasFailed ? ExitCode.refused.rawValue : code.rawValue)

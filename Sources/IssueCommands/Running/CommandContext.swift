@@ -18,9 +18,14 @@ struct CommandContext {
     var width: Int? { terminal.tableWidth(environment) }
 
     /// A connection to the daemon.
-    func collector() throws(CommandFailure) -> Collector {
+    ///
+    /// - Parameter notFound: What is said where there is not what was asked for.
+    func collector(notFound: String? = nil) throws(CommandFailure) -> Collector {
         do throws(CollectorConnectionError) {
-            return Collector(link: try connect(), failing: { CommandFailure($0) })
+            return Collector(link: try connect()) { failure in
+                if case .refused(.notFound) = failure, let notFound { return CommandFailure(.refused, notFound) }
+                return CommandFailure(failure)
+            }
         } catch {
             throw CommandFailure(error)
         }

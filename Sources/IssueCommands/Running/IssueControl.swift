@@ -26,7 +26,7 @@ package struct IssueControl {
     package init(
         environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalFacts,
         input: any CommandInput, output: any CommandOutput,
-        moveFile: @escaping FileMove,
+        moveFile: FileMove,
         connect: @escaping BrowserLinking
     ) {
         self.environment = environment

@@ -139,9 +139,7 @@ final class QueryService: Sendable {
         if viewer == .nothing, try reader.isReporter(job.process, of: parameters.id) {
             viewer = .user(job.process.sender.uid)
         }
-        return try reader.fates(of: parameters.id, viewer: viewer).filter {
-            parameters.destination == nil || $0.destination == parameters.destination
-        }
+        return try reader.fates(of: parameters.id, parameters.destination, viewer: viewer)
     }
 
     /// Has the writer keep what somebody says of a group: his own, or any where he is an operator.

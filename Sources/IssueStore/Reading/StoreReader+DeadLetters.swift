@@ -9,6 +9,7 @@ extension StoreReader {
     ) throws -> DeadLettersReply {
         let cursor = try parameters.after.map { try PageCursor($0) }
         return try snapshot {
+            try expectDestination(parameters.destination)
             var reply = DeadLettersReply(deadLetters: [])
             var bytes = 0
             let found = try letters(
@@ -31,7 +32,9 @@ extension StoreReader {
     /// The numbers of some dead letters, the oldest first.
     package func deadLetterNumbers(_ parameters: RequeueParameters) throws -> [Int64] {
         try snapshot {
-            try letters(parameters.destination, parameters.records, below: .max, .everything, .max).map(\.id).reversed()
+            try expectDestination(parameters.destination)
+            return try letters(parameters.destination, parameters.records, below: .max, .everything, .max)
+                .map(\.id).reversed()
         }
     }
 

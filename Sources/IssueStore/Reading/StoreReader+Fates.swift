@@ -49,9 +49,13 @@ extension StoreReader {
         }
     }
 
-    /// The fates of a record by its id; a foreign one answers as an absent one.
-    package func fates(of id: String, viewer: Viewer) throws -> [DestinationFate] {
-        try snapshot { try fates(ofRow: try find(id, viewer: viewer).row) }
+    /// The fates of a record by its id, for all destinations or one; a foreign record answers as an absent one.
+    package func fates(of id: String, _ destination: String? = nil, viewer: Viewer) throws -> [DestinationFate] {
+        try snapshot {
+            let row = try find(id, viewer: viewer).row
+            try expectDestination(destination)
+            return try fates(ofRow: row).filter { destination == nil || $0.destination == destination }
+        }
     }
 
     /// Whether a process, and no later one with the same number, reported a record.

@@ -34,6 +34,7 @@ extension StoreReader {
         let selection = try SeriesSelection(query.filter, viewer: viewer)
         let cursor = try query.after.map { try PageCursor($0) }
         return try snapshot {
+            try expectDestination(query.filter.destination)
             var page = RecordPage(records: [], next: nil, newest: try newestRow())
             var walk = try walk(selection, query, from: cursor?.row)
             var bytes = 0
