@@ -10,8 +10,8 @@ struct EchoFilter {
 
     /// The pieces of the text, eight bytes each, and where each stands.
     private var places: [UInt64: [Int]] = [:]
-    /// Most bytes that were sent are no piece's last, and that is seen here at once.
-    private var isLast = [Bool](repeating: false, count: 256)
+    /// Most of what was sent is none of the pieces, and that is seen here at once.
+    private var isLikely = [Bool](repeating: false, count: 1 << 16)
     private var isMet: [Bool]
 
     /// A text without what stands in the lines as well.
@@ -30,7 +30,7 @@ struct EchoFilter {
             piece = piece << 8 | UInt64(byte)
             guard index + 1 >= Self.width else { continue }
             places[piece, default: []].append(index)
-            isLast[Int(byte)] = true
+            isLikely[Self.slot(of: piece)] = true
         }
     }
 
@@ -38,10 +38,12 @@ struct EchoFilter {
         var piece: UInt64 = 0
         for (index, byte) in line.enumerated() {
             piece = piece << 8 | UInt64(byte)
-            guard isLast[Int(byte)], index + 1 >= Self.width else { continue }
+            guard isLikely[Self.slot(of: piece)], index + 1 >= Self.width else { continue }
             for place in places[piece] ?? [] { isMet[place] = true }
         }
     }
+
+    private static func slot(of piece: UInt64) -> Int { Int((piece &* 0x9E37_79B9_7F4A_7C15) >> 48) }
 
     /// The text with a mark in the place of each run of pieces that were met, if it is long enough.
     private func rest(of text: [UInt8]) -> String {

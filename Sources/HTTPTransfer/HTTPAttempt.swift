@@ -49,8 +49,9 @@ struct HTTPAttempt {
         }
         if let response = response(to: result, in: exchange) { return response }
         throw HTTPTransferError(
-            result, at: origin, through: ProxyName.text(for: request, to: origin), facts: facts, exchange: exchange,
-            bodyFullySent: isSent)
+            result, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
+            facts: facts,
+            exchange: exchange, bodyFullySent: isSent)
     }
 
     /// Makes the connection alone.

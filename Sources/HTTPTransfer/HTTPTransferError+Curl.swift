@@ -6,9 +6,15 @@ extension HTTPTransferError {
     ///
     /// - Parameter proxy: Host and port of the one that was asked in place of the peer.
     init(
-        _ result: CURLcode, at origin: HTTPOrigin, through proxy: String?, facts: CurlFacts, exchange: HTTPExchange,
-        bodyFullySent: Bool
+        _ result: CURLcode, at origin: HTTPOrigin, through proxy: String?, trusting authorities: String?,
+        facts: CurlFacts, exchange: HTTPExchange, bodyFullySent: Bool
     ) {
+        if result == CURLE_SSL_CACERT_BADFILE, let authorities {
+            self.init(
+                code: .tls, sentence: "The file of authorities for \(origin), \(authorities), cannot be used",
+                bodyFullySent: bodyFullySent)
+            return
+        }
         let (code, sentence) = HTTPTransferError.reason(
             for: result, at: origin, through: proxy, facts: facts, exchange: exchange)
         self.init(code: code, sentence: sentence, bodyFullySent: bodyFullySent)

@@ -89,8 +89,8 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             let facts = unsafe CurlFacts(easy)
             close()
             throw HTTPTransferError(
-                outcome, at: origin, through: ProxyName.text(for: request, to: origin), facts: facts,
-                exchange: exchange, bodyFullySent: false)
+                outcome, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
+                facts: facts, exchange: exchange, bodyFullySent: false)
         }
         self.exchange = exchange
     }
