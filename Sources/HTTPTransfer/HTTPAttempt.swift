@@ -50,8 +50,7 @@ struct HTTPAttempt {
         if let response = response(to: result, in: exchange) { return response }
         throw HTTPTransferError(
             result, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
-            facts: facts,
-            exchange: exchange, bodyFullySent: isSent)
+            facts: facts, exchange: exchange, bodyFullySent: isSent)
     }
 
     /// Makes the connection alone.

@@ -27,6 +27,14 @@ struct StatusTests {
                 """)
     }
 
+    @Test("With a fault of the store it ends with 1, so that whoever watches over the host can ask for that alone")
+    func fault() {
+        let unwell = Fixtures.status(Fixtures.logzio, faults: "\"the ledger of logzio does not balance\"")
+        #expect(issuectl(["status"], .reply(unwell)).code == .refused)
+        #expect(issuectl(["status", "--json"], .reply(unwell)).code == .refused)
+        #expect(issuectl(["status"], .reply(Fixtures.status(Fixtures.logzio))).code == .success)
+    }
+
     @Test("The status shows the equation of each ledger and says whether it balances")
     func status() {
         let reply = Fixtures.status(

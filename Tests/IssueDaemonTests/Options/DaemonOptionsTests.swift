@@ -60,6 +60,16 @@ struct DaemonOptionsTests {
         }
     }
 
+    @Test("What is hardly meant is a warning of the check, and no error")
+    func warning() throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write("token", to: "token", mode: 0o600)
+        let file = try folder.write("[OTLP]\nURL=http://far:4318\nCredential=\(token)\n", to: "a.conf")
+        let found = decide(["--check", file], in: folder.surroundings())
+        #expect(found.code == 0 && found.output.isEmpty)
+        #expect(found.complaints.hasPrefix("Warning: Destination otlp: its credential goes to far:4318 in the clear"))
+    }
+
     @Test("A check says nothing when all is well, and otherwise all that is wrong, with exit code 78")
     func check() throws {
         let folder = try ConfigurationFolder()
