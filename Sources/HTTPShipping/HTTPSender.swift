@@ -12,19 +12,23 @@ package struct HTTPSender: ~Copyable, Sendable {
     }
 
     /// Posts a body and waits for what comes of it.
-    mutating func reply(to post: HTTPPost, _ body: HTTPBody) -> HTTPReply {
+    ///
+    /// - Parameter limit: Where it may not take as long as is set.
+    mutating func reply(to post: HTTPPost, _ body: HTTPBody, within limit: Duration? = nil) -> HTTPReply {
         do throws(HTTPTransferError) {
-            return .response(try self.post(post, body))
+            return .response(try self.post(post, body, within: limit))
         } catch {
             return .failure(error)
         }
     }
 
-    private mutating func post(_ post: HTTPPost, _ body: HTTPBody) throws(HTTPTransferError) -> HTTPResponse {
+    private mutating func post(
+        _ post: HTTPPost, _ body: HTTPBody, within limit: Duration?
+    ) throws(HTTPTransferError) -> HTTPResponse {
         var url = settings.address.url
         if !post.path.isEmpty { url += (url.hasSuffix("/") ? "" : "/") + post.path }
         if !post.query.isEmpty { url += "?\(post.query)" }
-        var request = request(to: url)
+        var request = request(to: url, within: limit)
         request.headers = post.headers
         request.headers.append(name: "Content-Type", value: post.type)
         if body.isCompressed { request.headers.append(name: "Content-Encoding", value: "gzip") }
@@ -32,17 +36,14 @@ package struct HTTPSender: ~Copyable, Sendable {
         return try client.perform(request, cancellation: cancellation)
     }
 
-    /// Whether a bare connection comes about.
-    package mutating func reaches() -> Bool { client.connects(to: request, cancellation: cancellation) }
-
     /// One to the address itself, with nothing in it.
-    package var request: HTTPRequest { request(to: settings.address.url) }
+    package func request(within limit: Duration?) -> HTTPRequest { request(to: settings.address.url, within: limit) }
 
-    private func request(to url: String) -> HTTPRequest {
+    private func request(to url: String, within limit: Duration?) -> HTTPRequest {
         var request = HTTPRequest(method: .post, url: url)
         request.userAgent = "issued/\(settings.version)"
-        request.connectTimeout = settings.connectTimeout
-        request.totalTimeout = settings.requestTimeout
+        request.connectTimeout = min(settings.connectTimeout, limit ?? settings.connectTimeout)
+        request.totalTimeout = min(settings.requestTimeout, limit ?? settings.requestTimeout)
         request.proxy = settings.proxy
         request.caFile = settings.caFile
         return request

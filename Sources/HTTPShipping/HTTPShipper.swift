@@ -38,7 +38,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
 
     package func prepare() -> any PreparedBody { BodyPress(Format.frame, level: format.http.compressionLevel) }
 
-    package mutating func begin(_ body: any PreparedBody) {
+    package mutating func begin(_ body: any PreparedBody, within limit: Duration?) {
         let request = Monitor<HTTPReply?>(nil)
         self.request = request
         guard !credential.isMissing else { return Self.end(request, with: .unsent) }
@@ -50,7 +50,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
         let (sender, post) = (sender, format.post(token: credential.token))
         let send: @Sendable () -> Void = {
             Thread.yieldToOthers()
-            Self.end(request, with: sender.withLock { sender in sender.reply(to: post, body) })
+            Self.end(request, with: sender.withLock { sender in sender.reply(to: post, body, within: limit) })
         }
         // Without a thread the next lines have to wait.
         do { _ = try Thread.start(name: "send", body: send) } catch { send() }
@@ -71,6 +71,4 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
     }
 
     package mutating func rereadCredential() -> Bool { credential.reread() }
-
-    package mutating func reaches() -> Bool { sender.withLock { sender in sender.reaches() } }
 }

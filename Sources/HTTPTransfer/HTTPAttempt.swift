@@ -53,19 +53,6 @@ struct HTTPAttempt {
             facts: facts, exchange: exchange, bodyFullySent: isSent)
     }
 
-    /// Makes the connection alone.
-    func connects(as request: HTTPRequest) -> Bool {
-        guard let headers = HeaderList([:], asksFirst: false) else { return false }
-        let exchange = HTTPExchange(answerLimit: 0)
-        return withExtendedLifetime(exchange) {
-            let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-            let refusal = unsafe HTTPAttempt.configure(
-                easy, for: request, body: body, headers: headers, exchange: exchange)
-            guard refusal == nil, unsafe ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK else { return false }
-            return unsafe HTTPAttempt.run(easy, in: multi, cancellation) == CURLE_OK
-        }
-    }
-
     private func response(to result: CURLcode, in exchange: HTTPExchange) -> HTTPResponse? {
         if result == CURLE_OK { return exchange.response(isTruncated: false) }
         guard let response = exchange.response(isTruncated: true) else { return nil }

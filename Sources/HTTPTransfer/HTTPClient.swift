@@ -55,7 +55,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         }
     }
 
-    mutating func handles() -> (easy: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer)? {
+    private mutating func handles() -> (easy: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer)? {
         if unsafe easy == nil { unsafe easy = curl_easy_init() }
         if unsafe multi == nil { unsafe multi = curl_multi_init() }
         guard let easy = unsafe easy, let multi = unsafe multi else { return nil }

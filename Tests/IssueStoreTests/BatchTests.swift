@@ -147,6 +147,38 @@ struct BatchTests {
         }
     }
 
+    @Test("of which some lines came to their end leaves the others as a batch of its own, with the same notes")
+    func isLeft() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(scene.batch(try scene.reader.walk(after: 0, limit: 12)))
+            #expect(stored.sent.map(\.row) == [1, 4, 7, 10])
+            var settlement = scene.settlement(stored, dead: [2: .refused])
+            settlement.outcome.left = LineSet([1..<2, 3..<4])
+            settlement.doubtsOfRest = LineSet([1..<2])
+            let rest = try #require(try scene.writer.settle(settlement, destination: scene.destination))
+            #expect(rest.sent == [stored.sent[1], stored.sent[3]])
+            #expect(try scene.reader.unansweredBatch(of: scene.destination) == rest)
+            #expect(try scene.reader.unansweredBatch(of: scene.destination, after: rest.id) == nil)
+            #expect(
+                try scene.reader.destination(scene.destination)?.state.doubts == [rest.id: LineSet([1..<2])])
+            var fates = try scene.fates()
+            #expect([fates[0], fates[3], fates[6], fates[9]] == [.delivered, .pending, .deadLettered, .pending])
+            try expectSound(store)
+            // One of them is erased meanwhile.
+            _ = try scene.writer.erase([4])
+            try expectSound(store)
+            #expect(
+                try scene.writer.settle(scene.settlement(rest, maybeDuplicate: true), destination: scene.destination)
+                    == nil)
+            fates = try [0, 6, 9].map { try scene.reader.fates(of: scene.ids[$0].text, viewer: .everything)[0].fate }
+            #expect(fates == [.delivered, .deadLettered, .delivered])
+            #expect(try scene.reader.fates(of: scene.ids[9].text, viewer: .everything)[0].maybeDuplicate)
+            #expect(try !scene.reader.fates(of: scene.ids[0].text, viewer: .everything)[0].maybeDuplicate)
+            try expectSound(store)
+        }
+    }
+
     @Test("that was not answered is found after a restart, with the same records and notes")
     func isFoundAgain() throws {
         try TemporaryStore.with { store in

@@ -213,6 +213,10 @@ struct DestinationTests {
             state.maybeDuplicate = 3
             state.day = 20_000
             state.dayBytes = .max
+            state.doubts = [7: LineSet([0..<1, 5..<9]), 12: LineSet()]
+            state.told = "paused: unauthorised"
+            state.pace = SendPacer.Saved(factor: 0.5, level: -3.25, backlog: 2)
+            state.pacedAt = Timestamp(milliseconds: 6)
             do {
                 let writer = try store.writer()
                 let row = try writer.configure([first], at: store.wall)[0]

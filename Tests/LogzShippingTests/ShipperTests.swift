@@ -66,9 +66,9 @@ import UnixIO
         let body = shipper.prepare()
         for line in lines { body.add(line) }
 
-        shipper.begin(body)
+        shipper.begin(body, within: nil)
         #expect(shipper.answer(to: SentLines(lines)).verdict == .again(.overloaded, retryAfter: nil))
-        shipper.begin(body)
+        shipper.begin(body, within: nil)
         #expect(shipper.answer(to: SentLines(lines)).verdict == .accepted)
 
         #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
@@ -81,7 +81,7 @@ import UnixIO
         let body = shipper.prepare()
         for line in lines(1) { body.add(line) }
 
-        shipper.begin(body)
+        shipper.begin(body, within: nil)
         var types = FieldTypes()
         let next = shipper.line(of: Samples.minimal, types: &types)
 
@@ -202,18 +202,24 @@ import UnixIO
         #expect(logz.stats.duplicates == 3)
     }
 
-    @Test("A listener that is down is waited for, and a bare connection tells that it is back")
+    @Test("A request that may take only so long ends then, whatever is set for others")
+    func limited() throws {
+        let logz = try logz(FaultStep(.readSilent))
+        var shipper = try shipper(to: logz, timeout: .seconds(600))
+        let body = shipper.prepare()
+        for line in lines(1) { body.add(line) }
+        shipper.begin(body, within: .milliseconds(200))
+        #expect(shipper.answer(to: SentLines(lines(1))).verdict == .ambiguous(.noAnswer))
+    }
+
+    @Test("A listener that is down is waited for, and the next request finds it")
     func down() throws {
         let logz = try logz()
         var shipper = try shipper(to: logz)
         try logz.down()
         let refused = shipper.send(lines(1))
         #expect(refused.verdict == .again(.refused, retryAfter: nil))
-        let reachedWhileDown = shipper.reaches()
-        #expect(!reachedWhileDown)
         try logz.up()
-        let reachedWhenUp = shipper.reaches()
-        #expect(reachedWhenUp)
         let delivered = shipper.send(lines(1))
         #expect(delivered.verdict == .accepted)
         #expect(logz.accepted.count == 1)

@@ -32,14 +32,16 @@ package struct Bisection: Equatable, Sendable {
         case done
     }
 
-    /// More refused lines than this in one batch are not the lines' fault.
+    /// So many refused lines of one batch may be the lines' fault, also where they are most of those that were looked at.
     package static let mostDead = 32
 
-    package let count: Int
+    package private(set) var count: Int
     package private(set) var delivered: [Range<Int>] = []
     package private(set) var dead: [BatchOutcome.Dead] = []
-    /// A line that the destination said it took may have been sent again.
-    package private(set) var hasRepeatedTaken = false
+    /// Among them are lines that the destination said it took, and that go again all the same.
+    package private(set) var repeated = LineSet()
+    /// What was learnt of the share that is refused.
+    private var evidence = RefusalEvidence()
     /// The next one last.
     private var parts: [Part]
     private var flying: Part?
@@ -51,6 +53,18 @@ package struct Bisection: Equatable, Sendable {
     }
 
     package var isDone: Bool { parts.isEmpty && flying == nil }
+
+    /// Some lines have come to their end, and others have not.
+    package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && dead.isEmpty) }
+
+    /// As far as was seen, the destination takes most lines.
+    package var isMostTaken: Bool { evidence.isMostTaken(delivered: deliveredCount, refused: refusedCount) }
+
+    /// The lines that have not come to their end.
+    package var left: LineSet { LineSet((parts + [flying].compactMap(\.self)).map(\.range)) }
+
+    private var deliveredCount: Int { delivered.reduce(0) { $0 + $1.count } }
+    private var refusedCount: Int { dead.count { $0.reason == .refused } }
 
     /// The next part to send, no longer than the limit.
     package mutating func next(atMost limit: Int? = nil) -> Part? {
@@ -83,6 +97,7 @@ package struct Bisection: Equatable, Sendable {
         guard let successful = answer.successful, (0..<length).contains(successful) else {
             return repeatOnce(part)
         }
+        evidence.met(refused: length - successful, of: length)
         let suspects = Set(answer.suspects.filter { (0..<length).contains($0) })
         if !suspects.isEmpty, suspects.count == length - successful {
             // The rules that are known explain the answer exactly.
@@ -90,7 +105,7 @@ package struct Bisection: Equatable, Sendable {
         } else if length == 1 {
             dead.append(.init(line: part.range.lowerBound, reason: .refused))
         } else {
-            if successful > 0 { hasRepeatedTaken = true }
+            if successful > 0 { repeated.insert(part.range) }
             parts.append(halve(part, isRefused: true))
         }
         return afterRefusal()
@@ -146,7 +161,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// The answer says nothing, or contradicts itself: asked once more, then taken for a refusal.
     private mutating func repeatOnce(_ part: Part) -> Step {
-        hasRepeatedTaken = true
+        repeated.insert(part.range)
         guard part.wasRepeated else {
             var again = part
             again.wasRepeated = true
@@ -172,7 +187,7 @@ package struct Bisection: Equatable, Sendable {
     }
 
     private mutating func afterRefusal() -> Step {
-        guard dead.count(where: { $0.reason == .refused }) > Self.mostDead else {
+        guard evidence.isTheirFault(delivered: deliveredCount, refused: refusedCount) else {
             return isDone ? .done : .proceed
         }
         stop()
@@ -180,9 +195,35 @@ package struct Bisection: Equatable, Sendable {
     }
 
     /// Takes back what was given up as refused: the fault is not the lines'.
+    ///
+    /// What has not been looked at goes first when it is tried again.
     package mutating func stop() {
+        evidence.tookBack(refused: refusedCount)
         let back = dead.filter { $0.reason == .refused }.map { Part($0.line..<$0.line + 1) }
         dead.removeAll { $0.reason == .refused }
-        parts = (parts.map { Part($0.range) } + back).sorted { $0.range.lowerBound > $1.range.lowerBound }
+        parts = back.reversed() + parts.map { Part($0.range) }
+    }
+
+    /// Takes back what was refused, unless most lines were taken: it may still turn out not to be their fault.
+    package mutating func takeBack() {
+        if refusedCount > 0, !isMostTaken { stop() }
+    }
+
+    /// Goes on with the lines that are left, counted among themselves.
+    package mutating func forgetEnded() {
+        let left = left
+        evidence.ended(delivered: deliveredCount, refused: refusedCount)
+        repeated = repeated.counted(among: left)
+        func moved(_ part: Part) -> Part {
+            var moved = Part(LineSet([part.range]).counted(among: left).ranges[0])
+            moved.wasRepeated = part.wasRepeated
+            moved.isKnownBad = part.isKnownBad
+            return moved
+        }
+        parts = parts.map(moved)
+        flying = flying.map(moved)
+        delivered = []
+        dead = []
+        count = left.count
     }
 }

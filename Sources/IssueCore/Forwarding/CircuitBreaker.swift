@@ -1,4 +1,4 @@
-/// After some failures in a row, sends the smallest batch first and lets the size grow again step by step.
+/// In an outage sends the smallest batch, a single line, and lets the size grow again step by step after it.
 package struct CircuitBreaker: Equatable, Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
@@ -7,7 +7,9 @@ package struct CircuitBreaker: Equatable, Sendable {
     }
 
     package static let threshold = 5
-    package static let probeLines = 10
+    package static let probeLines = 1
+    /// As many go after the one that was taken.
+    package static let firstLines = 10
 
     private var state: State
 
@@ -26,10 +28,11 @@ package struct CircuitBreaker: Equatable, Sendable {
         }
     }
 
-    package mutating func failed() {
+    /// - Parameter opens: Whether one such failure is enough, as a second one may take as long.
+    package mutating func failed(opens: Bool = false) {
         switch state {
         case .closed(let failures):
-            state = failures + 1 >= Self.threshold ? .open : .closed(failures: failures + 1)
+            state = opens || failures + 1 >= Self.threshold ? .open : .closed(failures: failures + 1)
         case .open, .slowStart:
             state = .open
         }
@@ -41,7 +44,7 @@ package struct CircuitBreaker: Equatable, Sendable {
         case .closed:
             state = .closed(failures: 0)
         case .open:
-            state = Self.probeLines * 2 < full ? .slowStart(lines: Self.probeLines * 2) : .closed(failures: 0)
+            state = Self.firstLines < full ? .slowStart(lines: Self.firstLines) : .closed(failures: 0)
         case .slowStart(let lines):
             state = lines * 2 < full ? .slowStart(lines: lines * 2) : .closed(failures: 0)
         }

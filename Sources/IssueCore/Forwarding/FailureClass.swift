@@ -27,11 +27,21 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Nobody is there, so that a bare connection tells as much as a request.
-    var isSilence: Bool {
+    /// No answer came, and that may have taken as long as a request may take.
+    var mayHang: Bool {
         switch self {
-        case .refused, .timeout, .unreachable: true
-        case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .reset, .tls, .noAnswer: false
+        case .reset, .timeout, .unreachable, .noAnswer: true
+        case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .refused, .tls: false
+        }
+    }
+
+    /// The sender is at fault itself, by coming too often: it has to come less often.
+    var asksForPatience: Bool {
+        switch self {
+        case .tooManyRequests: true
+        case .requestTimeout, .tooEarly, .overloaded, .serverError, .refused, .reset, .timeout, .unreachable, .tls,
+            .noAnswer:
+            false
         }
     }
 

@@ -8,33 +8,27 @@ extension Forwarding {
         package var isCut: Bool
         /// The destination is paused: the credential is read again before this goes.
         package var rereadsCredential: Bool
+        /// It may not take longer than this, as nobody may be there.
+        package var timeLimit: Duration?
 
-        package init(batch: Int64, range: Range<Int>, isCut: Bool = false, rereadsCredential: Bool = false) {
+        package init(
+            batch: Int64, range: Range<Int>, isCut: Bool = false, rereadsCredential: Bool = false,
+            timeLimit: Duration? = nil
+        ) {
             self.batch = batch
             self.range = range
             self.isCut = isCut
             self.rereadsCredential = rereadsCredential
+            self.timeLimit = timeLimit
         }
     }
 
-    /// What follows from what waits.
-    package enum PlanAction: Equatable, Sendable {
+    /// What follows from all that is no answer.
+    package enum NextAction: Equatable, Sendable {
         /// Walk the log, judge, store a batch no larger than this; then `batchStored` or `nothingToSend`.
         case build(BatchLimit)
-        case wait(until: MonotonicInstant)
-        case rest
-    }
-
-    /// What follows where there is a batch.
-    package enum SendAction: Equatable, Sendable {
-        case send(Shipment)
-        case wait(until: MonotonicInstant)
-        case rest
-    }
-
-    /// What follows when a time has come, or someone asks not to wait for it.
-    package enum NextAction: Equatable, Sendable {
-        case build(BatchLimit)
+        /// The same with what is express alone; the batch that is under way is laid aside.
+        case overtake(BatchLimit)
         case send(Shipment)
         case wait(until: MonotonicInstant)
         case rest
@@ -42,15 +36,16 @@ extension Forwarding {
 
     /// What follows from an answer.
     package enum AnswerAction: Equatable, Sendable {
-        /// The batch has come to its end: store this, then `settled`.
+        /// The batch has come to its end, or some of its lines have: store this, then `settled`.
         case settle(batch: Int64, BatchOutcome)
+        /// What is express goes before the rest of the batch, as in `NextAction`.
+        case overtake(BatchLimit)
         /// Another part of the same batch goes.
         case send(Shipment)
         /// This line is too large: it goes once more after being cut to the destination's limits.
         case cut(line: Int, thenSend: Shipment)
-        /// Store the progress and wait. While nobody is there, a bare connection now and then tells that it is back
-        /// (`reachedAgain`).
-        case wait(until: MonotonicInstant, watching: Bool, RetryProgress)
+        /// Store the progress and wait.
+        case wait(until: MonotonicInstant, RetryProgress)
         /// Store the progress, read the credential again, say so, and probe at this time.
         case pause(PauseReason, until: MonotonicInstant, RetryProgress)
         /// Stopping: the batch stays as it is stored, and the next start sends it again.

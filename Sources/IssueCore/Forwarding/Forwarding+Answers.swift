@@ -8,8 +8,11 @@ extension Forwarding {
         switch state {
         case .sending, .probing:
             lastAnswer = answer.summary
-            if answer.mayHaveArrivedTwice { maybeDuplicate = true }
-            if answer.verdict.isUnsent { (resent, sentUpTo) = sentBefore }
+            if answer.mayHaveArrivedTwice { course?.doubts.insert(lastRange) }
+            if answer.verdict.isUnsent {
+                resent = sentBefore.resent
+                course?.sentUpTo = sentBefore.upTo
+            }
             return act(on: answer.verdict, unit: unit, at: now)
         case .stopped:
             // The request outlived the end. The store still holds the batch,
@@ -23,55 +26,67 @@ extension Forwarding {
     private mutating func act(on verdict: DeliveryVerdict, unit: Double, at now: MonotonicInstant) -> AnswerAction {
         switch verdict {
         case .accepted, .unconfirmed:
-            if verdict == .unconfirmed { isConfirmed = false }
-            tookPart(at: now)
+            if verdict == .unconfirmed { course?.isConfirmed = false }
+            isTaking = true
+            answeredInSubstance()
             pacer.succeeded(at: now)
-            return go(on: bisection?.accepted(), at: now)
+            return go(on: course?.bisection.accepted(), at: now)
         case .partial(let answer):
-            tookPart(at: now)
-            let since = bisectingSince ?? now
-            bisectingSince = since
-            let step = bisection?.partlyAccepted(answer)
-            guard step == .proceed, since.duration(to: now) >= Self.longestBisection else {
-                return go(on: step, at: now)
-            }
-            bisection?.stop()
+            if answer.successful != 0 { isTaking = true }
+            answeredInSubstance()
+            let since = course?.bisectingSince ?? now
+            course?.bisectingSince = since
+            let step = course?.bisection.partlyAccepted(answer)
+            let isLong = since.duration(to: now) >= Self.longestBisection
+            guard step == .proceed, isLong, course?.bisection.isMostTaken == false else { return go(on: step, at: now) }
+            course?.bisection.stop()
             return go(on: .stop, at: now)
         case .tooLarge:
-            tookPart(at: now)
+            answeredInSubstance()
             // A single line that is too large says nothing about batches.
-            if let batch, lastCount > 1 { size.lower(from: batch.bytes / batch.count * lastCount, at: now) }
-            return go(on: bisection?.tooLarge(), at: now)
+            if let batch = course?.batch, lastRange.count > 1 {
+                size.lower(from: batch.bytes / batch.count * lastRange.count, at: now)
+            }
+            return go(on: course?.bisection.tooLarge(), at: now)
         case .paused(let reason):
-            bisection?.notTaken()
+            course?.bisection.notTaken()
             return pause(reason, at: now)
         case .again(let failure, let retryAfter):
-            bisection?.notTaken()
+            course?.bisection.notTaken()
             return retry(failure, retryAfter: retryAfter, unit: unit, at: now)
         case .ambiguous(let failure):
-            maybeDuplicate = true
-            bisection?.notTaken()
+            course?.doubts.insert(lastRange)
+            course?.bisection.notTaken()
             return retry(failure, retryAfter: nil, unit: unit, at: now)
         }
     }
 
-    /// It answered in substance, so it is there and lets us in.
-    private mutating func tookPart(at now: MonotonicInstant) {
+    /// It is there and lets us in.
+    private mutating func answeredInSubstance() {
         schedule.succeeded()
         breaker.succeeded(full: settings.batchRecords)
-        clock = RetryClock()
+        course?.clock = RetryClock()
+        aside?.clock = RetryClock()
         probeDelay = Self.firstProbe
+        failing = nil
     }
 
     private mutating func go(on step: Bisection.Step?, at now: MonotonicInstant) -> AnswerAction {
         guard let step else { preconditionFailure("A request was under way without a batch") }
         switch step {
         case .done:
-            return settle()
+            return settle(then: .plan)
         case .stop:
             return pause(.manyLinesRefused, at: now)
         case .proceed:
-            return isStopping ? end() : .send(nextShipment(at: now))
+            if isStopping { return end() }
+            if let course, course.requestsSinceBooked >= Self.unstoredRequests, course.bisection.isUnderWay,
+                course.bisection.isMostTaken
+            {
+                return settle(then: .goOn)
+            }
+            if canOvertake, case .overtake(let limit) = overtake(at: now) { return .overtake(limit) }
+            return .send(nextShipment(at: now))
         case .cut(let line):
             return isStopping ? end() : .cut(line: line, thenSend: nextShipment(at: now))
         }
@@ -80,41 +95,55 @@ extension Forwarding {
     private mutating func retry(
         _ failure: FailureClass, retryAfter: Duration?, unit: Double, at now: MonotonicInstant
     ) -> AnswerAction {
-        clock.run(at: now)
-        bisectingSince = nil
-        breaker.failed()
+        isTaking = false
+        failing = failure
+        pauseOfAside = nil
+        course?.clock.run(at: now)
+        aside?.clock.run(at: now)
+        course?.bisectingSince = nil
+        breaker.failed(opens: failure.mayHang)
         if failure.slowsDown { pacer.slowedDown(at: now) }
         if isStopping { return end() }
-        if clock.spent(at: now) >= settings.retryFor {
-            bisection?.giveUp(.retriesExpired)
-            return settle()
+        if let clock = course?.clock, clock.spent(at: now) < settings.retryFor, isOver(aside, at: now) {
+            swap(&course, &aside)
+        }
+        if isOver(course, at: now) {
+            course?.bisection.giveUp(.retriesExpired)
+            return settle(then: .plan)
         }
         let isAsked = retryAfter.map { $0 > .zero } ?? false
-        let until = now.advanced(by: schedule.failed(unit: unit, retryAfter: retryAfter))
-        state = .waiting(until: until, .failure(failure, isAsked: isAsked))
-        return .wait(until: until, watching: failure.isSilence && !isAsked, progress(at: now))
+        let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: begun, at: now)
+        let wait = Wait.failure(failure, isAsked: isAsked)
+        course?.bisection.takeBack()
+        guard course?.bisection.isUnderWay == false else { return settle(then: .wait(until: until, wait)) }
+        state = .waiting(until: until, wait)
+        return .wait(until: until, progress(at: now))
+    }
+
+    private func isOver(_ course: BatchCourse?, at now: MonotonicInstant) -> Bool {
+        course.map { $0.clock.spent(at: now) >= settings.retryFor } ?? false
     }
 
     private mutating func pause(_ reason: PauseReason, at now: MonotonicInstant) -> AnswerAction {
-        clock.stand(at: now)
-        bisectingSince = nil
+        isTaking = false
+        failing = nil
+        pauseOfAside = nil
+        course?.clock.stand(at: now)
+        aside?.clock.stand(at: now)
+        course?.bisectingSince = nil
         if isStopping { return end() }
         let until = now.advanced(by: probeDelay)
         probeDelay = min(probeDelay * 2, Self.lastProbe)
+        course?.bisection.takeBack()
+        guard course?.bisection.isUnderWay == false else { return settle(then: .pause(reason, until: until)) }
         state = .paused(reason, until: until)
         return .pause(reason, until: until, progress(at: now))
     }
 
-    private mutating func settle() -> AnswerAction {
-        guard let batch, let bisection else { preconditionFailure("A batch ended that was never begun") }
-        state = .settling
-        bisectingSince = nil
-        let outcome = BatchOutcome(
-            delivered: bisection.delivered.sorted { $0.lowerBound < $1.lowerBound },
-            dead: bisection.dead.sorted { $0.line < $1.line },
-            maybeDuplicate: maybeDuplicate || bisection.hasRepeatedTaken, isConfirmed: isConfirmed,
-            requests: requestsOfBatch)
-        return .settle(batch: batch.id, outcome)
+    private mutating func settle(then sequel: Sequel) -> AnswerAction {
+        guard let course else { preconditionFailure("A batch ended that was never begun") }
+        state = .settling(sequel)
+        return .settle(batch: course.batch.id, course.outcome)
     }
 
     private mutating func end() -> AnswerAction {

@@ -3,51 +3,41 @@ import IssueProtocol
 extension Forwarding {
     /// How far the trying has come, to be stored.
     package func progress(at now: MonotonicInstant) -> RetryProgress {
-        RetryProgress(attempts: schedule.attempts, spent: clock.spent(at: now))
+        // What had to be tried with care has to be so after a restart.
+        let attempts = breaker.isOpen ? max(schedule.attempts, CircuitBreaker.threshold) : schedule.attempts
+        return RetryProgress(attempts: attempts, spent: (aside ?? course)?.clock.spent(at: now) ?? .zero)
     }
 
     /// What of the pace is to be stored.
     package func pace(at now: MonotonicInstant) -> SendPacer.Saved { pacer.saved(at: now) }
 
-    /// What `status` says.
-    package var view: ForwardingView {
-        var view = ForwardingView(
-            state: .idle, lastAnswer: lastAnswer?.text, requests: requests, resent: resent)
-        switch state {
-        case .idle, .lingering, .stopped:
-            break
-        case .preparing, .sending, .settling:
-            view.state = .sending
-        case .waiting(let until, let wait):
-            view.state = .waiting
-            view.nextAttempt = until
-            switch wait {
-            case .resuming: view.reason = "resuming"
-            case .failure(let failure, _): view.reason = failure.rawValue
-            }
-        case .paused(let reason, let until):
-            view.state = .paused
-            view.reason = reason.rawValue
-            view.advice = reason.advice
-            view.nextAttempt = until
-        case .probing(let reason):
-            view.state = .paused
-            view.reason = reason.rawValue
-            view.advice = reason.advice
+    /// Which lines may have arrived without an answer that says so, of each batch that is under way.
+    package var doubts: [Int64: LineSet] {
+        var doubts: [Int64: LineSet] = [:]
+        for one in [course, aside].compactMap(\.self) {
+            doubts[one.batch.id] = one.doubts
+            doubts[one.batch.id]?.formUnion(one.bisection.repeated)
         }
-        return view
+        return doubts
+    }
+
+    /// What became of lines of a batch while others of it have not come to their end: stored before the end.
+    package mutating func takeUnstored() -> (batch: Int64, outcome: BatchOutcome)? {
+        course?.bisection.takeBack()
+        guard let course, course.bisection.isUnderWay else { return nil }
+        return (course.batch.id, course.outcome)
     }
 
     /// How much the batch may hold that comes next if all of this one is taken; nothing where that may be another one, or
     /// less, or later.
     package func limitAhead(at now: MonotonicInstant) -> BatchLimit? {
-        guard state == .sending, !isStopping, let batch, requestsOfBatch == 1, lastCount == batch.count,
-            breaker.lineLimit == nil, settings.sendRate.isUnlimited
+        guard state == .sending, !isStopping, aside == nil, let course, course.requests == 1,
+            lastRange.count == course.batch.count, breaker.lineLimit == nil, settings.sendRate.isUnlimited
         else { return nil }
         return BatchLimit(records: settings.batchRecords, bytes: size.limit(at: now))
     }
 
-    mutating func plan(at now: MonotonicInstant) -> PlanAction {
+    mutating func plan(at now: MonotonicInstant) -> NextAction {
         guard !isStopping else {
             state = .stopped
             return .rest
@@ -64,42 +54,39 @@ extension Forwarding {
         }
     }
 
-    private mutating func build(at now: MonotonicInstant) -> PlanAction {
+    private mutating func build(at now: MonotonicInstant) -> NextAction {
         let most = min(settings.batchRecords, breaker.lineLimit ?? .max)
         let age = pending.oldest.map { $0.duration(to: now) } ?? .zero
-        let isBacklog = pending.oldestExpress == nil && age > Self.freshness
+        let isBacklog = age > Self.freshness
+        // What is express goes first, and not at the pace of what is old.
+        let express = min(pending.expressRecords, most)
+        if isBacklog, express > 0, !settings.sendRate.isUnlimited,
+            case .now(let records) = pacer.pace(of: express, at: now)
+        {
+            return prepare(records, isBacklog: false, at: now)
+        }
         switch pacer.pace(of: min(pending.records, most), isBacklog: isBacklog, at: now) {
         case .now(let records):
-            return prepare(records, at: now)
+            return prepare(records, isBacklog: isBacklog, at: now)
         case .wait(let until):
             // What is express need not wait until there is room for all the rest.
-            let express = min(pending.expressRecords, most)
-            guard express > 0, case .now(let records) = pacer.pace(of: express, at: now) else {
-                return linger(until: until)
+            guard express > 0 else { return linger(until: until, isPaced: true) }
+            switch pacer.pace(of: express, at: now) {
+            case .now(let records): return prepare(records, isBacklog: false, at: now)
+            case .wait(let sooner): return linger(until: min(until, sooner), isPaced: true)
             }
-            return prepare(records, at: now)
         }
     }
 
-    private mutating func prepare(_ records: Int, at now: MonotonicInstant) -> PlanAction {
+    private mutating func prepare(_ records: Int, isBacklog: Bool, at now: MonotonicInstant) -> NextAction {
         state = .preparing
+        buildsBacklog = isBacklog
         return .build(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
 
-    private mutating func linger(until: MonotonicInstant) -> PlanAction {
-        state = .lingering(until: until)
+    private mutating func linger(until: MonotonicInstant, isPaced: Bool = false) -> NextAction {
+        state = .lingering(until: until, isPaced: isPaced)
         return .wait(until: until)
-    }
-
-    mutating func take(_ batch: ForwardingBatch, _ progress: RetryProgress) {
-        self.batch = batch
-        bisection = Bisection(count: batch.count)
-        requestsOfBatch = 0
-        sentUpTo = 0
-        maybeDuplicate = false
-        isConfirmed = true
-        schedule = RetrySchedule(attempts: progress.attempts)
-        clock = RetryClock(spent: progress.spent)
     }
 
     mutating func nextShipment(at now: MonotonicInstant) -> Shipment {
@@ -114,28 +101,24 @@ extension Forwarding {
     private mutating func shipment(
         atMost limit: Int?, rereadsCredential: Bool, becoming next: State, at now: MonotonicInstant
     ) -> Shipment {
-        guard let batch, let part = bisection?.next(atMost: limit) else {
+        guard let part = course?.bisection.next(atMost: limit), var course = course.take() else {
             preconditionFailure("There was nothing left to send of a batch that has not come to its end")
         }
         state = next
-        pacer.sent(part.range.count, at: now)
-        sentBefore = (resent, sentUpTo)
-        resent += Int64(max(0, min(part.range.upperBound, sentUpTo) - part.range.lowerBound))
-        sentUpTo = max(sentUpTo, part.range.upperBound)
-        lastCount = part.range.count
-        requestsOfBatch += 1
+        pacer.sent(part.range.count, isBacklog: course.isBacklog, at: now)
+        sentBefore = (resent, course.sentUpTo)
+        resent += Int64(max(0, min(part.range.upperBound, course.sentUpTo) - part.range.lowerBound))
         requests += 1
+        course.sentUpTo = max(course.sentUpTo, part.range.upperBound)
+        course.requests += 1
+        course.requestsSinceBooked += 1
+        lastRange = part.range
+        begun = now
+        let isShort = breaker.isOpen && begunInFull.duration(to: now) < Self.fullProbe
+        if !isShort { begunInFull = now }
+        self.course = course
         return Shipment(
-            batch: batch.id, range: part.range, isCut: part.isCut, rereadsCredential: rereadsCredential)
-    }
-}
-
-extension Forwarding.NextAction {
-    init(_ action: Forwarding.PlanAction) {
-        switch action {
-        case .build(let limit): self = .build(limit)
-        case .wait(let until): self = .wait(until: until)
-        case .rest: self = .rest
-        }
+            batch: course.batch.id, range: part.range, isCut: part.isCut, rereadsCredential: rereadsCredential,
+            timeLimit: isShort ? RetrySchedule.probeLimit : nil)
     }
 }

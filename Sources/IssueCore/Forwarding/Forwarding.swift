@@ -2,12 +2,14 @@
 ///
 /// There is one batch at a time. It is stored before its first request, its
 /// outcome after its last one, and whatever happens between, the store still
-/// holds it: a stop or a crash at any point means that it is sent again.
+/// holds it: a stop or a crash at any point means that it is sent again. One
+/// that can't come to its end may be laid aside, for one of what is critical or
+/// new.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
         /// Something waits, but not long enough, or the send rate says later.
-        case lingering(until: MonotonicInstant)
+        case lingering(until: MonotonicInstant, isPaced: Bool)
         /// The shell builds and stores a batch.
         case preparing
         case sending
@@ -15,8 +17,8 @@ package struct Forwarding: Sendable {
         case paused(PauseReason, until: MonotonicInstant)
         /// A probe of a paused destination is under way.
         case probing(PauseReason)
-        /// The shell stores an outcome.
-        case settling
+        /// The shell stores an outcome, or what is known of it so far.
+        case settling(Sequel)
         case stopped
     }
 
@@ -27,34 +29,48 @@ package struct Forwarding: Sendable {
         case failure(FailureClass, isAsked: Bool)
     }
 
+    /// What follows once an outcome is stored.
+    enum Sequel: Equatable {
+        case plan
+        case goOn
+        case wait(until: MonotonicInstant, Wait)
+        case pause(PauseReason, until: MonotonicInstant)
+        case stop
+    }
+
     package static let firstProbe: Duration = .seconds(60)
     package static let lastProbe: Duration = .seconds(900)
-    /// Who refuses lines for so long, one request after the other, is at fault itself.
+    /// Who refuses most lines for so long, one request after the other, is at fault itself.
     package static let longestBisection: Duration = .seconds(300)
+    /// How many requests may be made for parts of a batch before what came of them is stored.
+    package static let unstoredRequests = 64
     /// What has waited longer than this is backlog.
     package static let freshness: Duration = .seconds(60)
+    /// In an outage one try in so long may take all the time that a request may take, or a destination that is only slow
+    /// would be cut off for ever.
+    package static let fullProbe: Duration = .seconds(600)
 
     let settings: ForwardSettings
     let planner: BatchPlanner
     var state: State = .idle
     var pending: PendingFacts = .nothing
-    /// Beside the state and not in it, as their arrays would be copied at each change.
-    var batch: ForwardingBatch?
-    var bisection: Bisection?
-    var requestsOfBatch = 0
-    /// The lines of the batch before this one were sent at least once.
-    var sentUpTo = 0
+    /// Beside the state and not in it, as its arrays would be copied at each change.
+    var course: BatchCourse?
+    /// The batch that another one has overtaken.
+    var aside: BatchCourse?
+    /// Why the destination was paused when the batch was laid aside, and until when.
+    var pauseOfAside: (reason: PauseReason, until: MonotonicInstant)?
+    /// What is being built is old, and takes its share of the send rate.
+    var buildsBacklog = false
     /// What was counted before the last request, for where nothing of it left.
     var sentBefore: (resent: Int64, upTo: Int) = (0, 0)
     /// The lines of the last request.
-    var lastCount = 0
-    var maybeDuplicate = false
-    var isConfirmed = true
-    /// Since when lines of the batch have been refused without a pause between.
-    var bisectingSince: MonotonicInstant?
+    var lastRange = 0..<0
+    /// When the last request was begun, and the last one that might take all its time.
+    var begun: MonotonicInstant
+    var begunInFull: MonotonicInstant
 
     var schedule = RetrySchedule()
-    var clock = RetryClock()
     var breaker = CircuitBreaker()
     var pacer: SendPacer
     var size: LearnedSize
@@ -62,6 +78,10 @@ package struct Forwarding: Sendable {
     var isFlushing = false
     var isStopping = false
     var lastAnswer: AnswerSummary?
+    /// Why the last request came to nothing, while none has been taken since.
+    var failing: FailureClass?
+    /// Whether the last answer that says so was that something is taken.
+    package var isTaking = false
     var requests: Int64 = 0
     var resent: Int64 = 0
 
@@ -71,20 +91,27 @@ package struct Forwarding: Sendable {
         planner = BatchPlanner(settings: settings)
         self.pacer = pacer ?? SendPacer(settings: settings, at: now)
         size = LearnedSize(most: settings.batchBytes)
+        begun = now
+        begunInFull = now
     }
 
     package var isStopped: Bool { state == .stopped }
 
-    /// The daemon came up, and the store holds a batch whose answer is not known.
+    /// The daemon came up, and the store holds a batch that has not come to its end.
     ///
+    /// - Parameter later: One that had overtaken it.
     /// - Parameter unit: A number drawn from 0 up to 1.
     package mutating func started(
-        resuming batch: ForwardingBatch, _ progress: RetryProgress, unit: Double, at now: MonotonicInstant
-    ) -> SendAction {
+        resuming batch: ForwardingBatch, overtakenBy later: ForwardingBatch? = nil, _ progress: RetryProgress,
+        unit: Double, at now: MonotonicInstant
+    ) -> NextAction {
         precondition(state == .idle, "A batch was resumed by a forwarder that is at work already")
-        take(batch, progress)
-        maybeDuplicate = true
-        sentUpTo = batch.count
+        course = BatchCourse(batch, spent: progress.spent)
+        if let later {
+            aside = course
+            course = BatchCourse(later)
+        }
+        schedule = RetrySchedule(attempts: progress.attempts)
         breaker = CircuitBreaker(failures: progress.attempts)
         let until = now.advanced(by: settings.resumeDelay * min(max(unit, 0), 1))
         state = .waiting(until: until, .resuming)
@@ -92,24 +119,31 @@ package struct Forwarding: Sendable {
     }
 
     /// Records were stored, or more became known of what waits.
-    package mutating func recordsArrived(_ pending: PendingFacts, at now: MonotonicInstant) -> PlanAction {
+    package mutating func recordsArrived(_ pending: PendingFacts, at now: MonotonicInstant) -> NextAction {
         self.pending = pending
         switch state {
         case .idle, .lingering: return plan(at: now)
+        case .paused(.manyLinesRefused, _) where canOvertake: return overtake(at: now)
         case .preparing, .sending, .waiting, .paused, .probing, .settling, .stopped: return .rest
         }
     }
 
+    /// More became known of what waits while a batch goes in parts.
+    package mutating func learned(_ pending: PendingFacts) { self.pending = pending }
+
+    /// Parts of the batch have been sent, and others have not.
+    package var isInParts: Bool { course.map { $0.requests > 0 && lastRange.count < $0.batch.count } ?? false }
+
     /// A batch was stored, and nothing else is to be stored before it is sent.
-    package mutating func batchStored(_ batch: ForwardingBatch, at now: MonotonicInstant) -> SendAction {
+    package mutating func batchStored(_ batch: ForwardingBatch, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .preparing:
-            take(batch, RetryProgress())
+            course = BatchCourse(batch, isBacklog: buildsBacklog)
             guard !isStopping else {
                 state = .stopped
                 return .rest
             }
-            return .send(nextShipment(at: now))
+            return .send(pauseOfAside.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
         case .stopped:
             // It was stored while the daemon lost patience. The next start finds it.
             return .rest
@@ -119,10 +153,10 @@ package struct Forwarding: Sendable {
     }
 
     /// All that the cursor met was held back, so there is no batch.
-    package mutating func nothingToSend(_ pending: PendingFacts, at now: MonotonicInstant) -> PlanAction {
+    package mutating func nothingToSend(_ pending: PendingFacts, at now: MonotonicInstant) -> NextAction {
         self.pending = pending
         switch state {
-        case .preparing: return plan(at: now)
+        case .preparing: return aside == nil ? plan(at: now) : takeUp(isAnswered: false, at: now)
         case .stopped: return .rest
         case .idle, .lingering, .sending, .waiting, .paused, .probing, .settling:
             preconditionFailure("The log was walked though this machine never asked for it")
@@ -130,13 +164,17 @@ package struct Forwarding: Sendable {
     }
 
     /// The outcome of the batch was stored.
-    package mutating func settled(_ pending: PendingFacts, at now: MonotonicInstant) -> PlanAction {
+    ///
+    /// - Parameter rest: What is left of it, stored as a batch of its own.
+    package mutating func settled(
+        _ pending: PendingFacts, rest: ForwardingBatch? = nil, at now: MonotonicInstant
+    ) -> NextAction {
         self.pending = pending
         switch state {
-        case .settling:
-            batch = nil
-            bisection = nil
-            return plan(at: now)
+        case .settling(let sequel):
+            course = rest.flatMap { rest in course.map { BatchCourse(rest, of: $0) } }
+            guard course != nil else { return aside == nil ? plan(at: now) : takeUp(isAnswered: true, at: now) }
+            return follow(sequel, at: now)
         case .stopped:
             return .rest
         case .idle, .lingering, .preparing, .sending, .waiting, .paused, .probing:
@@ -147,12 +185,12 @@ package struct Forwarding: Sendable {
     /// The time that this machine asked to wait for has come.
     package mutating func waited(at now: MonotonicInstant) -> NextAction {
         switch state {
-        case .lingering(let until):
-            return until <= now ? .init(plan(at: now)) : .wait(until: until)
+        case .lingering(let until, _):
+            return until <= now ? plan(at: now) : .wait(until: until)
         case .waiting(let until, _):
-            return until <= now ? .send(nextShipment(at: now)) : .wait(until: until)
+            return until <= now ? tryAgain(at: now) : .wait(until: until)
         case .paused(let reason, let until):
-            return until <= now ? .send(probe(reason, at: now)) : .wait(until: until)
+            return until <= now ? probeAgain(reason, at: now) : .wait(until: until)
         case .idle, .preparing, .sending, .probing, .settling, .stopped:
             // The timer was set before something else came to pass.
             return .rest
@@ -164,7 +202,7 @@ package struct Forwarding: Sendable {
         switch state {
         case .idle, .lingering:
             isFlushing = true
-            return .init(plan(at: now))
+            return plan(at: now)
         case .preparing, .sending, .settling:
             isFlushing = true
             return .rest
@@ -173,28 +211,17 @@ package struct Forwarding: Sendable {
             return .wait(until: until)
         case .waiting(_, .failure(_, isAsked: false)), .waiting(_, .resuming):
             isFlushing = true
-            return .send(nextShipment(at: now))
+            return tryAgain(at: now)
         case .paused(let reason, _):
             isFlushing = true
-            return .send(probe(reason, at: now))
+            return probeAgain(reason, at: now)
         case .probing, .stopped:
             return .rest
         }
     }
 
-    /// A bare connection came about while the destination was waited for.
-    package mutating func reachedAgain(at now: MonotonicInstant) -> SendAction {
-        switch state {
-        case .waiting(_, .failure(let failure, isAsked: false)) where failure.isSilence:
-            return .send(nextShipment(at: now))
-        case .idle, .lingering, .preparing, .sending, .waiting, .paused, .probing, .settling, .stopped:
-            // The wait was over before the connection was.
-            return .rest
-        }
-    }
-
     /// The credential was read again.
-    package mutating func credentialReread(changed: Bool, at now: MonotonicInstant) -> SendAction {
+    package mutating func credentialReread(changed: Bool, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .paused(let reason, let until):
             return changed ? .send(probe(reason, at: now)) : .wait(until: until)

@@ -29,7 +29,8 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
         case .redirected: "The destination answers with a redirect, which is never followed: check URL=."
         case .proxyRefuses:
             "The proxy does not let this host through: check Proxy= or the environment's http_proxy. Does it want a password?"
-        case .manyLinesRefused: "The destination refuses most lines: look at its answer."
+        case .manyLinesRefused:
+            "The destination refuses most lines of a batch, so none of them is given up: see its last answer, and the account's limits and field types."
         case .noCredential: "There is no credential: provide the file that Credential= names."
         }
     }

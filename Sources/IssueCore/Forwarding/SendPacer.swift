@@ -2,9 +2,10 @@
 ///
 /// It counts records and not requests, since what a service calls spam is
 /// records, and one request may hold a single one or five hundred. What is
-/// sent again counts again. The rate is halved when the destination asks for
-/// less, down to a tenth, and comes back by a twentieth of the whole for each
-/// minute without such an answer.
+/// sent again counts again. What is old has a bucket of its own besides, with
+/// its share of rate and burst. The rate is halved when the destination asks
+/// for less, down to a tenth, and comes back by a twentieth of the whole for
+/// each minute without such an answer.
 package struct SendPacer: Equatable, Sendable {
     package enum Pace: Equatable, Sendable {
         /// So many records may go now.
@@ -17,33 +18,44 @@ package struct SendPacer: Equatable, Sendable {
         package var factor: Double
         /// In records; below nothing where more was sent than there was.
         package var level: Double
+        /// The same of what is old.
+        package var backlog: Double
 
-        package init(factor: Double, level: Double) {
+        package init(factor: Double, level: Double, backlog: Double) {
             self.factor = factor
             self.level = level
+            self.backlog = backlog
         }
     }
 
     private static let leastFactor = 0.1
     private static let recoveryPerMinute = 0.05
+    /// What comes in within so long may go at once.
+    private static let burst: Duration = .seconds(5)
 
     /// In milliseconds: a rate of next to nothing is looked at again each day.
     private static let longestWait = 86_400_000.0
 
     private let rate: Rate
     private let capacity: Double
-    private let backlogShare: Share
+    private let share: Double
+    /// The most that may be owed.
+    private let deepest: Double
     /// How much of the rate is used at present, from a tenth to all of it.
     package private(set) var factor = 1.0
     private var level: Double
+    private var backlog: Double
     private var at: MonotonicInstant
     private var adaptedAt: MonotonicInstant
 
     package init(settings: ForwardSettings, at now: MonotonicInstant) {
         rate = settings.sendRate
-        capacity = Double(max(1, settings.batchRecords))
-        backlogShare = settings.backlogShare
+        let burst = rate.isUnlimited ? 0 : Double(rate.count) * (Self.burst / rate.period)
+        capacity = min(max(1, burst.rounded(.down)), Double(max(1, settings.batchRecords)))
+        share = Double(max(1, settings.backlogShare.percent)) / 100
+        deepest = Double(max(1, settings.batchRecords))
         level = capacity
+        backlog = max(1, capacity * share)
         at = now
         adaptedAt = now
     }
@@ -51,9 +63,10 @@ package struct SendPacer: Equatable, Sendable {
     /// Goes on from what was stored, so long ago.
     package init(settings: ForwardSettings, from saved: Saved, after elapsed: Duration, at now: MonotonicInstant) {
         self.init(settings: settings, at: now)
-        guard saved.factor.isFinite, saved.level.isFinite else { return }
+        guard saved.factor.isFinite, saved.level.isFinite, saved.backlog.isFinite else { return }
         factor = min(max(saved.factor, Self.leastFactor), 1)
-        level = min(max(saved.level, -capacity), capacity)
+        level = min(max(saved.level, -deepest), capacity)
+        backlog = min(max(saved.backlog, -deepest), backlogCapacity)
         at = now.advanced(by: .zero - max(.zero, elapsed))
         adaptedAt = now
         settle(at: now)
@@ -61,28 +74,26 @@ package struct SendPacer: Equatable, Sendable {
 
     /// What there is to store.
     package func saved(at now: MonotonicInstant) -> Saved {
-        Saved(factor: factor, level: filled(at: now))
+        Saved(factor: factor, level: filled(at: now), backlog: filledBacklog(at: now))
     }
 
     /// Whether so many records may go, or when.
-    ///
-    /// - Parameter isBacklog: What is old leaves a part of the burst to what is fresh.
     package func pace(of wanted: Int, isBacklog: Bool = false, at now: MonotonicInstant) -> Pace {
         guard !rate.isUnlimited else { return .now(wanted) }
-        let kept = isBacklog ? min(capacity - 1, capacity * Double(100 - backlogShare.percent) / 100) : 0
-        let portion = min(Double(max(1, wanted)), capacity - kept)
-        let missing = portion + kept - filled(at: now)
-        // A billionth of a record is the inexactness of the sum, not a record.
-        guard missing > 1e-9 else { return .now(Int(portion)) }
-        let milliseconds = min(missing / perSecond * 1000, Self.longestWait)
-        return .wait(until: now.advanced(by: .milliseconds(Int64(milliseconds) + 1)))
+        let portion = min(Double(max(1, wanted)), (isBacklog ? backlogCapacity : capacity).rounded(.down))
+        var seconds = (portion - filled(at: now)) / perSecond
+        if isBacklog { seconds = max(seconds, (portion - filledBacklog(at: now)) / (perSecond * share)) }
+        // A billionth of a second is the inexactness of the sum.
+        guard seconds > 1e-9 else { return .now(Int(portion)) }
+        return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
     /// So many records were sent; a batch that is sent again may take more than there is, and what follows waits for it.
-    package mutating func sent(_ count: Int, at now: MonotonicInstant) {
+    package mutating func sent(_ count: Int, isBacklog: Bool = false, at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
-        level = max(-capacity, filled(at: now) - Double(count))
-        at = max(at, now)
+        settle(at: now)
+        level = max(-deepest, level - Double(count))
+        if isBacklog { backlog = max(-deepest, backlog - Double(count)) }
     }
 
     /// The destination asked for less.
@@ -103,14 +114,22 @@ package struct SendPacer: Equatable, Sendable {
 
     private var perSecond: Double { Double(rate.count) / (rate.period / .seconds(1)) * factor }
 
+    /// One record at least, or nothing old would ever go.
+    private var backlogCapacity: Double { max(1, capacity * share) }
+
     private mutating func settle(at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
-        level = filled(at: now)
+        (level, backlog) = (filled(at: now), filledBacklog(at: now))
         at = max(at, now)
     }
 
     private func filled(at now: MonotonicInstant) -> Double {
-        let elapsed = max(.zero, at.duration(to: now)) / .seconds(1)
-        return min(capacity, level + elapsed * perSecond)
+        min(capacity, level + seconds(until: now) * perSecond)
     }
+
+    private func filledBacklog(at now: MonotonicInstant) -> Double {
+        min(backlogCapacity, backlog + seconds(until: now) * perSecond * share)
+    }
+
+    private func seconds(until now: MonotonicInstant) -> Double { max(.zero, at.duration(to: now)) / .seconds(1) }
 }

@@ -25,7 +25,8 @@ package protocol Shipper: ~Copyable {
     /// Puts a request under way. Its answer has to be asked for before the next one is begun.
     ///
     /// - Parameter body: What `prepare()` gave, with all lines in it.
-    mutating func begin(_ body: any PreparedBody)
+    /// - Parameter limit: Where the request may not take as long as others may.
+    mutating func begin(_ body: any PreparedBody, within limit: Duration?)
 
     /// Waits for the answer to the request that is under way.
     ///
@@ -34,9 +35,6 @@ package protocol Shipper: ~Copyable {
 
     /// Reads the credential again and says whether it is another one now.
     mutating func rereadCredential() -> Bool
-
-    /// Whether a bare connection comes about.
-    mutating func reaches() -> Bool
 }
 
 extension Shipper where Self: ~Copyable {
@@ -46,7 +44,7 @@ extension Shipper where Self: ~Copyable {
     package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
         let body = prepare()
         for line in lines { body.add(line) }
-        begin(body)
+        begin(body, within: nil)
         return answer(to: SentLines(lines))
     }
 }

@@ -37,6 +37,14 @@ struct BatchLines {
     /// Those that were to be sent once more and could not be, since their records are gone.
     var left: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 
+    /// Leaves only some of them, which have been made.
+    mutating func keep(_ left: LineSet) {
+        all = all.map { all in all.indices.filter { left.contains($0) }.map { all[$0] } }
+        count = all?.count ?? 0
+        bytes = (all ?? []).reduce(0) { $0 + ($1?.count ?? 0) + 1 }
+        whole = nil
+    }
+
     mutating func replace(_ line: Int, by other: [UInt8]) {
         all?[line] = other
         whole = nil

@@ -19,13 +19,21 @@ extension ForwardingLoop where Destination: ~Copyable {
         return walk.lineCount == 0 ? nil : try store(walk)
     }
 
+    /// The same of what is critical or new alone, while the batch that is under way can't come to its end.
+    func buildOvertaking(_ limit: BatchLimit) throws -> Step {
+        try forgetNext()
+        admission.dailyBytes = budget.state(at: Clock.wall)
+        let step = try buildExpress(limit, isOvertaking: true)
+        return try step ?? self.step(machine.nothingToSend(try pending(), at: Clock.monotonic))
+    }
+
     func isExpressWaiting() throws -> Bool {
         try reader.snapshot { try !reader.express(above: max(cursor, express), limit: 1).isEmpty }
     }
 
-    private func buildExpress(_ limit: BatchLimit) throws -> Step? {
+    private func buildExpress(_ limit: BatchLimit, isOvertaking: Bool = false) throws -> Step? {
         // What all goes into one batch needs no order.
-        guard try reader.newest() - cursor > Int64(limit.records) else { return nil }
+        guard try isOvertaking || reader.newest() - cursor > Int64(limit.records) else { return nil }
         let records = try reader.express(above: max(cursor, express), limit: limit.records)
         guard !records.isEmpty else { return nil }
         var walk = Walk(

@@ -71,15 +71,15 @@ extension ForwardingLoop where Destination: ~Copyable {
         } catch StoreFailure.outdated {
             // Retention was faster.
             try goOnFromStore()
-            return .build(walk.limit)
+            return batch == nil ? .build(walk.limit) : .overtake(walk.limit)
         }
         cursor = new.span?.upperBound ?? cursor
         express = max(express, new.expressThrough ?? express)
         if new.span != nil { fatesMoved() }
         guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
-        batch = stored
-        lines = BatchLines(of: walk)
-        return step(machine.batchStored(forwardingBatch(stored), at: now))
+        if batch != nil { layAside() }
+        (batch, lines) = (stored, BatchLines(of: walk))
+        return step(machine.batchStored(ForwardingBatch(of: stored, lines), at: now))
     }
 
     func line(of sent: SentRecord) throws -> [UInt8]? {

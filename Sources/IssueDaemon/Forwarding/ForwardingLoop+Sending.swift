@@ -5,11 +5,14 @@ import IssueStore
 extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the answer, and does what follows from it.
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
+        bringUp(shipment.batch)
+        try doubt(shipment)
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
         let before = (budget: budget, requests: state.requests)
-        let (answer, ahead) = try answer(to: shipment.range)
+        let (answer, ahead) = try answer(to: shipment)
         if answer.verdict != .accepted { try forgetNext() }
         try ahead.get()
+        if machine.isInParts { machine.learned(try pending()) }
         let now = Clock.monotonic
         let action = machine.answered(answer, unit: random, at: now)
         if answer.verdict.isUnsent { count(before.budget, requests: before.requests) }
@@ -26,8 +29,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "of": "\(shipment.range.count)", "answer": answer.summary.text,
                 ])
         }
+        tellChange()
         let step = try perform(action, answer, at: now)
-        logChange()
         if case .build = step { return step }
         try forgetNext()
         return step
@@ -35,11 +38,45 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: What is sent
 
+    /// Has at hand the batch that something is about, and lays the other one aside.
+    func bringUp(_ id: Int64) {
+        guard batch?.id != id, let other = laidAside else { return }
+        layAside()
+        (batch, lines, refusal, taking) = (other.batch, other.lines, other.refusal, other.taking)
+        state.batchAttempts = other.attempts
+    }
+
+    /// Another batch comes first; the one under way, if there is one, goes on after it.
+    func layAside() {
+        laidAside = batch.map {
+            LaidAside(batch: $0, lines: lines, refusal: refusal, taking: taking, attempts: state.batchAttempts)
+        }
+        (batch, lines, refusal, taking) = (nil, .none, nil, nil)
+        state.batchAttempts = 0
+    }
+
+    /// Notes before a request that its lines may arrive, where it is stored that they have not: it may be the last thing
+    /// that this daemon does.
+    private func doubt(_ shipment: Forwarding.Shipment) throws {
+        guard let known = state.doubts[shipment.batch], !known.contains(shipment.range) else { return }
+        // A single one is a try; of others more follow, and not each is worth a note.
+        state.doubts[shipment.batch] = nil
+        if shipment.range.count == 1 {
+            var known = known
+            known.insert(shipment.range)
+            state.doubts[shipment.batch] = known
+        }
+        try saveState()
+    }
+
     /// Sends some lines and waits for the answer, while the next batch may be made.
-    private func answer(to range: Range<Int>) throws -> (DeliveryAnswer, ahead: Result<Void, any Error>) {
+    private func answer(
+        to shipment: Forwarding.Shipment
+    ) throws -> (DeliveryAnswer, ahead: Result<Void, any Error>) {
+        let range = shipment.range
         if let whole = lines.whole, range.count == lines.count {
             count(lines.bytes)
-            shipper.begin(whole)
+            shipper.begin(whole, within: shipment.timeLimit)
             let ahead = Result { try walkAhead() }
             // Where the store can't give them, none is suspected.
             let sent = SentLines(count: range.count) { (try? self.allLines())?.compactMap(\.self) ?? [] }
@@ -53,7 +90,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let body = shipper.prepare()
         for line in part { body.add(line) }
         count(part.reduce(0) { $0 + $1.count + 1 })
-        shipper.begin(body)
+        shipper.begin(body, within: shipment.timeLimit)
         var answer = shipper.answer(to: SentLines(part))
         if part.count < range.count, case .partial(let partial) = answer.verdict {
             let places = range.filter { all[$0] != nil }.map { $0 - range.lowerBound }
@@ -105,14 +142,16 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .cut(let line, let shipment):
             if let whole = try allLines()[line], let shorter = shipper.cut(whole) { lines.replace(line, by: shorter) }
             return .send(shipment)
-        case .wait(let until, let watching, let progress):
+        case .overtake(let limit): return .overtake(limit)
+        case .wait(let until, let progress):
             state.progress = progress
+            state.doubts.merge(machine.doubts) { $1 }
             try saveState()
             waitUntil(until)
-            watchForReturn(watching, at: now)
             return .rest
         case .pause(_, let until, let progress):
             state.progress = progress
+            state.doubts.merge(machine.doubts) { $1 }
             try saveState()
             waitUntil(until)
             return step(machine.credentialReread(changed: shipper.rereadCredential(), at: now))
@@ -121,20 +160,48 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     private func settle(_ outcome: BatchOutcome, _ answer: DeliveryAnswer, at now: MonotonicInstant) throws -> Step {
+        let ended = outcome.left.isEmpty
+        let wasExpress = batch?.kind == .express
+        let rest = try book(outcome, answer.summary.text, at: now)
+        if ended {
+            service.log.info(
+                "A batch has come to its end",
+                ["destination": service.destination.name, "lines": "\(lines.count)", "answer": answer.summary.text])
+        }
+        if let rest {
+            lines.keep(outcome.left)
+            batch = rest
+        } else {
+            (batch, lines, refusal, taking) = (nil, .none, nil, nil)
+        }
+        fatesMoved()
+        let left = rest.map {
+            ForwardingBatch(id: $0.id, count: lines.count, bytes: lines.bytes, isExpress: wasExpress)
+        }
+        return step(machine.settled(try pending(), rest: left, at: now))
+    }
+
+    /// Stores what became of a batch, or of those of its lines that have come to their end.
+    @discardableResult
+    func book(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {
         guard let batch else { preconditionFailure("A batch came to its end that was never stored") }
+        if !outcome.left.isEmpty { _ = try allLines() }
         let left = lines.left
         let deliveredCount = outcome.delivered.reduce(0) { $0 + $1.count }
         if deliveredCount > left.count { state.lastSuccess = Clock.wall }
-        if outcome.maybeDuplicate { state.maybeDuplicate += Int64(lines.count) }
-        state.progress = RetryProgress()
+        state.maybeDuplicate += Int64(outcome.twofold)
+        state.progress = machine.progress(at: now)
+        if outcome.left.isEmpty, laidAside == nil { state.progress.spent = .zero }
+        let doubts = machine.doubts
+        state.doubts = doubts.filter { $0.key != batch.id && state.doubts[$0.key] != nil }
         notePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
         // The last answer may be about the lines that were left when the bad ones had been found, or about a bad one.
-        let words = dead.isEmpty ? answer.summary.text : refusal ?? answer.summary.text
+        let words = dead.isEmpty ? answer : refusal ?? answer
         let taking = deliveredCount > left.count ? self.taking ?? "taken, while others were refused" : words
         let attempts = state.batchAttempts
-        state.batchAttempts = 0
+        if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             service.log.warning(
                 "Records were given up, keeping them as dead letters",
@@ -142,21 +209,14 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": service.destination.name, "count": "\(dead.count)", "answer": words,
                 ])
         }
-        let settlement = BatchSettlement(
+        var settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: attempts, answer: taking, refusal: words,
             deadLines: dead, left: left, at: Clock.wall, state: state)
-        let id = service.destination.id
-        try service.writer.perform { try $0.settle(settlement, destination: id) }
-        service.log.info(
-            "A batch has come to its end",
-            ["destination": service.destination.name, "lines": "\(lines.count)", "answer": answer.summary.text])
-        self.batch = nil
-        lines = .none
-        refusal = nil
-        self.taking = nil
-        watchForReturn(false, at: now)
-        fatesMoved()
-        return step(machine.settled(try pending(), at: now))
+        settlement.doubtsOfRest = doubts[batch.id]?.counted(among: outcome.left) ?? LineSet()
+        let (stored, id) = (settlement, service.destination.id)
+        let rest = try service.writer.perform { try $0.settle(stored, destination: id) }
+        if let rest { state.doubts[rest.id] = settlement.doubtsOfRest }
+        return rest
     }
 
     private func count(_ bytes: Int) {
@@ -190,14 +250,16 @@ extension ForwardingLoop where Destination: ~Copyable {
         try service.writer.perform { try $0.save(state, destination: id) }
     }
 
-    /// One line when the state of the destination changes, not one for each failure.
-    private func logChange() {
+    /// One line when the state of the destination changes, not one for each failure; what was told is stored, as whoever
+    /// was told must hear of its end from a later run, too.
+    private func tellChange() {
         let view = view
         let name = service.destination.name
         switch view.state {
         case .paused:
-            guard told != .paused(view.reason) else { return }
-            told = .paused(view.reason)
+            let told = "paused: \(view.reason ?? "")"
+            guard state.told != told else { return }
+            state.told = told
             service.log.event(
                 .destinationChanged, .warning,
                 "A destination is paused, keeping its records until it is set right",
@@ -207,8 +269,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                 ])
         case .waiting:
             // Why may change with each attempt; that it is away is what matters.
-            guard told != .away else { return }
-            told = .away
+            guard state.told != "away" else { return }
+            state.told = "away"
             let isReached = view.reason.flatMap { FailureClass(rawValue: $0) }?.isReached ?? true
             service.log.event(
                 .destinationChanged, .warning,
@@ -219,8 +281,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                 ])
         case .idle, .sending:
-            guard told != .well else { return }
-            told = .well
+            guard machine.isTaking, state.told != nil else { return }
+            state.told = nil
             service.log.event(
                 .destinationChanged, .notice, "A destination takes records again", ["destination": name])
         }

@@ -27,31 +27,21 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var refusal: String?
     /// The last answer that took some of its lines.
     var taking: String?
+    /// A batch that another one has overtaken.
+    var laidAside: LaidAside?
     /// How many lines that were sent again are counted already; the machine counts from its start.
     var countedResent: Int64 = 0
     /// Flushes that wait until the cursor has passed a row and nothing is under way.
     private var flushes: [(row: Int64, completed: @Sendable () -> Void)] = []
     private var deadline: MonotonicInstant?
-    /// When to look whether a destination that was silent is back.
-    private var watchAt: MonotonicInstant?
-
-    /// What the log was told last of the destination.
-    var told = Told.well
-
-    enum Told: Equatable {
-        case well
-        case away
-        case paused(String?)
-    }
 
     /// What comes next, so that one thing after another costs no stack.
     enum Step {
         case build(BatchLimit)
+        case overtake(BatchLimit)
         case send(Forwarding.Shipment)
         case rest
     }
-
-    static var watchInterval: Duration { .seconds(5) }
 
     init(
         _ service: ForwardingService, _ shipper: consuming Destination, fatesMoved: @escaping @Sendable () -> Void
@@ -83,7 +73,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             for completed in inbox.flushes { try addFlush(completed) }
             if !inbox.flushes.isEmpty { try perform(step(machine.flushRequested(at: now))) }
             if inbox.hasNews { try perform(step(machine.recordsArrived(try pending(), at: now))) }
-            if let watchAt, watchAt <= now { try watch(at: now) }
             if let deadline, deadline <= now {
                 self.deadline = nil
                 try perform(step(machine.waited(at: now)))
@@ -100,30 +89,49 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         try closeAllWindows()
         let now = Clock.monotonic
         // In one snapshot, so that each of its records is there.
-        let unanswered = try reader.snapshot { () throws -> StoredBatch? in
-            guard let unanswered = try reader.unansweredBatch(of: service.destination.id) else { return nil }
-            lines = BatchLines(in: shipper.prepare())
-            try makeLines(of: unanswered) { lines.add($0 ?? []) }
-            return unanswered
+        try reader.snapshot {
+            var before: Int64 = 0
+            var known: [Int64: LineSet] = [:]
+            while laidAside == nil,
+                let found = try reader.unansweredBatch(of: service.destination.id, after: before)
+            {
+                before = found.id
+                known[found.id] = state.doubts[found.id]
+                var body = BatchLines(in: shipper.prepare())
+                try makeLines(of: found) { body.add($0 ?? []) }
+                guard body.count > 0 else { continue }
+                if let batch { laidAside = LaidAside(batch: batch, lines: lines) }
+                (batch, lines) = (found, body)
+            }
+            state.doubts = known
         }
-        guard let unanswered else { return step(machine.recordsArrived(try pending(), at: now)) }
-        batch = unanswered
-        guard lines.count > 0 else { return step(machine.recordsArrived(try pending(), at: now)) }
-        return step(
-            machine.started(resuming: forwardingBatch(unanswered), state.progress, unit: random, at: now))
+        let pending = try pending()
+        guard let batch else { return step(machine.recordsArrived(pending, at: now)) }
+        machine.learned(pending)
+        let known = ForwardingBatch(of: batch, lines, doubts: state.doubts)
+        guard let laidAside else {
+            return step(machine.started(resuming: known, state.progress, unit: random, at: now))
+        }
+        let first = ForwardingBatch(of: laidAside.batch, laidAside.lines, doubts: state.doubts)
+        return step(machine.started(resuming: first, overtakenBy: known, state.progress, unit: random, at: now))
     }
 
     private func wait() -> ForwardingInbox {
-        let times = [deadline, watchAt, try? summariesDue()].compactMap { $0 }
+        let times = [deadline, try? summariesDue()].compactMap { $0 }
         _ = service.inbox.wait(deadline: times.min().map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
         return service.inbox.withLock { $0.take() }
     }
 
     private func stop() throws {
         try forgetNext()
-        switch machine.stopRequested() {
-        case .stop: break
-        case .awaitAnswer, .awaitStore: machine.abandoned()
+        if machine.stopRequested() != .stop { machine.abandoned() }
+        let now = Clock.monotonic
+        state.progress = machine.progress(at: now)
+        // Each request has got its answer, or was ended: what may have arrived is known.
+        state.doubts.merge(machine.doubts) { $1 }
+        if let (id, outcome) = machine.takeUnstored() {
+            bringUp(id)
+            try book(outcome, state.lastAnswer ?? "", at: now)
         }
         try closeAllWindows()
         try saveState()
@@ -131,9 +139,11 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     // MARK: Steps
 
-    func step(_ action: Forwarding.PlanAction) -> Step {
+    func step(_ action: Forwarding.NextAction) -> Step {
         switch action {
         case .build(let limit): return .build(limit)
+        case .overtake(let limit): return .overtake(limit)
+        case .send(let shipment): return .send(shipment)
         case .wait(let until):
             deadline = until
             return .rest
@@ -143,52 +153,20 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         }
     }
 
-    func step(_ action: Forwarding.SendAction) -> Step {
-        switch action {
-        case .send(let shipment): return .send(shipment)
-        case .wait(let until):
-            deadline = until
-            return .rest
-        case .rest: return .rest
-        }
-    }
-
-    func step(_ action: Forwarding.NextAction) -> Step {
-        switch action {
-        case .build(let limit): return .build(limit)
-        case .send(let shipment): return .send(shipment)
-        case .wait(let until):
-            deadline = until
-            return .rest
-        case .rest: return .rest
-        }
-    }
-
     func perform(_ first: Step) throws {
         var next = first
         while true {
+            // Whoever asks for `status` is told of a request before its answer.
+            tellBoard()
             switch next {
             case .build(let limit): next = try build(limit)
+            case .overtake(let limit): next = try buildOvertaking(limit)
             case .send(let shipment): next = try send(shipment)
             case .rest: return
             }
-            // Whoever asks for the end, or for `status`, is not kept waiting by a backlog.
-            tellBoard()
+            // Whoever asks for the end is not kept waiting by a backlog.
             if service.inbox.withLock({ $0.isStopping }) { return try forgetNext() }
         }
-    }
-
-    private func watch(at now: MonotonicInstant) throws {
-        watchAt = nil
-        if shipper.reaches() {
-            try perform(step(machine.reachedAgain(at: now)))
-        } else if machine.view.state == .waiting {
-            watchAt = now.advanced(by: Self.watchInterval)
-        }
-    }
-
-    func watchForReturn(_ isWatching: Bool, at now: MonotonicInstant) {
-        watchAt = isWatching ? now.advanced(by: Self.watchInterval) : nil
     }
 
     func waitUntil(_ instant: MonotonicInstant) {
@@ -203,6 +181,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     private func completeFlushes() throws {
         guard !flushes.isEmpty else { return }
+        let batch = batch ?? laidAside?.batch
         if batch == nil, try reader.backlog(of: service.destination.id, after: cursor).requeued == 0 {
             for flush in flushes where flush.row <= cursor { flush.completed() }
             flushes.removeAll { $0.row <= cursor }
@@ -227,8 +206,18 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     var random: Double { Double(Randomness.uint64() >> 11) / Double(UInt64(1) << 53) }
+}
 
-    func forwardingBatch(_ batch: StoredBatch) -> ForwardingBatch {
-        ForwardingBatch(id: batch.id, count: lines.count, bytes: lines.bytes)
+extension ForwardingBatch {
+    /// - Parameter doubts: What is known of batches of the time before the start; of others each line may have arrived.
+    init(of batch: StoredBatch, _ lines: BatchLines, doubts: [Int64: LineSet]) {
+        self.init(
+            id: batch.id, count: lines.count, bytes: lines.bytes, isExpress: batch.kind == .express,
+            doubts: doubts[batch.id] ?? LineSet([0..<lines.count]))
+    }
+
+    /// One that was just stored.
+    init(of batch: StoredBatch, _ lines: BatchLines) {
+        self.init(id: batch.id, count: lines.count, bytes: lines.bytes, isExpress: batch.kind == .express)
     }
 }

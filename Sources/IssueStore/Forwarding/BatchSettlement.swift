@@ -17,6 +17,17 @@ package struct BatchSettlement: Sendable {
     package var at: Timestamp
     package var state: DestinationRow.State
 
+    /// Which lines of what is left may have arrived, counted among themselves.
+    package var doubtsOfRest = LineSet()
+
+    /// What is left of the batch.
+    package var rest: StoredBatch? {
+        guard !outcome.left.isEmpty else { return nil }
+        let summaries = batch.summaries.indices.filter { outcome.left.contains($0) }.map { batch.summaries[$0] }
+        let sent = batch.sent.enumerated().filter { outcome.left.contains(batch.summaries.count + $0.offset) }
+        return StoredBatch(id: 0, kind: .requeued, summaries: summaries, sent: sent.map(\.element))
+    }
+
     package init(
         batch: StoredBatch, outcome: BatchOutcome, attempts: Int64, answer: String?, refusal: String? = nil,
         deadLines: [Int: [UInt8]], left: Set<Int> = [], at: Timestamp, state: DestinationRow.State

@@ -16,6 +16,11 @@ package struct DestinationRow: Equatable, Sendable {
         /// The UTC day that the bytes were counted on, in days since 1970.
         package var day: Int64 = 0
         package var dayBytes: Int64 = 0
+        /// Which lines may have arrived without an answer that says so, of each batch without an end for which that is
+        /// known; of others it may be all.
+        package var doubts: [Int64: LineSet] = [:]
+        /// What was told last of the destination; nothing where it is well.
+        package var told: String?
         /// How the sending was paced, and when that was.
         package var pace: SendPacer.Saved?
         package var pacedAt: Timestamp?
@@ -45,10 +50,19 @@ extension DestinationRow.State {
         maybeDuplicate = value["maybe_duplicate"]?.asInteger ?? 0
         day = value["day"]?.asInteger ?? 0
         dayBytes = value["day_bytes"]?.asInteger ?? 0
+        told = value["told"]?.asString
+        for entry in value["doubts"]?.asArray ?? [] {
+            let numbers = entry.asArray?.compactMap(\.asInteger).map { Int(clamping: $0) } ?? []
+            guard let batch = numbers.first else { continue }
+            let ranges = stride(from: 1, to: numbers.count - 1, by: 2).map {
+                numbers[$0]..<max(numbers[$0], numbers[$0 + 1])
+            }
+            doubts[Int64(batch)] = LineSet(ranges)
+        }
         guard let factor = value["pace_factor"]?.asDouble, let level = value["pace_level"]?.asDouble,
             let at = value["paced_at"]?.asInteger
         else { return }
-        pace = SendPacer.Saved(factor: factor, level: level)
+        pace = SendPacer.Saved(factor: factor, level: level, backlog: value["pace_backlog"]?.asDouble ?? level)
         pacedAt = Timestamp(milliseconds: at)
     }
 
@@ -65,11 +79,28 @@ extension DestinationRow.State {
             object.member("maybe_duplicate", maybeDuplicate)
             object.member("day", day)
             object.member("day_bytes", dayBytes)
+            object.member("told", ifPresent: told)
+            if !doubts.isEmpty {
+                object.key("doubts")
+                object.array { list in
+                    for (batch, lines) in doubts.sorted(by: { $0.key < $1.key }) {
+                        list.array { list in
+                            list.integer(batch)
+                            for range in lines.ranges {
+                                list.integer(Int64(range.lowerBound))
+                                list.integer(Int64(range.upperBound))
+                            }
+                        }
+                    }
+                }
+            }
             if let pace, let pacedAt {
                 object.key("pace_factor")
                 object.raw("\(pace.factor)")
                 object.key("pace_level")
                 object.raw("\(pace.level)")
+                object.key("pace_backlog")
+                object.raw("\(pace.backlog)")
                 object.member("paced_at", pacedAt.milliseconds)
             }
         }

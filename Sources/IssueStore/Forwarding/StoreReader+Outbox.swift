@@ -173,16 +173,22 @@ extension StoreReader {
         try snapshot { try record(row: row, isWhole: false) }
     }
 
-    /// The batch of a destination whose answer is not known, if there is one.
-    package func unansweredBatch(of destination: Int64) throws -> StoredBatch? {
+    /// The batch of a destination whose answer is not known, the oldest of them.
+    ///
+    /// - Parameter other: One that is known already.
+    package func unansweredBatch(of destination: Int64, after other: Int64 = 0) throws -> StoredBatch? {
         try snapshot {
             let found = try connection.withStatement(
-                "SELECT id, first_id, sent, notes FROM batches WHERE destination = ?1 AND state = 0 ORDER BY id LIMIT 1"
+                """
+                SELECT id, first_id, sent, notes, kind FROM batches
+                WHERE destination = ?1 AND state = 0 AND id > ?2 ORDER BY id LIMIT 1
+                """
             ) { statement in
                 statement.bind(destination, at: 1)
-                return try statement.first { ($0.int64(0), $0.int64(1), $0.bytes(2), $0.text(3)) }
+                statement.bind(other, at: 2)
+                return try statement.first { ($0.int64(0), $0.int64(1), $0.bytes(2), $0.text(3), $0.int64(4)) }
             }
-            guard let (id, first, sent, notes) = found else { return nil }
+            guard let (id, first, sent, notes, kind) = found else { return nil }
             let told = BatchNotes(json: notes)
             let rows = PostingList.decode(sent, base: first) ?? []
             var records: [SentRecord] = []
@@ -202,7 +208,8 @@ extension StoreReader {
                         row: row, account: account, count: count, suppressedBefore: note.suppressedBefore,
                         occurrences: note.occurrences))
             }
-            return StoredBatch(id: id, summaries: told.summaries, sent: records)
+            return StoredBatch(
+                id: id, kind: BatchKind(rawValue: kind) ?? .walk, summaries: told.summaries, sent: records)
         }
     }
 

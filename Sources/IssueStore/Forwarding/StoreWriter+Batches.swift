@@ -26,17 +26,21 @@ extension StoreWriter {
             try write(batch.changes, of: batch.destination)
             try write(batch.fieldTypes, of: batch.destination)
             if let span = batch.span { try moveCursor(of: batch.destination, to: span.upperBound) }
-            return StoredBatch(id: id, summaries: batch.summaries, sent: batch.sent)
+            return StoredBatch(id: id, kind: batch.storedKind, summaries: batch.summaries, sent: batch.sent)
         }
         if batch.lineCount > 0 { removalsWhenStored[stored.id] = removals }
         return stored
     }
 
-    /// Stores how a batch ended.
-    package func settle(_ settlement: BatchSettlement, destination: Int64) throws(StoreFailure) {
-        try transaction {
+    /// Stores how a batch ended, or those of its lines that have.
+    ///
+    /// - Returns: what is left of it, as a batch of its own.
+    @discardableResult
+    package func settle(_ settlement: BatchSettlement, destination: Int64) throws(StoreFailure) -> StoredBatch? {
+        let rest = try transaction { () throws -> StoredBatch? in
             // First, since it goes by what the ledger says.
-            for (line, summary) in settlement.batch.summaries.enumerated() {
+            for (line, summary) in settlement.batch.summaries.enumerated() where !settlement.outcome.left.contains(line)
+            {
                 let dead = settlement.outcome.dead.first { $0.line == line }
                 try settle(summary: summary, isDead: dead != nil, destination)
                 if let dead {
@@ -53,6 +57,7 @@ extension StoreWriter {
             let gone = isWhole ? [] : try missing(batch.sent.map(\.row))
             for (index, record) in batch.sent.enumerated() where !erasedWhileSent.contains(record.row) {
                 let line = batch.summaries.count + index
+                if settlement.outcome.left.contains(line) { continue }
                 // It has left the batch with the fate that it got when it went.
                 if gone.contains(record.row), settlement.left.contains(line) { continue }
                 let arrived: Fate = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
@@ -70,9 +75,30 @@ extension StoreWriter {
             ledger.move(run, in: destination)
             try ledger.write(on: connection)
             try answer(settlement, dead: deadRows)
-            try write(settlement.state, of: destination)
+            let rest = try storeRest(of: settlement, without: gone, destination)
+            var state = settlement.state
+            if let rest { state.doubts[rest.id] = settlement.doubtsOfRest }
+            try write(state, of: destination)
+            return rest
         }
-        removalsWhenStored[settlement.batch.id] = nil
+        let isWhole = removalsWhenStored.removeValue(forKey: settlement.batch.id) == removals
+        if let rest, isWhole { removalsWhenStored[rest.id] = removals }
+        return rest
+    }
+
+    /// Stores the lines that have not come to an end as a batch of their own: they are made again just as they were.
+    private func storeRest(
+        of settlement: BatchSettlement, without gone: Set<Int64>, _ destination: Int64
+    ) throws -> StoredBatch? {
+        guard let rest = settlement.rest else { return nil }
+        var batch = NewBatch(destination: destination, kind: .requeued, at: settlement.at)
+        batch.summaries = rest.summaries
+        batch.sent = rest.sent.filter { !gone.contains($0.row) && !erasedWhileSent.contains($0.row) }
+        guard batch.lineCount > 0 else { return nil }
+        let id = try insert(batch)
+        try carry(batch, in: id)
+        // In memory it has all its lines still, by their places.
+        return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
     }
 
     /// Stores how far the trying has come, so that a restart goes on from there.

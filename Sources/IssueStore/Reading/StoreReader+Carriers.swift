@@ -110,7 +110,7 @@ extension StoreReader {
         }
     }
 
-    /// The batch under way is a destination's only one, and how often it was tried stands with the destination.
+    /// How often the batch under way was tried stands with the destination; one that it has overtaken shows the same.
     private func bringUp(_ fate: inout DestinationFate, sending destination: Int64) throws {
         let state = try connection.withStatement("SELECT state FROM destinations WHERE id = ?1") { statement in
             statement.bind(destination, at: 1)

@@ -15,7 +15,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     private let payload: LogzPayload
     private var credential: Credential
     private var client: StreamClient
-    private var probe: HTTPSender
+    private let sender: HTTPSender
     private var last = Credential.missing
 
     package init(
@@ -26,7 +26,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
         payload = LogzPayload(type: settings.type, metadataKey: settings.metadataKey)
         credential = Credential(readToken)
         client = StreamClient(cancellation: cancellation)
-        probe = HTTPSender(settings.http, cancellation: cancellation)
+        sender = HTTPSender(settings.http, cancellation: cancellation)
     }
 
     package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
@@ -39,13 +39,13 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
 
     package func prepare() -> any PreparedBody { StreamLines() }
 
-    package mutating func begin(_ body: any PreparedBody) {
-        last = (body as? StreamLines).map { send($0.lines) } ?? Credential.missing
+    package mutating func begin(_ body: any PreparedBody, within limit: Duration?) {
+        last = (body as? StreamLines).map { send($0.lines, within: limit) } ?? Credential.missing
     }
 
     package func answer(to lines: SentLines) -> DeliveryAnswer { last }
 
-    private mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
+    private mutating func send(_ lines: [[UInt8]], within limit: Duration?) -> DeliveryAnswer {
         let reader = AnswerReader(origin: settings.http.address.origin, token: credential.token)
         guard let token = credential.token else {
             return Credential.missing
@@ -54,7 +54,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
         head += JSONValue.string(token.text).json
         let body = BodyFrame.lines.body(of: lines.map { head + [UInt8(ascii: ",")] + $0.dropFirst() })
         do throws(HTTPTransferError) {
-            try client.send(body, to: probe.request)
+            try client.send(body, to: sender.request(within: limit))
             return DeliveryAnswer(
                 .unconfirmed, AnswerSummary("\(AnswerReader.count(lines.count)) sent, to where no answer is given"))
         } catch {
@@ -63,6 +63,4 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     }
 
     package mutating func rereadCredential() -> Bool { credential.reread() }
-
-    package mutating func reaches() -> Bool { probe.reaches() }
 }

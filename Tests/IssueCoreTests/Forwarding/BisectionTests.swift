@@ -102,7 +102,7 @@ struct BisectionTests {
         #expect(bisection.dead == [.init(line: 0, reason: .tooLarge)])
     }
 
-    @Test("When more than 32 lines are refused it stops, and none of them is given up")
+    @Test("When more than 32 lines are refused, and most of all, it stops, and none of them is given up")
     func stop() {
         var destination = Destination(poison: Set(0..<200))
         var bisection = Bisection(count: 200)

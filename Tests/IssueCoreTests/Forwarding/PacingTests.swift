@@ -45,44 +45,63 @@ struct PacingTests {
     func restoredPace() {
         let settings = ForwardSettings()
         var pacer = SendPacer(settings: settings, at: at(0))
-        pacer.sent(500, at: at(0))
+        pacer.sent(50, at: at(0))
         pacer.slowedDown(at: at(0))
         let saved = pacer.saved(at: at(0))
-        #expect(saved == SendPacer.Saved(factor: 0.5, level: 0))
+        #expect(saved == SendPacer.Saved(factor: 0.5, level: 0, backlog: 40))
 
         // 600 a minute at half the rate are five a second.
-        let back = SendPacer(settings: settings, from: saved, after: .seconds(10), at: at(3))
-        #expect(back.saved(at: at(3)) == SendPacer.Saved(factor: 0.5, level: 50))
-        #expect(back.pace(of: 50, at: at(3)) == .now(50))
-        #expect(back.pace(of: 100, at: at(3)) != .now(100))
-        let odd = SendPacer.Saved(factor: .nan, level: .infinity)
+        let back = SendPacer(settings: settings, from: saved, after: .seconds(6), at: at(3))
+        #expect(back.saved(at: at(3)) == SendPacer.Saved(factor: 0.5, level: 30, backlog: 40))
+        #expect(back.pace(of: 30, at: at(3)) == .now(30))
+        #expect(back.pace(of: 50, at: at(3)) != .now(50))
+        let odd = SendPacer.Saved(factor: .nan, level: .infinity, backlog: 0)
         #expect(
             SendPacer(settings: settings, from: odd, after: .zero, at: at(0))
                 == SendPacer(settings: settings, at: at(0)))
     }
 
-    @Test("Waits are drawn below a limit that doubles from 1 s to 300 s, never below 250 ms")
+    private func failed(
+        _ schedule: inout RetrySchedule, _ failure: FailureClass = .serverError, unit: Double,
+        retryAfter: Duration? = nil, begun: Double = 0
+    ) -> Int64 {
+        let until = schedule.failed(failure, unit: unit, retryAfter: retryAfter, begun: at(begun), at: at(0))
+        return at(0).duration(to: until).wholeMilliseconds
+    }
+
+    @Test("Waits are drawn below a limit that doubles: from 1 s to 300 s for 429, up to 4.5 s in an outage")
     func retry() {
         var schedule = RetrySchedule()
-        let longest = (0..<12).map { _ in schedule.failed(unit: 1) }
-
-        #expect(longest.prefix(9).map(\.wholeMilliseconds) == (0..<9).map { 1000 << $0 })
-        #expect(longest.suffix(3).allSatisfy { $0 == .seconds(300) })
-        #expect(schedule.failed(unit: 0) == .milliseconds(250))
+        let longest = (0..<12).map { _ in failed(&schedule, .tooManyRequests, unit: 1) }
+        #expect(longest.prefix(9) == (0..<9).map { 1000 << $0 }[...])
+        #expect(longest.suffix(3).allSatisfy { $0 == 300_000 })
+        #expect(failed(&schedule, .tooManyRequests, unit: 0) == 250)
         schedule.succeeded()
-        #expect(schedule.failed(unit: 0.5) == .milliseconds(500))
+        #expect((0..<6).map { _ in failed(&schedule, unit: 1) } == [1000, 2000, 4000, 4500, 4500, 4500])
+        // Not at once, however it is drawn, when it has gone on for a while.
+        #expect(failed(&schedule, unit: 0) == 2250)
+        schedule.succeeded()
+        #expect(failed(&schedule, unit: 0) == 250)
+    }
+
+    @Test("The time that a try took counts, so that one that hangs does not put off the next")
+    func hanging() {
+        var schedule = RetrySchedule(attempts: 9)
+        #expect(failed(&schedule, .noAnswer, unit: 1, begun: -4) == 500)
+        #expect(failed(&schedule, .noAnswer, unit: 0, begun: -4) == 250)
     }
 
     @Test("What the destination asks for is honoured, up to an hour")
     func retryAfter() {
         var schedule = RetrySchedule()
 
-        #expect(schedule.failed(unit: 0, retryAfter: .seconds(90)) == .seconds(90))
-        #expect(schedule.failed(unit: 0, retryAfter: .seconds(86_400)) == .seconds(3600))
-        #expect(schedule.failed(unit: 0, retryAfter: .zero) == .milliseconds(250))
+        #expect(failed(&schedule, unit: 0, retryAfter: .seconds(90)) == 90_000)
+        #expect(failed(&schedule, unit: 0, retryAfter: .seconds(86_400)) == 3_600_000)
+        schedule.succeeded()
+        #expect(failed(&schedule, unit: 0, retryAfter: .zero) == 250)
     }
 
-    @Test("After five failures the next batch is the smallest, and success doubles it until it is whole again")
+    @Test("After five failures, or one that hung, the next batch is a line; success lets it grow until it is whole")
     func breaker() {
         var breaker = CircuitBreaker()
         for _ in 0..<4 { breaker.failed() }
@@ -91,37 +110,64 @@ struct PacingTests {
         #expect(breaker.isOpen)
 
         var sizes: [Int?] = []
-        for _ in 0..<8 {
+        for _ in 0..<9 {
             sizes.append(breaker.lineLimit)
             breaker.succeeded(full: 500)
         }
-        #expect(sizes == [10, 20, 40, 80, 160, 320, nil, nil])
+        #expect(sizes == [1, 10, 20, 40, 80, 160, 320, nil, nil])
 
         breaker = CircuitBreaker(failures: 5)
         breaker.succeeded(full: 500)
         breaker.failed()
-        #expect(breaker.lineLimit == 10)
+        #expect(breaker.lineLimit == 1)
+        breaker = CircuitBreaker()
+        breaker.failed(opens: true)
+        #expect(breaker.lineLimit == 1)
     }
 
-    @Test("A full batch may go at once, and then no more than the rate")
+    @Test("What comes in within five seconds may go at once, and then no more than the rate")
     func pacing() {
         var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
 
-        #expect(pacer.pace(of: 500, at: at(0)) == .now(500))
-        pacer.sent(500, at: at(0))
+        #expect(pacer.pace(of: 500, at: at(0)) == .now(50))
+        pacer.sent(50, at: at(0))
         #expect(pacer.pace(of: 10, at: at(0)) == .wait(until: at(1.001)))
         #expect(pacer.pace(of: 10, at: at(1.001)) == .now(10))
-        #expect(pacer.pace(of: 9999, at: at(51)) == .now(500))
+        #expect(pacer.pace(of: 9999, at: at(51)) == .now(50))
+
+        var slow = ForwardSettings()
+        slow.sendRate = Rate(1, per: .seconds(3600))
+        #expect(SendPacer(settings: slow, at: at(0)).pace(of: 500, isBacklog: true, at: at(0)) == .now(1))
     }
 
-    @Test("The backlog leaves a fifth of the burst to what is fresh")
-    func backlog() {
-        var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
-
-        #expect(pacer.pace(of: 500, isBacklog: true, at: at(0)) == .now(400))
-        pacer.sent(400, at: at(0))
-        #expect(pacer.pace(of: 1, isBacklog: true, at: at(0)) == .wait(until: at(0.101)))
-        #expect(pacer.pace(of: 100, at: at(0)) == .now(100))
+    @Test("In no stretch of time goes more than the rate and five seconds of it, and of what is old its share of that")
+    func stretches() {
+        for isMixed in [false, true] {
+            var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
+            var sent: [(at: Double, count: Int, isOld: Bool)] = []
+            for step in 0..<6000 {
+                let now = Double(step) / 10
+                for isOld in [true, false] where isOld || (isMixed && step % 3 == 0) {
+                    guard case .now(let count) = pacer.pace(of: isOld ? 500 : 2, isBacklog: isOld, at: at(now)) else {
+                        continue
+                    }
+                    pacer.sent(count, isBacklog: isOld, at: at(now))
+                    sent.append((now, count, isOld))
+                }
+            }
+            for from in stride(from: 0.0, to: 500, by: 7) {
+                for length in [1.0, 10, 60, 90] {
+                    let within = sent.filter { $0.at >= from && $0.at < from + length }
+                    let all = within.reduce(0) { $0 + $1.count }
+                    let old = within.reduce(0) { $0 + ($1.isOld ? $1.count : 0) }
+                    #expect(Double(all) <= 50 + length * 10 + 1e-6)
+                    #expect(Double(old) <= 40 + length * 8 + 1e-6)
+                }
+            }
+            // And it is not less, either.
+            let old = sent.reduce(0) { $0 + ($1.isOld ? $1.count : 0) }
+            #expect(isMixed ? old > 1500 : old > 4500)
+        }
     }
 
     @Test("429 and 503 halve the rate down to a tenth, and success brings back a twentieth a minute")

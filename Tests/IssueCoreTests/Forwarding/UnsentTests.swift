@@ -16,12 +16,15 @@ struct UnsentTests {
             forwarding.answered(
                 DeliveryAnswer(.again(failure, retryAfter: nil), AnswerSummary("an answer")), unit: 0, at: at(now))
         }
-        for round in [1.0, 2, 3] {
-            _ = answer(.refused, at: round)
-            _ = forwarding.reachedAgain(at: at(round + 0.5))
+        for round in [10.0, 20, 30] {
+            guard case .wait(let until, _) = answer(.refused, at: round) else {
+                Issue.record("It is not tried again")
+                return
+            }
+            _ = forwarding.waited(at: until)
             #expect(forwarding.view.resent == 0)
         }
-        _ = answer(.overloaded, at: 4)
+        _ = answer(.overloaded, at: 40)
         #expect(forwarding.waited(at: at(500)) == .send(.init(batch: 1, range: 0..<100)))
         #expect(forwarding.view.resent == 100)
     }

@@ -31,7 +31,7 @@ struct RefusingShipper: Shipper, ~Copyable {
     func cut(_ line: [UInt8]) -> [UInt8]? { nil }
     func prepare() -> any PreparedBody { Body() }
 
-    mutating func begin(_ body: any PreparedBody) {
+    mutating func begin(_ body: any PreparedBody, within limit: Duration?) {
         lines = (body as? Body)?.lines ?? []
         let lines = lines
         requests.withLock { $0.append(lines) }
@@ -46,5 +46,4 @@ struct RefusingShipper: Shipper, ~Copyable {
     }
 
     mutating func rereadCredential() -> Bool { false }
-    mutating func reaches() -> Bool { true }
 }

@@ -13,8 +13,7 @@ struct SilentShipper: Shipper, ~Copyable {
     func line(of summary: OutboundSummary) -> [UInt8] { Array(summary.eventID.utf8) }
     func cut(_ line: [UInt8]) -> [UInt8]? { nil }
     func prepare() -> any PreparedBody { Body() }
-    mutating func begin(_ body: any PreparedBody) {}
+    mutating func begin(_ body: any PreparedBody, within limit: Duration?) {}
     func answer(to lines: SentLines) -> DeliveryAnswer { DeliveryAnswer(.accepted, AnswerSummary("200")) }
     mutating func rereadCredential() -> Bool { false }
-    mutating func reaches() -> Bool { true }
 }

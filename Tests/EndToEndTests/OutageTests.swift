@@ -1,0 +1,214 @@
+import FakeLogz
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("An outage is boring", .daemonLog)
+struct OutageTests {
+    private func with(
+        _ settings: String = "", _ body: (DaemonFixture, FakeLogz, RawClient) async throws -> Void
+    ) async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
+            try await body(daemon, listener, try RawClient(path: daemon.socket))
+        }
+    }
+
+    private func report(_ count: Int, as name: String, to client: RawClient, _ severity: Severity = .error) throws
+        -> [String]
+    {
+        try client.report(
+            (0..<count).map { _ in IssueRecord(message: name, severity: severity, app: Application(name: "shop")) }
+        ).map { try $0.storedID }
+    }
+
+    /// How often the batch of a record was tried.
+    private func attempts(_ id: String, _ client: RawClient) throws -> Int64 {
+        try client.show(id).fates.first?.attempts ?? 0
+    }
+
+    @Test(
+        "However it was away, a record is out seconds after its return, the critical one first, and none is lost",
+        arguments: [Fault.status(503), .status(500), .acceptSilent, .blackhole(for: nil), .down(for: nil)])
+    func comesBack(fault: Fault) async throws {
+        try await with("RequestTimeout=6s\nConnectTimeout=6s") { daemon, listener, client in
+            var ids = try report(1, as: "The usual", to: client)
+            try await eventually("it is known") { try client.destination().ledger.delivered == 1 }
+            try listener.plan(FaultStep(fault, times: .forever))
+            ids += try report(200, as: "The usual", to: client)
+            try await eventually("it was tried for a while", within: .seconds(120)) {
+                try attempts(ids[1], client) >= 8
+            }
+            #expect(try client.destination().state == .waiting)
+            let critical = try report(1, as: "The usual", to: client, .critical)
+            ids += critical
+            // In the moment before the return all that is tried may still be in vain.
+            try await eventually("it was tried once more", within: .seconds(30)) {
+                try attempts(critical[0], client) >= 1
+            }
+            try listener.plan()
+            try listener.up()
+            // Twice as long as it takes, on a machine that does other things, too.
+            #expect(listener.waitForAccepted(2, within: .seconds(10)))
+            #expect(listener.accepted.dropFirst().first?.eventID == critical[0])
+            try await eventually("all has arrived", within: .seconds(60)) {
+                try client.destination().ledger.pending == 0
+            }
+            #expect(listener.compare(with: ids).missing.isEmpty)
+            let ledger = try client.destination().ledger
+            #expect(ledger.balances)
+            #expect(ledger.delivered == Int64(ids.count))
+            for id in listener.compare(with: ids).duplicated.keys {
+                #expect(try client.show(id).fates.allSatisfy { $0.maybeDuplicate })
+            }
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("What each request got an answer to is not called perhaps twofold, however often the daemon ends")
+    func answered() async throws {
+        try await with { daemon, listener, client in
+            try listener.plan(FaultStep(.status(401), times: .forever))
+            let ids = try report(20, as: "Locked out", to: client)
+            try await eventually("it is paused") { try client.destination().state == .paused }
+            try daemon.reload()
+            try daemon.restart()
+            try await eventually("it is paused") {
+                try RawClient(path: daemon.socket).destination().state == .paused
+            }
+            try daemon.kill()
+            try listener.down()
+            try daemon.start()
+            for _ in 0..<3 {
+                let client = try RawClient(path: daemon.socket)
+                let before = try attempts(ids[0], client)
+                try await eventually("it was tried in vain", within: .seconds(30)) {
+                    try client.destination().reason == "refused" && attempts(ids[0], client) > before
+                }
+                try daemon.kill()
+                try daemon.start()
+            }
+            try listener.plan()
+            try listener.up()
+            let last = try RawClient(path: daemon.socket)
+            try await eventually("all has arrived", within: .seconds(60)) {
+                try last.destination().ledger.delivered == 20
+            }
+            #expect(listener.compare(with: ids).isMet)
+            #expect(try last.destination().maybeDuplicate == 0)
+            #expect(try last.show(ids[0]).fates.map(\.maybeDuplicate) == [false])
+        }
+    }
+
+    @Test("That a destination takes records again is told once it does: not when its records were given up")
+    func givenUp() async throws {
+        try await with("RetryFor=1s") { daemon, listener, client in
+            try listener.plan(FaultStep(.status(500), times: .forever))
+            _ = try report(20, as: "In vain", to: client)
+            try await eventually("they are given up", within: .seconds(60)) {
+                try client.destination().ledger.deadLettered == 20
+            }
+            #expect(try client.destination().reason == "server_error")
+            #expect(!daemon.log.contains("takes records again"))
+            try listener.plan()
+            _ = try report(1, as: "Now", to: client)
+            try await eventually("it is taken") { try client.destination().ledger.delivered == 1 }
+            #expect(daemon.log.contains("takes records again"))
+        }
+    }
+
+    @Test(
+        "Whoever was told that a destination is paused hears of its end from a later run, too",
+        arguments: [true, false])
+    func toldAcross(reloads: Bool) async throws {
+        try await with { daemon, listener, client in
+            listener.revokeToken(DaemonConfiguration.token)
+            _ = try report(3, as: "Locked out", to: client)
+            try await eventually("it is told") { daemon.log.contains("A destination is paused") }
+            try daemon.writeToken("another-token")
+            listener.addToken("another-token")
+            if reloads { try daemon.reload() } else { try daemon.restart() }
+            try await eventually("it is told", within: .seconds(30)) {
+                daemon.log.contains("A destination takes records again")
+            }
+            #expect(daemon.log.split(separator: "A destination is paused").count == 2)
+            #expect(daemon.log.split(separator: "A destination takes records again").count == 2)
+        }
+    }
+
+    @Test("Forty bad lines of five hundred cost only themselves, the daemon being killed meanwhile")
+    func manyBadLines() async throws {
+        try await with { daemon, listener, client in
+            try listener.down()
+            var records = (0..<500).map { IssueRecord(message: "Good", code: Int64($0 % 3)) }
+            for place in 0..<40 { records[place * 12].message = "POISON" }
+            let ids = try client.report(records).map { try $0.storedID }
+            try listener.plan(FaultStep(.poison("POISON"), times: .forever))
+            try listener.up()
+            try await eventually("some of it is settled", within: .seconds(60)) {
+                try client.destination().ledger.delivered > 0
+            }
+            try daemon.kill()
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            try await eventually("all has a fate", within: .seconds(120)) {
+                try client.destination().ledger.pending == 0
+            }
+            let ledger = try client.destination().ledger
+            #expect(ledger.delivered == 460)
+            #expect(ledger.deadLettered == 40)
+            #expect(ledger.balances)
+            #expect(listener.compare(with: ids).missing.count == 40)
+            #expect(try daemon.file.ledgerFaults == [])
+            for id in listener.compare(with: ids).duplicated.keys.sorted().prefix(20) {
+                #expect(try client.show(id).fates.map(\.maybeDuplicate) == [true])
+            }
+            for place in [0, 12, 468] {
+                #expect(try client.show(ids[place]).fates.map(\.fate) == [.deadLettered])
+                #expect(try client.show(ids[place + 1]).fates.map(\.fate) == [.delivered])
+            }
+        }
+    }
+
+    @Test("Where most lines are refused the destination is paused, and what is critical still goes")
+    func mostlyBad() async throws {
+        try await with { daemon, listener, client in
+            try listener.plan(FaultStep(.poison("POISON"), times: .forever))
+            _ = try client.report((0..<300).map { _ in IssueRecord(message: "POISON", app: Application(name: "bad")) })
+            try await eventually("it is paused", within: .seconds(60)) {
+                try client.destination().reason == "many_lines_refused"
+            }
+            let critical = try report(1, as: "Grave", to: client, .critical)
+            try await eventually("it is delivered") {
+                try client.show(critical[0]).fates.map(\.fate) == [.delivered]
+            }
+            let destination = try client.destination()
+            #expect(destination.reason == "many_lines_refused")
+            #expect(destination.ledger.deadLettered == 0)
+            #expect(destination.ledger.balances)
+            #expect(!daemon.log.contains("takes records again"))
+            // It holds across a restart, with two batches that have no end.
+            try daemon.restart()
+            let again = try RawClient(path: daemon.socket)
+            try listener.plan()
+            try await eventually("all has arrived", within: .seconds(60)) {
+                _ = try again.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
+                return try again.destination().ledger.delivered == 301
+            }
+            #expect(try daemon.file.ledgerFaults == [])
+        }
+    }
+
+    @Test("What the send rate holds back is said to wait for it, until when")
+    func paced() async throws {
+        try await with("SendRate=60/min") { _, _, client in
+            _ = try report(100, as: "Many", to: client)
+            try await eventually("it is said") {
+                let destination = try client.destination()
+                return destination.state == .waiting && destination.reason == "send_rate"
+                    && destination.nextAttempt != nil
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import IssueCore
+import IssueProtocol
+
+/// A forwarder at work in a time of its own, with a store of numbers and a destination that is as a test says.
+struct ForwardingRun {
+    enum Mood: Equatable {
+        case takes
+        case refuses
+        case silent
+        case answers(FailureClass)
+        /// Its answer comes, but takes so many seconds.
+        case slow(Double)
+    }
+
+    struct Request: Equatable {
+        var begun: Double
+        var ended: Double
+        var lines: Int
+        var isExpress: Bool
+        var isTaken: Bool
+        var isInFull: Bool
+    }
+
+    private(set) var forwarding: Forwarding
+    private(set) var now = 0.0
+    private(set) var requests: [Request] = []
+    private(set) var delivered = 0
+    private(set) var twofold = 0
+    private(set) var dead = 0
+    /// Lines that are refused whenever they come, by number; those of the log are numbered from nothing.
+    var poison: Set<Int> = []
+    var mood: (Double) -> Mood = { _ in .takes }
+    /// When something critical comes in while a request is under way.
+    var critical: [Double] = []
+
+    private let settings: ForwardSettings
+    private var traffic: Traffic
+    private var lastBatch: Int64 = 0
+    private var deadline: Double?
+    /// What waits, as the numbers of its lines, and since when.
+    private var waiting: [(line: Int, since: Double)] = []
+    private var express: [(line: Int, since: Double)] = []
+    private var reported = 0
+    private var batches: [Int64: [Int]] = [:]
+    private var expressBatches: Set<Int64> = []
+
+    init(_ settings: ForwardSettings = ForwardSettings(), seed: UInt64) {
+        self.settings = settings
+        traffic = Traffic(seed: seed)
+        forwarding = Forwarding(settings: settings, at: Self.at(0))
+    }
+
+    static func at(_ seconds: Double) -> MonotonicInstant {
+        MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
+    }
+
+    /// How many lines have not come to an end.
+    var pendingLines: Int { reported - delivered - dead }
+
+    mutating func report(_ count: Int, isExpress: Bool = false) {
+        for line in reported..<reported + count {
+            if isExpress { express.append((line, now)) } else { waiting.append((line, now)) }
+        }
+        reported += count
+        perform(forwarding.recordsArrived(pending, at: Self.at(now)))
+    }
+
+    /// Ends the daemon by the book, and starts it again.
+    mutating func restart() {
+        let (progress, doubts) = (forwarding.progress(at: Self.at(now)), forwarding.doubts)
+        _ = forwarding.stopRequested()
+        let saved = forwarding.pace(at: Self.at(now))
+        forwarding = Forwarding(
+            settings: settings,
+            pacer: SendPacer(settings: settings, from: saved, after: .zero, at: Self.at(now)), at: Self.at(now))
+        let known = batches.keys.sorted().map {
+            ForwardingBatch(
+                id: $0, count: batches[$0]?.count ?? 0, bytes: 100, isExpress: expressBatches.contains($0),
+                doubts: doubts[$0] ?? LineSet([0..<(batches[$0]?.count ?? 0)]))
+        }
+        deadline = nil
+        guard let first = known.first else { return perform(forwarding.recordsArrived(pending, at: Self.at(now))) }
+        forwarding.learned(pending)
+        let unit = unit
+        perform(
+            forwarding.started(
+                resuming: first, overtakenBy: known.count > 1 ? known[1] : nil, progress, unit: unit, at: Self.at(now)))
+    }
+
+    mutating func run(until end: Double) {
+        while let next = deadline, next <= end {
+            deadline = nil
+            now = max(now, next)
+            perform(forwarding.waited(at: Self.at(now)))
+        }
+        now = max(now, end)
+    }
+
+    private var unit: Double {
+        mutating get { Double(traffic.number(below: 1000)) / 1000 }
+    }
+
+    private var pending: PendingFacts {
+        let all = (waiting + express).map(\.since)
+        return PendingFacts(
+            records: all.count, bytes: all.count * 100, oldest: all.min().map(Self.at), expressRecords: express.count,
+            oldestExpress: express.map(\.since).min().map(Self.at))
+    }
+
+    private mutating func perform(_ first: Forwarding.NextAction) {
+        var next = first
+        while true {
+            switch next {
+            case .build(let limit):
+                let isAhead = !express.isEmpty && waiting.count > limit.records
+                next = store(isAhead ? limit.records : 0, isAhead ? 0 : limit.records)
+            case .overtake(let limit): next = store(limit.records, 0)
+            case .send(let shipment): next = send(shipment)
+            case .wait(let until):
+                // In whole milliseconds, as all times here are.
+                deadline = ((until.sinceBoot / .seconds(1) - 1000) * 1000 + 1e-4).rounded(.up) / 1000
+                return
+            case .rest: return
+            }
+        }
+    }
+
+    private mutating func store(_ ahead: Int, _ walked: Int) -> Forwarding.NextAction {
+        let isExpress = ahead > 0
+        var lines = express.prefix(ahead).map(\.line)
+        express.removeFirst(lines.count)
+        if !isExpress {
+            lines = Array((waiting + express).map(\.line).sorted().prefix(walked))
+            waiting.removeAll { lines.contains($0.line) }
+            express.removeAll { lines.contains($0.line) }
+        }
+        guard !lines.isEmpty else { return forwarding.nothingToSend(pending, at: Self.at(now)) }
+        lastBatch += 1
+        batches[lastBatch] = lines
+        if isExpress { expressBatches.insert(lastBatch) }
+        return forwarding.batchStored(
+            ForwardingBatch(id: lastBatch, count: lines.count, bytes: lines.count * 100, isExpress: isExpress),
+            at: Self.at(now))
+    }
+
+    private mutating func send(_ shipment: Forwarding.Shipment) -> Forwarding.NextAction {
+        let begun = now
+        let limit = shipment.timeLimit.map { min($0, settings.requestTimeout) } ?? settings.requestTimeout
+        let lines = Array((batches[shipment.batch] ?? [])[shipment.range])
+        var verdict = DeliveryVerdict.accepted
+        var mood = mood(now)
+        if case .slow(let seconds) = mood {
+            now += min(seconds, limit / .seconds(1))
+            mood = seconds < limit / .seconds(1) ? .takes : .answers(.noAnswer)
+        }
+        switch mood {
+        case .takes, .slow:
+            now += 0.02
+            let bad = lines.count { poison.contains($0) }
+            if bad > 0 { verdict = .partial(PartialAnswer(successful: lines.count - bad)) }
+        case .refuses: verdict = .again(.refused, retryAfter: nil)
+        case .silent:
+            now += limit / .seconds(1)
+            verdict = .ambiguous(.noAnswer)
+        case .answers(.noAnswer): verdict = .ambiguous(.noAnswer)
+        case .answers(let failure):
+            now += 0.02
+            verdict = .again(failure, retryAfter: nil)
+        }
+        while let due = critical.first, due <= now {
+            critical.removeFirst()
+            express.append((reported, due))
+            reported += 1
+        }
+        requests.append(
+            Request(
+                begun: begun, ended: now, lines: lines.count, isExpress: expressBatches.contains(shipment.batch),
+                isTaken: mood == .takes && verdict == .accepted, isInFull: shipment.timeLimit == nil))
+        if forwarding.isInParts { forwarding.learned(pending) }
+        let unit = unit
+        return follow(
+            forwarding.answered(DeliveryAnswer(verdict, AnswerSummary("an answer")), unit: unit, at: Self.at(now)))
+    }
+
+    private mutating func follow(_ action: Forwarding.AnswerAction) -> Forwarding.NextAction {
+        switch action {
+        case .settle(let id, let outcome):
+            let lines = batches.removeValue(forKey: id) ?? []
+            let isExpress = expressBatches.contains(id)
+            delivered += outcome.delivered.reduce(0) { $0 + $1.count }
+            dead += outcome.dead.count
+            twofold += outcome.twofold
+            var rest: ForwardingBatch?
+            if !outcome.left.isEmpty {
+                lastBatch += 1
+                batches[lastBatch] = outcome.left.ranges.flatMap { lines[$0] }
+                if isExpress { expressBatches.insert(lastBatch) }
+                rest = ForwardingBatch(
+                    id: lastBatch, count: outcome.left.count, bytes: outcome.left.count * 100, isExpress: isExpress)
+            }
+            return forwarding.settled(pending, rest: rest, at: Self.at(now))
+        case .send(let shipment), .cut(_, let shipment): return .send(shipment)
+        case .overtake(let limit): return .overtake(limit)
+        case .wait(let until, _), .pause(_, let until, _): return .wait(until: until)
+        case .stop, .rest: return .rest
+        }
+    }
+}

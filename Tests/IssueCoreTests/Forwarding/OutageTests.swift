@@ -1,0 +1,127 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("A destination that is away for a while")
+struct OutageTests {
+    static let moods: [ForwardingRun.Mood] = [
+        .refuses, .silent, .answers(.overloaded), .answers(.serverError), .answers(.requestTimeout), .answers(.reset),
+        .answers(.tls), .answers(.unreachable),
+    ]
+
+    /// Runs an outage, and says with the run when it ended.
+    private func outage(
+        _ mood: ForwardingRun.Mood, seed: UInt64, restarts: Bool = false
+    ) -> (run: ForwardingRun, end: Double, isHungInFull: Bool) {
+        var traffic = Traffic(seed: seed)
+        var run = ForwardingRun(seed: seed &+ 1)
+        // Seconds, minutes, or hours.
+        let length = Double(traffic.number(below: [90, 900, 7200][Int(seed % 3)]) + 1)
+        let end = 10 + length
+        run.mood = { $0 < 10 || $0 >= end ? .takes : mood }
+        run.report(3)
+        run.run(until: 10)
+        run.report(150)
+        if restarts {
+            for place in 1...3 {
+                run.run(until: 10 + length * Double(place) / 4)
+                run.restart()
+            }
+        }
+        run.run(until: max(10, end - 6))
+        run.report(1, isExpress: true)
+        run.run(until: end)
+        let last = run.requests.last
+        run.run(until: end + 60)
+        return (run, end, last.map { $0.ended > end && $0.isInFull } ?? false)
+    }
+
+    @Test(
+        "However long it was, the first record is out within five seconds of its return, what is critical before all else",
+        arguments: moods)
+    func return5(mood: ForwardingRun.Mood) throws {
+        var hung = 0
+        for seed in 0..<36 as Range<UInt64> {
+            let (run, end, isHungInFull) = outage(mood, seed: seed, restarts: seed % 4 == 0)
+            let first = try #require(run.requests.first { $0.begun >= end && $0.isTaken }, "seed \(seed)")
+            // One try in ten minutes may take all its time.
+            if isHungInFull { hung += 1 } else { #expect(first.ended - end <= 5, "seed \(seed)") }
+            #expect(first.isExpress || end < 16 + 6, "seed \(seed)")
+            #expect(first.lines == 1 || end < 30, "seed \(seed)")
+        }
+        #expect(hung <= (mood == .silent ? 12 : 0))
+    }
+
+    @Test("It is asked with one line every few seconds, no more and no less, and only what may have arrived is marked")
+    func politeness() {
+        for mood in Self.moods {
+            var run = ForwardingRun(seed: 7)
+            run.mood = { _ in mood }
+            run.report(500)
+            run.run(until: 3600)
+            let probes = run.requests.filter { $0.begun > 200 }
+            #expect(probes.allSatisfy { $0.lines == 1 })
+            for (one, next) in zip(probes, probes.dropFirst()) where !one.isInFull {
+                #expect((2.2...4.6).contains(next.begun - one.begun), "\(mood)")
+            }
+            #expect(probes.count { $0.isInFull } <= 6)
+            run.mood = { _ in .takes }
+            run.run(until: 5000)
+            #expect(run.pendingLines == 0)
+            switch mood {
+            // The first request had them all.
+            case .silent: #expect(run.twofold == 50)
+            default: #expect(run.twofold == 0)
+            }
+        }
+    }
+
+    @Test("One that is only slow is not cut off for ever")
+    func slow() {
+        var run = ForwardingRun(seed: 3)
+        run.mood = { $0 < 60 ? .silent : .slow(8) }
+        run.report(5)
+        run.run(until: 700)
+        #expect(run.delivered == 5)
+    }
+
+    @Test("Who asks for patience gets it: after 429 the waits double up to five minutes")
+    func patience() {
+        var run = ForwardingRun(seed: 5)
+        run.mood = { _ in .answers(.tooManyRequests) }
+        run.report(100)
+        run.run(until: 7200)
+        #expect(run.requests.count < 80)
+        let last = run.requests.suffix(20)
+        #expect(zip(last, last.dropFirst()).contains { $1.begun - $0.begun > 60 })
+    }
+
+    @Test("Once RetryFor= is over the records are given up, and the destination does not seem well for that")
+    func givenUp() {
+        var settings = ForwardSettings()
+        settings.retryFor = .seconds(8)
+        var run = ForwardingRun(settings, seed: 5)
+        run.mood = { _ in .answers(.serverError) }
+        run.report(40)
+        run.run(until: 300)
+        #expect(run.dead == 40)
+        #expect(!run.forwarding.isTaking)
+        #expect(run.forwarding.view.state == .idle)
+        #expect(run.forwarding.view.reason == "server_error")
+    }
+
+    @Test("A try that is under way is not told as a wait that is over, nor as a destination that is well")
+    func view() {
+        var forwarding = Forwarding(settings: ForwardSettings(), at: ForwardingRun.at(0))
+        _ = forwarding.recordsArrived(PendingFacts(records: 500, oldest: ForwardingRun.at(0)), at: ForwardingRun.at(0))
+        _ = forwarding.batchStored(ForwardingBatch(id: 1, count: 50, bytes: 100), at: ForwardingRun.at(0))
+        #expect(forwarding.view.state == .sending)
+        let failure = DeliveryAnswer(.ambiguous(.noAnswer), AnswerSummary("no answer"))
+        _ = forwarding.answered(failure, unit: 0, at: ForwardingRun.at(30))
+        #expect(forwarding.view.nextAttempt == ForwardingRun.at(30.25))
+        _ = forwarding.waited(at: ForwardingRun.at(31))
+        #expect(forwarding.view.state == .waiting)
+        #expect(forwarding.view.reason == "no_answer")
+        #expect(forwarding.view.nextAttempt == nil)
+    }
+}
