@@ -1,3 +1,4 @@
+import Glibc
 import Issues
 
 /// Errors that people are asked about.
@@ -6,7 +7,9 @@ enum Healing {
         ErrorResponders.root = [.present(on: .terminal)]
         await withErrorResponders(
             .receive {
-                print("seen inside"); return .notHandled
+                // Not by way of a buffer, since the program may end at once.
+                _ = write(STDOUT_FILENO, "seen inside\n", 12)
+                return .notHandled
             }
         ) {
             switch kind {
