@@ -14,6 +14,8 @@ import Synchronization
 import UnixIO
 
 if CommandLine.arguments.last == "images" {
+    // What is made for the first time, a fork of a program's own must not meet half made; the library sees to its own.
+    _ = LoadedImage.all
     _ = try Thread.start(name: "looker") {
         while !LoadedImage.all.isEmpty {}
     }
