@@ -5,17 +5,6 @@ import Testing
 
 @Suite("A listener that is not well", .daemonLog)
 struct DeliveryTests {
-    /// A daemon that forwards to a listener of its own.
-    private func with(
-        _ settings: String = "", _ body: (DaemonFixture, FakeLogz, RawClient) async throws -> Void
-    ) async throws {
-        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
-        defer { listener.stop() }
-        try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
-            try await body(daemon, listener, try RawClient(path: daemon.socket))
-        }
-    }
-
     /// All has a fate, the sums are right in the answer and in the file, and the listener has just what was delivered.
     private func settled(
         _ daemon: DaemonFixture, _ listener: FakeLogz, delivered ids: [String], dead: Int64 = 0,
@@ -45,7 +34,7 @@ struct DeliveryTests {
 
     @Test("A record is delivered with its id, and Await says so")
     func delivered() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             let id = try #require(try report(1, as: "Broken", client).first)
             let fate = try #require(try client.awaitFates(of: id).first)
             #expect(fate.fate == .delivered)
@@ -62,7 +51,7 @@ struct DeliveryTests {
 
     @Test("A record that is not reportable is withheld, and never leaves the host")
     func withheld() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             let receipt = try client.report([IssueRecord(message: "Just for us", reportable: false)])
             let hidden = try #require(receipt.first).storedID
             let id = try #require(try report(1, as: "For all", client).first)
@@ -76,7 +65,7 @@ struct DeliveryTests {
 
     @Test("Nothing is lost while the listener is down, the daemon being killed meanwhile")
     func down() async throws {
-        try await with("ConnectTimeout=1s") { daemon, listener, client in
+        try await withListener("ConnectTimeout=1s") { daemon, listener, client in
             var ids = try report(5, as: "Before", client)
             try await settled(daemon, listener, delivered: ids)
             try listener.down()
@@ -93,7 +82,7 @@ struct DeliveryTests {
 
     @Test("That a listener is down and that it is back is told once each, however often it was tried and whatever came")
     func toldOnce() async throws {
-        try await with("ConnectTimeout=1s") { daemon, listener, client in
+        try await withListener("ConnectTimeout=1s") { daemon, listener, client in
             try listener.down()
             var ids = try report(1, as: "First", client)
             try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
@@ -114,7 +103,7 @@ struct DeliveryTests {
 
     @Test("Nothing is lost when the listener has answered 503 for a while")
     func unavailable() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.status(503), times: 2))
             let ids = try report(10, as: "Refused at first", client)
             try await settled(daemon, listener, delivered: ids)
@@ -127,7 +116,7 @@ struct DeliveryTests {
 
     @Test("What was taken without an answer is sent again, and is marked as what may be there twice")
     func silence() async throws {
-        try await with("RequestTimeout=1s\nConnectTimeout=1s") { daemon, listener, client in
+        try await withListener("RequestTimeout=1s\nConnectTimeout=1s") { daemon, listener, client in
             try listener.plan(FaultStep(.readSilent))
             let ids = try report(10, as: "Unanswered", client)
             try await settled(daemon, listener, delivered: ids)
@@ -140,7 +129,7 @@ struct DeliveryTests {
 
     @Test("A batch that the daemon was killed with is sent again with the same lines, and marked")
     func killedWhileSending() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.readSilent, times: .forever))
             let ids = try report(10, as: "On its way", client)
             #expect(listener.waitForRequests(1))
@@ -159,7 +148,7 @@ struct DeliveryTests {
 
     @Test("A refused token pauses the destination, loses nothing, and a new one is taken with a reload")
     func refusedToken() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
             let ids = try report(10, as: "Locked out", client)
             try await eventually("it is paused") { try client.destination().state == .paused }
@@ -179,7 +168,7 @@ struct DeliveryTests {
 
     @Test("A refused token costs nothing across a restart with a new one")
     func refusedTokenRestart() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
             let ids = try report(10, as: "Locked out", client)
             try await eventually("it is paused") { try client.destination().state == .paused }
@@ -193,7 +182,7 @@ struct DeliveryTests {
 
     @Test("One bad line of a batch becomes a dead letter, and all others are delivered")
     func poison() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             var records = (0..<20).map { IssueRecord(message: "Good \($0)") }
             records.insert(IssueRecord(message: "POISON"), at: 7)
@@ -210,7 +199,7 @@ struct DeliveryTests {
 
     @Test("Flush forwards now, and answers when what waited has a fate")
     func flush() async throws {
-        try await with("BatchDelay=1h\nCriticalDelay=1h") { daemon, listener, client in
+        try await withListener("BatchDelay=1h\nCriticalDelay=1h") { daemon, listener, client in
             let ids = try report(3, as: "Patient", client)
             #expect(try client.destination().ledger.pending == 3)
             let reply: FlushReply = try client.call(.flush, FlushParameters(timeout: .seconds(20)))
@@ -222,7 +211,7 @@ struct DeliveryTests {
 
     @Test("Flush and Await answer when their time is over, too")
     func timeouts() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             try listener.down()
             let ids = try report(1, as: "Patient", client)
             let reply: FlushReply = try client.call(.flush, FlushParameters(timeout: .milliseconds(300)))

@@ -5,16 +5,6 @@ import Testing
 
 @Suite("An outage is boring", .daemonLog)
 struct OutageTests {
-    private func with(
-        _ settings: String = "", _ body: (DaemonFixture, FakeLogz, RawClient) async throws -> Void
-    ) async throws {
-        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
-        defer { listener.stop() }
-        try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
-            try await body(daemon, listener, try RawClient(path: daemon.socket))
-        }
-    }
-
     private func report(_ count: Int, as name: String, to client: RawClient, _ severity: Severity = .error) throws
         -> [String]
     {
@@ -32,7 +22,7 @@ struct OutageTests {
         "However it was away, a record is out seconds after its return, the critical one first, and none is lost",
         arguments: [Fault.status(503), .status(500), .acceptSilent, .blackhole(for: nil), .down(for: nil)])
     func comesBack(fault: Fault) async throws {
-        try await with("RequestTimeout=6s\nConnectTimeout=6s") { daemon, listener, client in
+        try await withListener("RequestTimeout=6s\nConnectTimeout=6s") { daemon, listener, client in
             var ids = try report(1, as: "The usual", to: client)
             try await eventually("it is known") { try client.destination().ledger.delivered == 1 }
             try listener.plan(FaultStep(fault, times: .forever))
@@ -68,7 +58,7 @@ struct OutageTests {
 
     @Test("What each request got an answer to is not called perhaps twofold, however often the daemon ends")
     func answered() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.status(401), times: .forever))
             let ids = try report(20, as: "Locked out", to: client)
             try await eventually("it is paused") { try client.destination().state == .paused }
@@ -103,7 +93,7 @@ struct OutageTests {
 
     @Test("That a destination takes records again is told once it does: not when its records were given up")
     func givenUp() async throws {
-        try await with("RetryFor=1s") { daemon, listener, client in
+        try await withListener("RetryFor=1s") { daemon, listener, client in
             try listener.plan(FaultStep(.status(500), times: .forever))
             _ = try report(20, as: "In vain", to: client)
             try await eventually("they are given up", within: .seconds(60)) {
@@ -122,7 +112,7 @@ struct OutageTests {
         "Whoever was told that a destination is paused hears of its end from a later run, too",
         arguments: [true, false])
     func toldAcross(reloads: Bool) async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
             _ = try report(3, as: "Locked out", to: client)
             try await eventually("it is told") { daemon.log.contains("A destination is paused") }
@@ -139,7 +129,7 @@ struct OutageTests {
 
     @Test("Forty bad lines of five hundred cost only themselves, the daemon being killed meanwhile")
     func manyBadLines() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             try listener.down()
             var records = (0..<500).map { IssueRecord(message: "Good", code: Int64($0 % 3)) }
             for place in 0..<40 { records[place * 12].message = "POISON" }
@@ -173,7 +163,7 @@ struct OutageTests {
 
     @Test("Where most lines are refused the destination is paused, and what is critical still goes")
     func mostlyBad() async throws {
-        try await with { daemon, listener, client in
+        try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             _ = try client.report((0..<300).map { _ in IssueRecord(message: "POISON", app: Application(name: "bad")) })
             try await eventually("it is paused", within: .seconds(60)) {
@@ -202,7 +192,7 @@ struct OutageTests {
 
     @Test("What the send rate holds back is said to wait for it, until when")
     func paced() async throws {
-        try await with("SendRate=60/min") { _, _, client in
+        try await withListener("SendRate=60/min") { _, _, client in
             _ = try report(100, as: "Many", to: client)
             try await eventually("it is said") {
                 let destination = try client.destination()

@@ -63,6 +63,25 @@ struct TokenSecrecyTests {
         }
     }
 
+    @Test("It is in no core file, since the daemon leaves none where it might")
+    func noCore() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try await DaemonFixture.with(.forwarding(to: listener), starts: false) { daemon in
+            try daemon.writeToken(Self.marked)
+            let folder = daemon.folder["cores"]
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            try daemon.launch(
+                through: ["/bin/sh", "-c", "cd \"$1\" && shift && ulimit -c unlimited && exec \"$@\"", "sh", folder])
+            try daemon.waitUntilReady()
+            _ = try RawClient(path: daemon.socket).report("Something to send with the token")
+            try await eventually("it was sent") { !listener.requests.isEmpty }
+            kill(daemon.pid, SIGABRT)
+            #expect(try daemon.end() == .signal(SIGABRT))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+        }
+    }
+
     private func answer(_ method: String, _ parameters: String, _ client: RawClient) throws -> String {
         let reply = try client.call("org.issued.Collector.\(method)", parameters)
         return String(decoding: reply.parameters, as: UTF8.self)

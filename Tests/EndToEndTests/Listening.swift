@@ -1,0 +1,13 @@
+import FakeLogz
+import IssueTestSupport
+
+/// A daemon that forwards to a listener of its own.
+func withListener(
+    _ settings: String = "", _ body: (DaemonFixture, FakeLogz, RawClient) async throws -> Void
+) async throws {
+    let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+    defer { listener.stop() }
+    try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
+        try await body(daemon, listener, try RawClient(path: daemon.socket))
+    }
+}
