@@ -57,7 +57,7 @@ let package = Package(
         .executableTarget(name: "fake-logz", dependencies: ["FakeLogz"], path: "Tests/fake-logz"),
         .target(
             name: "IssueTestSupport",
-            dependencies: ["FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO"],
+            dependencies: ["FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO", "CProcesses"],
             path: "Tests/IssueTestSupport", exclude: ["relay.py"]),
         .target(
             name: "Torture",

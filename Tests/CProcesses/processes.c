@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "CProcesses.h"
 
 #include <stdlib.h>
@@ -16,5 +17,9 @@ int processes_wait(pid_t child) {
 void processes_exit(int code) { exit(code); }
 
 void processes_end(int code) { _exit(code); }
+
+void processes_close_from(posix_spawn_file_actions_t *actions, int number) {
+    posix_spawn_file_actions_addclosefrom_np(actions, number);
+}
 
 void processes_reach_files_as(uid_t user) { setfsuid(user); }

@@ -1,3 +1,4 @@
+import CProcesses
 import Foundation
 import UnixIO
 
@@ -16,8 +17,8 @@ enum Spawning {
         for (number, stream) in streams.enumerated() {
             unsafe posix_spawn_file_actions_adddup2(&actions, stream, CInt(number))
         }
-        // Nearly all close by themselves; of one that does not, the C library minds no number that is not open.
-        for number in CInt(streams.count)..<512 { unsafe posix_spawn_file_actions_addclose(&actions, number) }
+        // Those of Foundation's file handles do not close by themselves, and would keep a removed file on its disk.
+        unsafe processes_close_from(&actions, CInt(streams.count))
 
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
