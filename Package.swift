@@ -14,7 +14,8 @@ let package = Package(
     ],
     targets: [
         // Layer 0: model and wire, and the kernel.
-        .target(name: "IssueWire"),
+        .systemLibrary(name: "CProcessor"),
+        .target(name: "IssueWire", dependencies: ["CProcessor"]),
         .target(name: "IssueProtocol", dependencies: ["IssueWire"]),
         .target(name: "CLinux"),
         .target(name: "UnixIO", dependencies: ["CLinux"]),

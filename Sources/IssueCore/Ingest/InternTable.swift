@@ -59,6 +59,21 @@ struct InternTable: Sendable {
         return nil
     }
 
+    /// Has the place fetched at which a run with a hash would be found.
+    @inline(__always)
+    func prefetchPlace(_ hash: UInt64) {
+        slots.prefetch(at: firstPlace(hash))
+    }
+
+    /// Has the bytes fetched of the run that is mostly found by a hash, and what may be noted behind it.
+    @inline(__always)
+    func prefetchRun(_ hash: UInt64, room: Int) {
+        guard !slots.isEmpty else { return }
+        let slot = slots[firstPlace(hash)]
+        guard slot.hash == hash else { return }
+        bytes.prefetch(from: slot.bytes.lower, to: slot.bytes.upper &+ room)
+    }
+
     /// What was noted behind a run, if it was noted for just these bytes.
     ///
     ///     note ::= length value bytes

@@ -13,6 +13,13 @@ struct ObjectMemo: Sendable {
         var keys: Int
     }
 
+    /// An object that is taken to end with its first closing bracket, before anybody knows whether it was met.
+    struct Guess {
+        var start: Int
+        var byteCount: Int
+        fileprivate var hash: UInt64
+    }
+
     /// A longer object is read each time.
     static let mostBytes = 256
     /// Enough for what the programs of a host send mostly, and at most 4 MiB.
@@ -34,10 +41,41 @@ struct ObjectMemo: Sendable {
     /// The object that begins at an index, if it was met before.
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> Known? {
-        guard let run = table.find(input, at: start, hash: hash(input, at: start, container)),
-            run.tag & 1 == Self.tag(of: container)
-        else { return nil }
+        find(input, at: start, hash: hash(input, at: start, container).hash, container)
+    }
+
+    @inline(__always)
+    private func find(
+        _ input: Span<UInt8>, at start: Int, hash: UInt64, _ container: RecordContainer
+    ) -> Known? {
+        guard let run = table.find(input, at: start, hash: hash), run.tag & 1 == Self.tag(of: container) else {
+            return nil
+        }
         return Known(number: run.number, byteCount: run.count, keys: Int(run.tag >> 1))
+    }
+
+    /// Guesses which source begins at an index, so that its memory comes while what stands behind it is read.
+    @inline(__always)
+    func guess(_ input: Span<UInt8>, at start: Int) -> Guess? {
+        let (hash, end) = hash(input, at: start, .source)
+        guard let end, !fields.isEmpty else { return nil }
+        table.prefetchPlace(hash)
+        return Guess(start: start, byteCount: end &+ 1 &- start, hash: hash)
+    }
+
+    /// Has the bytes fetched with which a guess will be compared, once there was time for finding them.
+    @inline(__always)
+    func prefetch(_ guess: Guess) {
+        table.prefetchRun(guess.hash, room: InternTable.noteHead &+ Self.mostExpected)
+    }
+
+    /// The source that was guessed, if there is one that is just these bytes.
+    @inline(__always)
+    func find(_ guess: Guess, in input: Span<UInt8>) -> Known? {
+        guard let known = find(input, at: guess.start, hash: guess.hash, .source),
+            known.byteCount == guess.byteCount
+        else { return nil }
+        return known
     }
 
     /// What an object says.
@@ -54,7 +92,8 @@ struct ObjectMemo: Sendable {
         guard range.count <= Self.mostBytes else { return nil }
         fields.append(said)
         return table.insert(
-            input, from: range.lowerBound, to: range.upperBound, hash: hash(input, at: range.lowerBound, container),
+            input, from: range.lowerBound, to: range.upperBound,
+            hash: hash(input, at: range.lowerBound, container).hash,
             tag: UInt32(truncatingIfNeeded: keys) << 1 | Self.tag(of: container),
             room: container == .source ? InternTable.noteHead + Self.mostExpected : 0)
     }
@@ -89,13 +128,17 @@ struct ObjectMemo: Sendable {
     private static func tag(of container: RecordContainer) -> UInt32 { container == .app ? 1 : 0 }
 
     /// Tells objects apart by their first bytes: where one ends is not known before it was read, so that it goes up to
-    /// the first closing bracket, and not far.
+    /// the first closing bracket, and not further than those that are kept. Answers where that is, too.
     @inline(__always)
-    private func hash(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> UInt64 {
+    private func hash(
+        _ input: Span<UInt8>, at start: Int, _ container: RecordContainer
+    ) -> (hash: UInt64, end: Int?) {
         var hash = seed ^ (container == .app ? 0x9E37_79B9_7F4A_7C15 : 0xE703_7ED1_A0B4_28DB)
-        input.forEachPair(from: start, to: min(start &+ 128, input.count), until: { $0 .== ByteMask.of("}") }) {
+        let end = input.forEachPair(
+            from: start, to: min(start &+ Self.mostBytes, input.count), until: { $0 .== ByteMask.of("}") }
+        ) {
             hash = WordHash.fold(hash ^ $0, $1 ^ 0xA076_1D64_78BD_642F)
         }
-        return hash
+        return (hash, end)
     }
 }

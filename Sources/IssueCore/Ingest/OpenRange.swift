@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// What the range of ids that is still being filled will be written as when it closes.
 ///
 /// Posting lists and counts are written once for each range, never once for
@@ -84,7 +86,9 @@ package struct OpenRange: Sendable {
         postings.reserve(series: met.count, records: total)
         for slot in met.indices.sorted(by: { met[$0] < met[$1] }) {
             postings.begin(met[slot], after: firstID)
-            for index in records[next[slot]..<ends[slot]] {
+            for place in next[slot]..<ends[slot] {
+                if place + 16 < total { entries.prefetch(at: Int(records[place + 16])) }
+                let index = records[place]
                 let entry = entries[Int(index)]
                 postings.add(
                     firstID + Int64(index), at: entry.receivedAt, count: entry.count, bytes: Int64(entry.bytes))

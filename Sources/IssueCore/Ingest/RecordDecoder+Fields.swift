@@ -55,6 +55,10 @@ extension RecordDecoder {
                 case .source, .app:
                     let inner: RecordContainer = known == .source ? .source : .app
                     let start = scanner.position
+                    if inner == .source, passGuess(&scanner) {
+                        fields.set(.source, .guessed)
+                        break
+                    }
                     if let met = memo.find(scanner.bytes, at: start, inner),
                         scanner.passObject(met.byteCount, keys: met.keys)
                     {
@@ -76,6 +80,18 @@ extension RecordDecoder {
         } catch {
             preconditionFailure("Reading a record fails with a rejection or with a JSON error: \(error)")
         }
+    }
+
+    /// Passes the source that begins here by guessing where it ends; it is looked up when what follows was read.
+    @inline(__always)
+    private mutating func passGuess(_ scanner: inout JSONScanner) -> Bool {
+        guard caution == 0 else {
+            caution -= 1
+            return false
+        }
+        guard guess == nil, let next = memo.guess(scanner.bytes, at: scanner.position) else { return false }
+        guess = next
+        return scanner.passObject(next.byteCount, keys: 0)
     }
 
     private mutating func remember(

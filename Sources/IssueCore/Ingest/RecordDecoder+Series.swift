@@ -74,7 +74,7 @@ extension RecordDecoder {
         switch reading {
         case .absent: 0
         case .known(let number, _): memo.serial(of: number)
-        case .read: nil
+        case .guessed, .read: nil
         }
     }
 

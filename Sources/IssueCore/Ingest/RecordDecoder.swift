@@ -19,6 +19,12 @@ package struct RecordDecoder: Sendable {
     var key = ByteBuffer()
     var template = ByteBuffer()
     private var parts = ByteBuffer()
+    /// The source of the record, as long as nobody has looked whether it is just that.
+    var guess: ObjectMemo.Guess?
+    /// How many sources are not guessed, since a guess was wrong.
+    var caution = 0
+
+    private static let caution = 8
 
     package init(limits: RecordLimits, seed: UInt64) {
         self.limits = limits
@@ -39,6 +45,13 @@ package struct RecordDecoder: Sendable {
         do {
             try read(&scanner, into: &batch)
         } catch {
+            guard guess == nil else {
+                // Whatever was read behind it may be part of the source.
+                guess = nil
+                caution = Self.caution
+                scanner = start
+                return try decode(&scanner, into: &batch)
+            }
             // The record is wrong; whether its JSON is wrong too is found out by passing it whole.
             batch.bytes.truncate(to: byteCount)
             try start.skipValueOfAnySize()
@@ -54,6 +67,7 @@ package struct RecordDecoder: Sendable {
         memo.makeRoom()
         series.makeRoom()
         try readFields(&scanner)
+        if let guess { memo.prefetch(guess) }
         guard scanner.position - first <= limits.recordBytes else {
             throw RecordRejection(field: nil, reason: "the record is larger than \(limits.recordBytes) bytes")
         }
@@ -68,6 +82,7 @@ package struct RecordDecoder: Sendable {
         record.isReportable = fields.flags.contains(.reportable)
         record.messageForm = readMessage(text, scanner)
 
+        if let guess { try confirm(guess, &scanner) }
         record.series = readSeries(scanner, &batch)
 
         let messageStart = batch.bytes.count
@@ -85,6 +100,18 @@ package struct RecordDecoder: Sendable {
         }
         record.details = appendDetails(scanner, to: &batch.bytes)
         batch.records.append(record)
+    }
+
+    /// Takes the source to be the one that was guessed, if it is.
+    @inline(__always)
+    private mutating func confirm(
+        _ guess: ObjectMemo.Guess, _ scanner: inout JSONScanner
+    ) throws(RecordRejection) {
+        guard let known = memo.find(guess, in: scanner.bytes), scanner.passObject(0, keys: known.keys) else {
+            throw RecordRejection(field: nil, reason: "the source is another than was guessed")
+        }
+        self.guess = nil
+        if case .guessed = fields.source { fields.set(.source, .known(number: known.number, start: guess.start)) }
     }
 
     /// Parts a message into its template and what that leaves out.

@@ -36,8 +36,8 @@ final class WriterService: Sendable {
     /// What is worth a commit of its own, without waiting for company.
     static let enoughRecords = 128
     static let gathering: Duration = .milliseconds(1)
-    /// How many pages the log holds before they are copied into the database: 8 MiB, since all reports wait meanwhile.
-    static let logPages = 1024
+    /// How many pages the log holds before they are copied into the database: 4 MiB, since all reports wait meanwhile.
+    static let logPages = 512
 
     init(opening: StoreOpening, log: Log) {
         self.opening = opening

@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 
 /// The series seen lately, by their numbers in the directory of a batch, so that finding a record's series is one
 /// look-up and no query.
@@ -53,6 +54,16 @@ struct SeriesTable {
             place = entry.next
         }
         return nil
+    }
+
+    /// Has the entries fetched of series that are looked for in a moment.
+    @inline(__always)
+    func prefetch(_ records: [DecodedRecord], behind index: Int) {
+        let (near, far) = (index &+ 8, index &+ 16)
+        if far < records.count { first.prefetch(at: Int(records[far].series)) }
+        guard near < records.count else { return }
+        let number = Int(records[near].series)
+        if number < first.count { entries.prefetch(at: Int(first[number]) &- 1) }
     }
 
     mutating func insert(_ number: UInt32, _ entry: Entry) {

@@ -114,6 +114,7 @@ extension StoreWriter {
     ) throws -> ReceiptList {
         let first = commit.rows.nextID
         for index in records {
+            commit.series.prefetch(submission.batch.records, behind: index)
             try store(submission.batch.records[index], submission, process, &commit)
         }
         guard !call.rejected.isEmpty else {

@@ -1,6 +1,6 @@
 /// Eight bytes at once, or sixteen, where looking at each alone would cost most of the time of a scan.
 ///
-/// One of the three places outside the seams to C that say `unsafe`: bounds are checked before each load, or once for
+/// One of the few places outside the seams to C that say `unsafe`: bounds are checked before each load, or once for
 /// all loads of a scan, and any bytes are a valid integer; the standard library has no spelling of that yet that is
 /// marked safe.
 extension Span<UInt8> {
@@ -62,12 +62,12 @@ extension Span<UInt8> {
     }
 
     /// Gives two words at a time of the bytes from an index on, up to the first byte that a mask finds; of those that
-    /// have it, what stands before it.
+    /// have it, what stands before it. Answers where that byte is, or nothing where fewer than two words are left.
     @inlinable @inline(__always)
     public func forEachPair(
         from start: Int, to end: Int, until mask: (SIMD16<Int8>) -> SIMDMask<SIMD16<Int8>>,
         _ body: (UInt64, UInt64) -> Void
-    ) {
+    ) -> Int? {
         precondition(start >= 0 && end <= count, "Bytes are read that are there")
         var index = start
         while index &+ 16 <= end {
@@ -78,13 +78,17 @@ extension Span<UInt8> {
             let (lowFound, highFound) = (UInt64(littleEndian: found[0]), UInt64(littleEndian: found[1]))
             guard lowFound | highFound == 0 else {
                 // Below the lowest bit that is set.
-                return lowFound == 0
-                    ? body(low, high & ((highFound & (0 &- highFound)) &- 1))
-                    : body(low & ((lowFound & (0 &- lowFound)) &- 1), 0)
+                guard lowFound == 0 else {
+                    body(low & ((lowFound & (0 &- lowFound)) &- 1), 0)
+                    return index &+ lowFound.trailingZeroBitCount >> 3
+                }
+                body(low, high & ((highFound & (0 &- highFound)) &- 1))
+                return index &+ 8 &+ highFound.trailingZeroBitCount >> 3
             }
             body(low, high)
             index &+= 16
         }
+        return nil
     }
 
     /// Whether so many bytes from an index on are those of other bytes from an index on.

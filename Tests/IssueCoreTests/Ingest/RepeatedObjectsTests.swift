@@ -21,23 +21,45 @@ struct RepeatedObjectsTests {
         #"{"file_id":"Sources/Shop/Cart.swift","line":12,"column":3,"function":"add(_:)","module":"Shop"}"#,
     ]
 
-    @Test("says the same again, wherever and between whatever it stands")
-    func same() throws {
+    /// - Parameter oddEvery: Which part of the sources is another than the usual one, which is guessed.
+    @Test("says the same again, wherever and between whatever it stands", arguments: [1, 4, 20])
+    func same(oddEvery: Int) throws {
         var records: [String] = []
         var generator = SystemRandomNumberGenerator()
         for round in 0..<400 {
-            let source = Self.sources.randomElement(using: &generator) ?? "{}"
+            let isOdd = Int.random(in: 1...oddEvery, using: &generator) == 1
+            let source = isOdd ? Self.sources.randomElement(using: &generator) ?? "{}" : Self.sources[0]
             let app = Self.apps.randomElement(using: &generator) ?? "{}"
             records.append(
                 round.isMultiple(of: 3)
                     ? #"{"app":\#(app),"message":"m","source":\#(source)}"#
-                    : #"{"message":"m","source":\#(source),"source":\#(source),"app":\#(app),"code":\#(round)}"#)
+                    : round.isMultiple(of: 7)
+                        ? #"{"source":\#(source),"message":"m","app":\#(app),"source":null}"#
+                        : #"{"message":"m","source":\#(source),"source":\#(source),"app":\#(app),"code":\#(round)}"#)
         }
         let together = try Decoding("[\(records.joined(separator: ","))]")
         for (index, json) in records.enumerated() {
             let alone = try Decoding("[\(json)]")
             #expect(together.series(index) == alone.series(0), "\(json)")
         }
+    }
+
+    @Test(
+        "is not taken for one that only begins as it does",
+        arguments: [
+            #"{"line":1,"later":{"x":2},"column":9}"#, #"{"line":1,"later":"}"}"#, #"{"line":1}"#, #"{"line":1} "#,
+            #"{"line":1,"later":[{"line":1},{"line":2}]}"#, #"{"line":1,"later":{"x":2}}"#,
+        ])
+    func beginning(source: String) throws {
+        // The usual one, so often that it is expected.
+        let usual = [String](repeating: #"{"message":"m","source":{"line":1,"later":{"x":2}},"code":1}"#, count: 20)
+        let plain = [String](repeating: #"{"message":"m","source":{"line":1},"code":1}"#, count: 20)
+        let odd = #"{"message":"m","source":\#(source),"severity":"critical","code":2}"#
+        let decoding = try Decoding("[\((usual + plain + [odd, odd]).joined(separator: ","))]")
+        let alone = try Decoding("[\(odd)]")
+        #expect(decoding.rejections.allSatisfy { $0 == nil })
+        #expect(decoding.series(40) == alone.series(0))
+        #expect(decoding.series(41) == alone.series(0))
     }
 
     @Test("counts with all its keys, though none of them is read")
