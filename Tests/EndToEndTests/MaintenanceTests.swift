@@ -133,6 +133,35 @@ struct MaintenanceTests {
         }
     }
 
+    @Test("Of a database that has lost its header, or its first page, all is brought over", arguments: [100, 8192])
+    func repairWithoutHeader(lost: Int) async throws {
+        try await DaemonFixture.with { daemon in
+            var old: [String] = []
+            for part in 0..<4 {
+                let records = (0..<500).map { IssueRecord(message: "Record \(part * 500 + $0)") }
+                old += try RawClient(path: daemon.socket).report(records).map { try $0.storedID }
+            }
+            try daemon.terminate()
+            let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
+            try file.write(contentsOf: Data((0..<lost).map { UInt8(truncatingIfNeeded: $0 &* 77 &+ 13) }))
+            try file.close()
+            try daemon.start()
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("After")
+            let said = try issuectl(["repair"], daemon)
+            #expect(
+                said.hasPrefix("2,000 records brought over") || said.hasPrefix("2000 records brought over"), "\(said)")
+            let found = try client.allRecords()
+            #expect(found.count == 2001)
+            #expect(Set(found.flatMap(\.repairs)).count == 2000)
+            let last = found.filter { $0.repairs.contains { $0.contains(old[1999]) } }
+            #expect(last.map(\.record.message) == ["Record 1999"])
+            #expect(try daemon.file.ledgerFaults == [])
+            let names = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
+            #expect(!names.contains { $0.contains("repairing") || $0.contains("damaged") })
+        }
+    }
+
     @Test("What was set aside is brought over once, and forwarded only if it had not been")
     func repair() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))

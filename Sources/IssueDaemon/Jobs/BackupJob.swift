@@ -29,24 +29,13 @@ struct BackupJob {
 
     private func copy(to path: String, _ run: inout JobRun) throws -> Int64 {
         let copy = try StoreCopy(of: run.path, to: path)
-        try expectRoom(for: copy.total, &run)
+        try run.expectRoom(for: copy.total)
         while try !copy.step() {
             try run.progress(BackupReply(bytesDone: copy.done, bytesTotal: copy.total))
         }
         try StoreCopy.mark(path)
         try FileDescriptor.open(path).synchronize()
         return copy.total
-    }
-
-    /// What is to stay free stays free: otherwise records would be removed to make room for their copy.
-    private func expectRoom(for bytes: Int64, _ run: inout JobRun) throws {
-        let keepFree = try run.writer.perform { $0.retention.keepFree }
-        let free = Int64(clamping: try FileSystem.freeBytes(at: run.folder))
-        guard free - bytes >= keepFree else {
-            run.log.warning(
-                "There is no room for a backup, making none", ["bytes": "\(bytes)", "free": "\(free)"])
-            throw CollectorError.noSpace
-        }
     }
 
     /// What a daemon left behind that ended in the middle of it.

@@ -1,5 +1,6 @@
 import IssueCore
 import IssueProtocol
+import IssueStore
 import UnixIO
 
 /// What a job works with while it runs.
@@ -37,6 +38,17 @@ struct JobRun {
     /// Called between two steps of what nobody waits for: gives up when the daemon ends.
     func goOn() throws {
         guard !isStopping() else { throw Stopped() }
+    }
+
+    /// What is to stay free stays free: otherwise records would be removed to make room for a copy of them.
+    func expectRoom(for bytes: Int64) throws {
+        let keepFree = try writer.perform { $0.retention.keepFree }
+        let free = Int64(clamping: try FileSystem.freeBytes(at: folder))
+        guard free - bytes >= keepFree else {
+            log.warning(
+                "There is no room for a copy of the database, making none", ["bytes": "\(bytes)", "free": "\(free)"])
+            throw CollectorError.noSpace
+        }
     }
 
     /// Called between two steps: says how far it is now and then, and gives up when the daemon ends.

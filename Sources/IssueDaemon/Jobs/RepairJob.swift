@@ -28,7 +28,7 @@ struct RepairJob {
     private func repair(_ name: String, _ reply: inout RepairReply, _ run: inout JobRun) throws {
         let path = "\(run.folder)/\(name)"
         let before = reply
-        guard let store = open(path, run.log) else {
+        guard let store = try open(path, run) else {
             reply.hopeless.append(name)
             return
         }
@@ -47,15 +47,33 @@ struct RepairJob {
             ])
     }
 
-    private func open(_ path: String, _ log: Log) -> SetAsideStore? {
+    private func open(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         do throws(StoreFailure) {
             return try SetAsideStore(path: path, randomBits: Randomness.uint64())
         } catch {
-            log.warning(
+            if error.isDamage, let store = try openWithoutFirstPage(path, run) { return store }
+            run.log.warning(
                 "Nothing can be read of a database that was set aside, leaving it",
                 ["file": path, "error": "\(error)"])
             return nil
         }
+    }
+
+    /// Opens a copy with the first page of a fresh store; nothing where that does not help.
+    private func openWithoutFirstPage(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
+        let copy = "\(run.path).repairing"
+        FirstPage.remove(copy)
+        // Whoever has opened it goes on reading it, and nothing is left behind by a daemon that ends meanwhile.
+        defer { FirstPage.remove(copy) }
+        let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
+        try run.expectRoom(for: try FileSystem.status(of: path).size + log)
+        try FirstPage(makingStoreAt: copy).copy(path, to: copy, goOn: run.goOn)
+        guard let store = try? SetAsideStore(path: copy, original: path, randomBits: Randomness.uint64()) else {
+            return nil
+        }
+        run.log.notice(
+            "The first page of a database that was set aside is gone, reading it by that of a new one", ["file": path])
+        return store
     }
 
     private func bringOver(_ submissions: [Submission], _ writer: WriterService) throws -> Int64 {

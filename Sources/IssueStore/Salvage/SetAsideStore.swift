@@ -27,7 +27,9 @@ package final class SetAsideStore {
     private static let stretch: Int64 = 256
 
     /// Opens a file; fails where it is none of ours, or where nothing can be told of its records.
-    package init(path: String, randomBits: UInt64) throws(StoreFailure) {
+    ///
+    /// - Parameter original: The file that this is a copy of, if it is one.
+    package init(path: String, original: String? = nil, randomBits: UInt64) throws(StoreFailure) {
         reader = try StoreReader(path: path, toleratesDamage: true)
         let id: Int32
         do throws(SQLiteError) {
@@ -38,7 +40,7 @@ package final class SetAsideStore {
             throw StoreFailure(error)
         }
         guard id == Schema.applicationID else { throw .foreign("it is no database of issued") }
-        producer = Self.producer(reader.connection, path)
+        producer = Self.producer(reader.connection, original ?? path)
         // Connections of the socket count from one on.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
         var limits = RecordLimits()
