@@ -162,7 +162,7 @@ package final class Daemon {
         do {
             let fresh = try Configuration.load(source, in: surroundings, for: .running)
             log.setLevel(fresh.log.level)
-            try run?.reload(fresh, from: configuration)
+            try run?.reload(fresh)
             configuration = fresh
             log.notice("The configuration was read again")
             Self.warn(of: fresh, log)

@@ -27,6 +27,8 @@ final class DaemonRun {
     private var readers: [ThreadBox] = []
     private let forwarders: Monitor<[ForwardingService]>
     private let log: Log
+    /// What it was begun with and goes by to its end.
+    private let fixed: (socket: SocketSettings, path: String)
     /// Whether the forwarders could not be started, and must be.
     private(set) var lacksForwarding = false
 
@@ -39,6 +41,7 @@ final class DaemonRun {
     ) throws {
         let path = configuration.store.path
         self.log = log
+        fixed = (configuration.socket, path)
         let board = StatusBoard(path: path)
         let opening = StoreOpening(
             path: path, limits: configuration.limits, retention: configuration.store.retention,
@@ -128,7 +131,7 @@ final class DaemonRun {
     }
 
     /// Goes by another configuration, as far as that is possible without letting go of the socket and the store.
-    func reload(_ configuration: Configuration, from old: Configuration) throws {
+    func reload(_ configuration: Configuration) throws {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
         let (limits, retention) = (configuration.limits, configuration.store.retention)
         try writer.perform { $0.reload(limits, retention) }
@@ -136,7 +139,7 @@ final class DaemonRun {
         destinations.stop(patience: .seconds(2))
         board.forgetForwarders()
         startForwardingAgain(configuration)
-        if configuration.socket != old.socket || configuration.store.path != old.store.path {
+        if configuration.socket != fixed.socket || configuration.store.path != fixed.path {
             log.notice("Changes of the section Socket and of the store's path take effect with the next start")
         }
     }

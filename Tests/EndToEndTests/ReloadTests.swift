@@ -49,6 +49,19 @@ struct ReloadTests {
         }
     }
 
+    @Test("What waits for the next start is told of, and no more once it is again as it was")
+    func nextStart() async throws {
+        try await DaemonFixture.with { daemon in
+            func tellings() -> Int { daemon.log.ranges(of: "take effect with the next start").count }
+            try daemon.configure("[Socket]\nMaxConnectionsPerUser=77")
+            try daemon.reload()
+            #expect(tellings() == 1)
+            try daemon.configure("[Store]\nMaxAge=7d")
+            try daemon.reload()
+            #expect(tellings() == 1)
+        }
+    }
+
     @Test("A file that is wrong changes nothing, and is told with its line")
     func badFile() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
