@@ -35,7 +35,7 @@ final class WriterService: Sendable {
     static let connectionQuantum = 128
     /// What is worth a commit of its own, without waiting for company.
     static let enoughRecords = 128
-    static let gathering: Duration = .milliseconds(1)
+    static let gathering: Duration = .microseconds(600)
     /// How many pages the log holds before they are copied into the database: 4 MiB, since all reports wait meanwhile.
     static let logPages = 512
 
