@@ -7,7 +7,7 @@ import UnixIO
 ///
 /// All that arrives while one commit runs goes into the next, so the batch
 /// sizes itself: a slow disk costs latency, never throughput. When little
-/// arrives, a commit waits a millisecond for company.
+/// arrives, a commit waits for company a moment.
 final class WriterService: Sendable {
     /// Who is told of each commit.
     struct Listener: Sendable {
