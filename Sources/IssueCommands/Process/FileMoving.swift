@@ -2,8 +2,6 @@ import UnixIO
 
 /// Moves files as `mv` does, also from one file system to another, and overwrites none.
 enum FileMoving {
-    private static let chunk = 1 << 20
-
     /// Fails where a file is already, or where none can be.
     static func check(_ destination: String) throws(CommandFailure) {
         let status = try? FileSystem.status(of: destination, followingLinks: false)
@@ -23,8 +21,8 @@ enum FileMoving {
         if (try? FileSystem.status(of: destination))?.kind == .directory {
             target += (destination.hasSuffix("/") ? "" : "/") + (source.split(separator: "/").last ?? "backup")
         }
-        do throws(Errno) {
-            guard (try? FileSystem.status(of: target, followingLinks: false)) == nil else { throw .alreadyExists }
+        do {
+            guard (try? FileSystem.status(of: target, followingLinks: false)) == nil else { throw Errno.alreadyExists }
             try copy(source, to: target)
             try FileSystem.remove(source)
         } catch {
@@ -34,16 +32,10 @@ enum FileMoving {
         return target
     }
 
-    private static func copy(_ source: String, to target: String) throws(Errno) {
-        let from = try FileDescriptor.open(source)
-        let to = try FileDescriptor.open(target, [.writeOnly, .create, .exclusive, .noFollow], mode: 0o600)
-        do throws(Errno) {
-            var buffer: [UInt8] = []
-            while try from.read(appendingTo: &buffer, atMost: chunk) > 0 {
-                try to.writeAll(buffer)
-                buffer.removeAll(keepingCapacity: true)
-            }
-            try to.synchronize()
+    private static func copy(_ source: String, to target: String) throws {
+        try FileSystem.copy(source, to: target)
+        do {
+            try FileDescriptor.open(target).synchronize()
             try FileSystem.synchronizeFolder(FileSystem.parentFolder(of: target))
         } catch {
             try? FileSystem.remove(target)

@@ -92,15 +92,20 @@ extension Forwarding {
         }
     }
 
-    private mutating func retry(
-        _ failure: FailureClass, retryAfter: Duration?, unit: Double, at now: MonotonicInstant
-    ) -> AnswerAction {
+    /// The destination does not take records now, and what was noted of its doing so holds no more.
+    private mutating func stopTaking(failing failure: FailureClass?) {
         isTaking = false
         failing = failure
         pauseOfAside = nil
+        course?.bisectingSince = nil
+    }
+
+    private mutating func retry(
+        _ failure: FailureClass, retryAfter: Duration?, unit: Double, at now: MonotonicInstant
+    ) -> AnswerAction {
+        stopTaking(failing: failure)
         course?.clock.run(at: now)
         aside?.clock.run(at: now)
-        course?.bisectingSince = nil
         breaker.failed(opens: failure.mayHang)
         if failure.slowsDown { pacer.slowedDown(at: now) }
         if isStopping { return end() }
@@ -125,12 +130,9 @@ extension Forwarding {
     }
 
     private mutating func pause(_ reason: PauseReason, at now: MonotonicInstant) -> AnswerAction {
-        isTaking = false
-        failing = nil
-        pauseOfAside = nil
+        stopTaking(failing: nil)
         course?.clock.stand(at: now)
         aside?.clock.stand(at: now)
-        course?.bisectingSince = nil
         if isStopping { return end() }
         let until = now.advanced(by: probeDelay)
         probeDelay = min(probeDelay * 2, Self.lastProbe)

@@ -62,9 +62,9 @@ struct RepairJob {
     /// Opens a copy with the first page of a fresh store; nothing where that does not help.
     private func openWithoutFirstPage(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         let copy = "\(run.path).repairing"
-        FirstPage.remove(copy)
+        StoreFiles.remove(copy)
         // Whoever has opened it goes on reading it, and nothing is left behind by a daemon that ends meanwhile.
-        defer { FirstPage.remove(copy) }
+        defer { StoreFiles.remove(copy) }
         let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
         try run.expectRoom(for: try FileSystem.status(of: path).size + log)
         try FirstPage(makingStoreAt: copy).copy(path, to: copy, goOn: run.goOn)

@@ -122,11 +122,8 @@ struct StoreOpening: Sendable {
     /// Whether it is the file that can't be used, and not its folder or the disk: a new one beside it can.
     private var canHaveAnother: Bool {
         let trial = path + ".trial"
-        func clear() {
-            for ending in ["", "-wal", "-shm", "-journal"] { try? FileSystem.remove(trial + ending) }
-        }
-        clear()
-        defer { clear() }
+        StoreFiles.remove(trial)
+        defer { StoreFiles.remove(trial) }
         return (try? StoreWriter(settings(trial))) != nil
     }
 }

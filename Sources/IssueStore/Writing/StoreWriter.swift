@@ -21,7 +21,7 @@ package final class StoreWriter {
     let batchTable: BatchTable
     let closingTable: BatchTable
     let closingMinutes: BatchTable
-    let pageBytes: Int64
+    package let pageBytes: Int64
     /// The most pages that the log has held: its file does not become shorter.
     private var longestLog = 0
     /// Whether the connection syncs each transaction now.

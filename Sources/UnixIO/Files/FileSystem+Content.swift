@@ -34,6 +34,26 @@ extension FileSystem {
         try synchronizeFolder(folder)
     }
 
+    /// Copies a file to where nothing is yet; what fails leaves nothing there.
+    ///
+    /// - Parameter goOn: Called before each step, and throws when there is to be none.
+    package static func copy(_ source: String, to target: String, goOn: () throws -> Void = {}) throws {
+        let from = try FileDescriptor.open(source)
+        let to = try FileDescriptor.open(target, [.writeOnly, .create, .exclusive, .noFollow])
+        do {
+            var chunk: [UInt8] = []
+            try goOn()
+            while try from.read(appendingTo: &chunk, atMost: 1 << 20) > 0 {
+                try to.writeAll(chunk)
+                chunk.removeAll(keepingCapacity: true)
+                try goOn()
+            }
+        } catch {
+            try? remove(target)
+            throw error
+        }
+    }
+
     /// Returns once the names in a folder are on the disk.
     package static func synchronizeFolder(_ path: String) throws(Errno) {
         let folder = try FileDescriptor.open(path, .directory)

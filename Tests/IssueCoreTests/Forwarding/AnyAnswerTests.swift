@@ -2,23 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-struct AnyAnswerTests {
-    private func at(_ seconds: Double) -> MonotonicInstant {
-        MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
-    }
-
-    private func answer(_ verdict: DeliveryVerdict) -> DeliveryAnswer {
-        DeliveryAnswer(verdict, AnswerSummary("an answer"))
-    }
-
-    private func pending(_ records: Int, since: Double) -> PendingFacts {
-        PendingFacts(records: records, bytes: records * 100, oldest: at(since))
-    }
-
-    private func batch(_ id: Int64, _ count: Int) -> ForwardingBatch {
-        ForwardingBatch(id: id, count: count, bytes: count * 100)
-    }
-
+struct AnyAnswerTests: ForwardingSteps {
     @Test(
         "Whatever a destination answers, every line of every batch ends exactly once",
         arguments: 0..<40 as Range<UInt64>)

@@ -2,23 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-struct ForwardingTests {
-    private func at(_ seconds: Double) -> MonotonicInstant {
-        MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
-    }
-
-    private func answer(_ verdict: DeliveryVerdict) -> DeliveryAnswer {
-        DeliveryAnswer(verdict, AnswerSummary("an answer"))
-    }
-
-    private func pending(_ records: Int, since: Double) -> PendingFacts {
-        PendingFacts(records: records, bytes: records * 100, oldest: at(since))
-    }
-
-    private func batch(_ id: Int64, _ count: Int) -> ForwardingBatch {
-        ForwardingBatch(id: id, count: count, bytes: count * 100)
-    }
-
+struct ForwardingTests: ForwardingSteps {
     /// A forwarder whose batch of so many lines is on its way.
     private func sending(_ count: Int, settings: ForwardSettings = ForwardSettings()) -> Forwarding {
         var forwarding = Forwarding(settings: settings, at: at(0))

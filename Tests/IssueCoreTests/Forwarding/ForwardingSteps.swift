@@ -1,0 +1,23 @@
+import IssueCore
+import IssueProtocol
+
+/// What tests tell a forwarder, in a time of its own that is counted in seconds.
+protocol ForwardingSteps {}
+
+extension ForwardingSteps {
+    func at(_ seconds: Double) -> MonotonicInstant {
+        MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
+    }
+
+    func answer(_ verdict: DeliveryVerdict) -> DeliveryAnswer {
+        DeliveryAnswer(verdict, AnswerSummary("an answer"))
+    }
+
+    func pending(_ records: Int, since: Double) -> PendingFacts {
+        PendingFacts(records: records, bytes: records * 100, oldest: at(since))
+    }
+
+    func batch(_ id: Int64, _ count: Int) -> ForwardingBatch {
+        ForwardingBatch(id: id, count: count, bytes: count * 100)
+    }
+}
