@@ -1,6 +1,7 @@
 import Foundation
 import IssueCore
 import IssueProtocol
+import SQLiteKit
 import Testing
 
 @testable import IssueStore
@@ -83,6 +84,33 @@ struct PowerCutTests {
                 disk.restart()
                 #expect(try scene.recover() == [], "\(place)")
                 #expect(try scene.faultsOfGoingOn() == [], "\(place), going on")
+            }
+        }
+    }
+
+    @Test(
+        "what a run that was killed had written, and not synced, is there once the next run has called it stored",
+        arguments: 1...8 as ClosedRange<UInt64>)
+    func killedBeforeSync(seed: UInt64) throws {
+        let call = SentCall([IssueRecord(message: "once")], producer: ProducerID(high: 1, low: 1), sequence: 1)
+        try StoreScene.with(seed: seed) { scene, disk in
+            let store = scene.store
+            var writer: StoreWriter? = try store.writer()
+            disk.fail(1, of: .sync, with: .error)
+            if let writer { #expect(throws: StoreFailure.self) { try store.commit(Submission([call]), to: writer) } }
+            #expect(disk.failed == 1)
+            disk.mend()
+            // As one that is killed leaves it: with its log.
+            writer?.connection.setCheckpointsOnClose(false)
+            writer = nil
+            let next = try store.writer()
+            let answer = try #require(try store.commit(Submission([call]), to: next).first?.mixed.first)
+            #expect(answer == .duplicate(id: next.recordID(row: 1).text))
+            let image = disk.image()
+            defer { try? FileManager.default.removeItem(atPath: image) }
+            try FaultDisk.with(image, seed: 0) { _ in
+                let reader = try StoreReader(path: image + "/issues.db")
+                #expect(try reader.newest() == 1)
             }
         }
     }
