@@ -18,10 +18,14 @@ extension IssueBrowser {
         public var startedAt: IssueTimestamp { IssueTimestamp(wire.startedAt) }
         /// How many records it has received.
         public var received: Int { Int(clamping: wire.received) }
-        /// How many it refused.
+        /// How many it rejected since it started, since they could not be read or were too large; only for those who
+        /// see all.
         public var rejected: Int { Int(clamping: wire.rejected) }
-        /// How many had come before.
+        /// How many had come before, of those since it started; only for those who see all.
         public var duplicates: Int { Int(clamping: wire.duplicates) }
+        /// How many reports it answered with an error since it started, as where the disk is full; only for those who
+        /// see all.
+        public var refused: Int { Int(clamping: wire.refused) }
         /// How many connections are open to it.
         public var connections: Int { Int(clamping: wire.connections ?? 0) }
         /// The store's id, which stays the same for as long as its records do; nil while it can't be opened.

@@ -78,6 +78,17 @@ struct ReportingTests {
         }
     }
 
+    @Test("A report that is answered with an error is counted as refused")
+    func refused() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let reply = try client.call("org.issued.Collector.Report", #"{"records":"none"}"#)
+            #expect(reply.error == "org.varlink.service.InvalidParameter")
+            #expect(try client.status().refused == 1)
+            #expect(try client.status().received == 0)
+        }
+    }
+
     @Test("A oneway report gets no reply, and is stored all the same")
     func oneway() async throws {
         try await DaemonFixture.with { daemon in

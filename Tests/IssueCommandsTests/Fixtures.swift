@@ -74,7 +74,7 @@ enum Fixtures {
     static func status(_ destinations: String..., suppressions: String = "", faults: String = "") -> String {
         """
         {"version":"0.1.0","host":"web-1","started_at":"2026-11-18T12:00:00.000Z","received":1234567,"rejected":3,\
-        "duplicates":1,"connections":12,"store":{"id":"s1","records":1200000,"groups":42,"bytes":15728640,\
+        "duplicates":1,"refused":2,"connections":12,"store":{"id":"s1","records":1200000,"groups":42,"bytes":15728640,\
         "oldest":"2026-10-22T12:00:00.000Z","free_bytes":21474836480,"faults":[\(faults)]},\
         "destinations":[\(destinations.joined(separator: ","))],"suppressions":[\(suppressions)]}
         """

@@ -50,10 +50,12 @@ struct StatusPage {
     }
 
     private var received: String {
-        var text = Quantity.text(status.received, "record")
-        if status.duplicates > 0 { text += ", \(Quantity.text(status.duplicates)) more than once" }
-        if status.rejected > 0 { text += ", \(Quantity.text(status.rejected)) rejected" }
-        return text
+        var others: [String] = []
+        if status.duplicates > 0 { others.append("\(Quantity.text(status.duplicates)) more than once") }
+        if status.rejected > 0 { others.append("\(Quantity.text(status.rejected)) rejected") }
+        if status.refused > 0 { others.append("\(Quantity.text(status.refused, "report")) refused") }
+        let text = Quantity.text(status.received, "record")
+        return others.isEmpty ? text : "\(text); since the start \(others.joined(separator: ", "))"
     }
 
     private func size(_ store: StoreStatus) -> String? {

@@ -165,14 +165,14 @@ extension SocketLoop {
             }
         }
         if envelope.oneway { connection.silent.insert(token) }
-        finishReport(token, connection) { $0.append(contentsOf: error.reply.message) }
+        finishReport(token, connection, refusing: error)
     }
 
     /// Answers a report whose message is no call, and hangs up once the answer is sent.
     private func refuseLast(_ token: UInt64, _ error: CollectorError, _ connection: Connection) {
         submit(connection)
         connection.hasEnded = true
-        finishReport(token, connection) { $0.append(contentsOf: error.reply.message) }
+        finishReport(token, connection, refusing: error)
     }
 
     /// Takes a report that is written in another way than usual.
@@ -233,13 +233,14 @@ extension SocketLoop {
             return orphanAnswered(refusal.connection)
         }
         if let sequence = refusal.sequence { connection.session.numbers.refused(sequence) }
-        finishReport(refusal.token, connection) { $0.append(contentsOf: error.reply.message) }
+        finishReport(refusal.token, connection, refusing: error)
     }
 
-    private func finishReport(_ token: UInt64, _ connection: Connection, _ write: (inout ByteBuffer) -> Void) {
+    private func finishReport(_ token: UInt64, _ connection: Connection, refusing error: CollectorError) {
+        service.board.countedRefusal()
         let isSilent = !connection.silent.isEmpty && connection.silent.remove(token) != nil
         let size = connection.replies.close(token) { output in
-            if !isSilent { write(&output) }
+            if !isSilent { output.append(contentsOf: error.reply.message) }
         }
         changed(inFlight: -size, of: connection)
         touch(connection)

@@ -16,6 +16,7 @@ final class StatusBoard: Sendable {
     private struct State: Sendable {
         var rejected: Int64 = 0
         var duplicates: Int64 = 0
+        var refused: Int64 = 0
         var connections: Int64 = 0
         var forwarders: [Forwarder] = []
         var obstacle: Obstacle?
@@ -41,6 +42,11 @@ final class StatusBoard: Sendable {
             $0.rejected += Int64(rejected)
             $0.duplicates += Int64(duplicates)
         }
+    }
+
+    /// A report was answered with an error.
+    func countedRefusal() {
+        state.withLock { $0.refused += 1 }
     }
 
     func counted(connections: Int) {
@@ -95,7 +101,7 @@ final class StatusBoard: Sendable {
         return DaemonStatus(
             version: ProductVersion.text, host: Host.name, startedAt: startedAt, received: figures.received,
             rejected: isAll ? state.rejected : 0, duplicates: isAll ? state.duplicates : 0,
-            connections: isAll ? state.connections : nil, store: store,
+            refused: isAll ? state.refused : 0, connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state.forwarders) },
             suppressions: figures.suppressions)
     }

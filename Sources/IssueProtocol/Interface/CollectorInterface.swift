@@ -143,9 +143,11 @@ package enum CollectorInterface {
         # ends what is said that is newer than all so far. Without it, the next record of a resolved group opens it again.
         method SetState(group: string, state: State, until: ?string, until_newer_version: ?bool) -> (group: Group)
 
+        # Since the daemon started: rejected and duplicates are records; refused are reports, for want of space or time, or since
+        # they could not be read.
         method Status() -> (
-          version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, connections: ?int,
-          store: StoreStatus, destinations: []Destination, suppressions: []Suppression
+          version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, refused: ?int,
+          connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression
         )
 
         # Forwards now; answers when all that was pending at this instant has a fate, or after the timeout.

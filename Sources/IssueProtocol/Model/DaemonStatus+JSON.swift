@@ -8,6 +8,7 @@ extension DaemonStatus: JSONCodable {
         var received: Int64?
         var rejected: Int64?
         var duplicates: Int64?
+        var refused: Int64?
         var connections: Int64?
         var store: StoreStatus?
         var destinations: [DestinationStatus] = []
@@ -21,6 +22,7 @@ extension DaemonStatus: JSONCodable {
             case "received": try scanner.read(&received, key)
             case "rejected": try scanner.read(&rejected, key)
             case "duplicates": try scanner.read(&duplicates, key)
+            case "refused": try scanner.read(&refused, key)
             case "connections": try scanner.read(&connections, key)
             case "store": try scanner.read(&store, key)
             case "destinations": try scanner.read(&destinations, key)
@@ -35,6 +37,7 @@ extension DaemonStatus: JSONCodable {
             received: try received.required("received"),
             rejected: try rejected.required("rejected"),
             duplicates: try duplicates.required("duplicates"),
+            refused: refused ?? 0,
             connections: connections,
             store: try store.required("store"),
             destinations: destinations,
@@ -50,6 +53,7 @@ extension DaemonStatus: JSONCodable {
         writer.member("received", received)
         writer.member("rejected", rejected)
         writer.member("duplicates", duplicates)
+        writer.member("refused", refused)
         writer.member("connections", ifPresent: connections)
         writer.member("store", store)
         writer.member("destinations", destinations)

@@ -8,6 +8,7 @@ package struct DaemonStatus: Equatable, Sendable {
     package var received: Int64
     package var rejected: Int64
     package var duplicates: Int64
+    package var refused: Int64
     package var connections: Int64?
     package var store: StoreStatus
     package var destinations: [DestinationStatus]
@@ -15,7 +16,8 @@ package struct DaemonStatus: Equatable, Sendable {
 
     package init(
         version: String, host: String, startedAt: Timestamp, received: Int64, rejected: Int64, duplicates: Int64,
-        connections: Int64?, store: StoreStatus, destinations: [DestinationStatus], suppressions: [Suppression]
+        refused: Int64, connections: Int64?, store: StoreStatus, destinations: [DestinationStatus],
+        suppressions: [Suppression]
     ) {
         self.version = version
         self.host = host
@@ -23,6 +25,7 @@ package struct DaemonStatus: Equatable, Sendable {
         self.received = received
         self.rejected = rejected
         self.duplicates = duplicates
+        self.refused = refused
         self.connections = connections
         self.store = store
         self.destinations = destinations

@@ -55,12 +55,12 @@ enum Samples {
         id: "s", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
 
     static let status = DaemonStatus(
-        version: "1.0.0", host: "h", startedAt: moment, received: 1, rejected: 2, duplicates: 3, connections: 4,
-        store: store, destinations: [destination], suppressions: [suppression, minimalSuppression])
+        version: "1.0.0", host: "h", startedAt: moment, received: 1, rejected: 2, duplicates: 3, refused: 5,
+        connections: 4, store: store, destinations: [destination], suppressions: [suppression, minimalSuppression])
 
     static let minimalStatus = DaemonStatus(
-        version: "1.0.0", host: "h", startedAt: moment, received: 0, rejected: 0, duplicates: 0, connections: nil,
-        store: minimalStore, destinations: [], suppressions: [])
+        version: "1.0.0", host: "h", startedAt: moment, received: 0, rejected: 0, duplicates: 0, refused: 0,
+        connections: nil, store: minimalStore, destinations: [], suppressions: [])
 
     static var filter: IssueFilter {
         var filter = IssueFilter()
