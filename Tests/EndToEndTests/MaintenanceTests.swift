@@ -133,8 +133,29 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("Of a database that has lost its header, or its first page, all is brought over", arguments: [100, 8192])
-    func repairWithoutHeader(lost: Int) async throws {
+    /// What a database has lost.
+    enum Lost: CaseIterable {
+        case header, firstPage, schema
+
+        /// Where that stands in the file, in bytes.
+        func places(in file: DatabaseFile) throws -> [Range<Int>] {
+            switch self {
+            case .header: return [0..<100]
+            case .firstPage: return [0..<8192]
+            case .schema:
+                let leaves = try file.rows(
+                    "SELECT pageno FROM dbstat WHERE name = 'sqlite_schema' AND pagetype = 'leaf'", columns: 1
+                ).compactMap { Int($0[0]) }
+                #expect(leaves.count > 1)
+                return leaves.map { ($0 - 1) * 8192..<$0 * 8192 }
+            }
+        }
+    }
+
+    @Test(
+        "Of a database that has lost its header, its first page, or what names its tables, all is brought over",
+        arguments: Lost.allCases)
+    func repairWithoutSchema(lost: Lost) async throws {
         try await DaemonFixture.with { daemon in
             var old: [String] = []
             for part in 0..<4 {
@@ -142,8 +163,12 @@ struct MaintenanceTests {
                 old += try RawClient(path: daemon.socket).report(records).map { try $0.storedID }
             }
             try daemon.terminate()
+            let places = try lost.places(in: daemon.file)
             let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
-            try file.write(contentsOf: Data((0..<lost).map { UInt8(truncatingIfNeeded: $0 &* 77 &+ 13) }))
+            for place in places {
+                try file.seek(toOffset: UInt64(place.lowerBound))
+                try file.write(contentsOf: Data(place.map { UInt8(truncatingIfNeeded: $0 &* 77 &+ 13) }))
+            }
             try file.close()
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
@@ -159,6 +184,32 @@ struct MaintenanceTests {
             #expect(try daemon.file.ledgerFaults == [])
             let names = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
             #expect(!names.contains { $0.contains("repairing") || $0.contains("damaged") })
+        }
+    }
+
+    @Test("A database none of whose records can be read stays where it is, and the command says so and fails")
+    func repairOfNothing() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("One", "Two")
+            try daemon.terminate()
+            let root = try daemon.file.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'records'", columns: 1)
+                .first.flatMap { UInt64($0[0]) }
+            let file = try FileHandle(forWritingTo: URL(filePath: daemon.database))
+            try file.seek(toOffset: (try #require(root) - 1) * 8192)
+            try file.write(contentsOf: Data(count: 8192))
+            try file.close()
+            try daemon.start()
+            let names = {
+                try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"]).filter {
+                    $0.contains("damaged") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+                }
+            }
+            let before = try names()
+            #expect(before.count == 1)
+            let said = try issuectl(["repair"], daemon, ends: .exit(1))
+            #expect(said.hasPrefix("Nothing can be read of these, which stay as they are"), "\(said)")
+            #expect(try names() == before)
+            #expect(try RawClient(path: daemon.socket).status().store.faults.count == 1)
         }
     }
 

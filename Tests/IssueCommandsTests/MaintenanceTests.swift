@@ -120,7 +120,7 @@ struct MaintenanceTests {
                     """
                     7 records brought over, from:
                       issues.db.damaged-A
-                    Nothing can be read of, left as they are (journalctl -u issued says why):
+                    Nothing can be read of these, which stay as they are (journalctl -u issued says why):
                       issues.db.damaged-B
                     """))
     }

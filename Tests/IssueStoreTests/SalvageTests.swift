@@ -175,6 +175,74 @@ struct SalvageTests {
         }
     }
 
+    /// Sets a store of six calls of 100 records aside, of which the roots of some tables and indexes are gone.
+    private func setAsideWithout(_ names: [String], _ store: TemporaryStore) throws -> String {
+        do {
+            let writer = try store.writer()
+            var samples = SampleRecords(seed: 4)
+            for _ in 0..<6 { try store.store(samples.records(100), to: writer) }
+        }
+        let roots = try store.shell().table("SELECT name, rootpage FROM sqlite_schema", columns: 2)
+            .filter { row in names.contains { $0 == row[0] } }.compactMap { $0[1].flatMap { UInt64($0) } }
+        #expect(roots.count == names.count)
+        let old = try setAside(store)
+        let file = try FileHandle(forUpdating: URL(filePath: old))
+        for root in roots {
+            try file.seek(toOffset: (root - 1) * 8192)
+            try file.write(contentsOf: Data(count: 8192))
+        }
+        try file.close()
+        return old
+    }
+
+    @Test(
+        "A record whose sender can't be read comes over with him by his index, or else as his user's",
+        arguments: [
+            (["senders"], "shop"), (["senders", "sqlite_autoindex_senders_1"], nil),
+            (["processes"], "shop"),
+        ] as [([String], String?)])
+    func lostSenders(names: [String], command: String?) throws {
+        try TemporaryStore.with { store in
+            let old = try setAsideWithout(names, store)
+            let writer = try store.writer()
+            #expect(try bringOver(old, into: writer, of: store) == Result(recovered: 600))
+            let found = try store.reader().records(
+                .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
+            ).records
+            #expect(Set(found.map(\.sender.uid)) == [1000])
+            #expect(Set(found.map(\.sender.command)) == [command])
+            let isSaid = found.allSatisfy { $0.repairs.contains { $0.contains("who sent it is lost") } }
+            #expect(isSaid == (names != ["senders"]))
+            try expectSound(store)
+        }
+    }
+
+    @Test("A record whose series can't be read comes over with what it has of its own")
+    func lostSeries() throws {
+        try TemporaryStore.with { store in
+            let old = try setAsideWithout(["series"], store)
+            let writer = try store.writer()
+            #expect(try bringOver(old, into: writer, of: store) == Result(recovered: 600))
+            let found = try store.reader().records(
+                .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
+            ).records
+            #expect(found.count == 600)
+            #expect(found.allSatisfy { !$0.record.message.isEmpty && $0.sender.command == "shop" })
+            #expect(found.allSatisfy { $0.repairs.contains { $0.contains("part of its words are lost") } })
+            try expectSound(store)
+        }
+    }
+
+    @Test("Records of which none can be read are counted, as far as the ledger knows that they were there")
+    func lostRecords() throws {
+        try TemporaryStore.with { store in
+            let old = try setAsideWithout(["records"], store)
+            let writer = try store.writer()
+            #expect(try bringOver(old, into: writer, of: store) == Result(unreadable: 600))
+            try expectSound(store)
+        }
+    }
+
     @Test("Of a file that is shorter than its header says what stands before its end comes over")
     func cutOff() throws {
         try TemporaryStore.with { store in

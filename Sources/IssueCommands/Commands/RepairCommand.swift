@@ -48,7 +48,7 @@ struct RepairCommand: Command {
             lines += ["\(text), from:"] + read.map { "  \(HarmlessText.line($0))" }
         }
         if !reply.hopeless.isEmpty {
-            lines += ["Nothing can be read of, left as they are (journalctl -u issued says why):"]
+            lines += ["Nothing can be read of these, which stay as they are (journalctl -u issued says why):"]
             lines += reply.hopeless.map { "  \(HarmlessText.line($0))" }
         }
         return lines

@@ -32,12 +32,21 @@ struct RepairJob {
             reply.hopeless.append(name)
             return
         }
+        var isReadable = false
         while let portion = store.step() {
+            isReadable = isReadable || !portion.submissions.isEmpty
             reply.recovered += try bringOver(portion.submissions, run.writer)
             reply.unreadable += portion.unreadable
             try run.progress(reply)
         }
         try bringOver(store.notes(), run)
+        guard isReadable || reply.unreadable == before.unreadable else {
+            reply.hopeless.append(name)
+            run.log.warning(
+                "None of the records of a database that was set aside can be read, leaving it",
+                ["file": path, "unreadable": "\(reply.unreadable - before.unreadable)"])
+            return
+        }
         try putAway(name, run)
         run.log.notice(
             "What could be read of a database that was set aside was brought over",
@@ -48,10 +57,15 @@ struct RepairJob {
     }
 
     private func open(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
+        // Who opens a pipe may wait for ever.
+        guard (try? FileSystem.status(of: path).kind) == .regular else {
+            run.log.warning("What was set aside in place of a database is no file, leaving it", ["file": path])
+            return nil
+        }
         do throws(StoreFailure) {
             return try SetAsideStore(path: path, randomBits: Randomness.uint64())
         } catch {
-            if error.isDamage, let store = try openWithoutFirstPage(path, run) { return store }
+            if error.mayBeOfItsSchema, let store = try openByFreshSchema(path, run) { return store }
             run.log.warning(
                 "Nothing can be read of a database that was set aside, leaving it",
                 ["file": path, "error": "\(error)"])
@@ -59,20 +73,21 @@ struct RepairJob {
         }
     }
 
-    /// Opens a copy with the first page of a fresh store; nothing where that does not help.
-    private func openWithoutFirstPage(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
+    /// Opens a copy that has the schema of a fresh store; nothing where that does not help.
+    private func openByFreshSchema(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         let copy = "\(run.path).repairing"
         StoreFiles.remove(copy)
         // Whoever has opened it goes on reading it, and nothing is left behind by a daemon that ends meanwhile.
         defer { StoreFiles.remove(copy) }
         let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
         try run.expectRoom(for: try FileSystem.status(of: path).size + log)
-        try FirstPage(makingStoreAt: copy).copy(path, to: copy, goOn: run.goOn)
+        try SchemaPages(makingStoreAt: copy).copy(path, to: copy, goOn: run.goOn)
         guard let store = try? SetAsideStore(path: copy, original: path, randomBits: Randomness.uint64()) else {
             return nil
         }
         run.log.notice(
-            "The first page of a database that was set aside is gone, reading it by that of a new one", ["file": path])
+            "What names the tables of a database that was set aside is gone, reading it by that of a new one",
+            ["file": path])
         return store
     }
 

@@ -39,6 +39,15 @@ final class KnownSeries: LineMemory {
         record.reportable = description.isReportable
     }
 
+    /// One of which no more is known.
+    init(_ description: SeriesDescription) {
+        self.description = description
+        app = description.app == Application() ? nil : description.app
+        source = description.source == SourceLocation() ? nil : description.source
+        (group, groupID, fingerprint, firstOfGroup) = (0, "", "", 0)
+        (account, accountName) = (0, "")
+    }
+
     /// Reads a row of the query above; nothing where it is damaged.
     init?(_ row: borrowing Row) {
         guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }

@@ -71,6 +71,8 @@ extension IssueRecord {
             let (id, time) = (recovered["id"]?.asString ?? "?", recovered["received_at"]?.asString ?? "?")
             var words = "brought over from a database that was set aside, where it was \(id), received at \(time)"
             if recovered["pending"]?.asBool == false { words += "; not forwarded again, since it had a fate there" }
+            if recovered["series"] != nil { words += "; its place and application, and part of its words are lost" }
+            if recovered["sender"] != nil { words += "; who sent it is lost, in part" }
             repairs.append(words)
         }
         if let original = details["original"] {

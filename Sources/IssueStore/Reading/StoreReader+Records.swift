@@ -105,7 +105,7 @@ extension StoreReader {
         return found
     }
 
-    private static func present(_ text: String) -> String? { text.isEmpty ? nil : text }
+    static func present(_ text: String) -> String? { text.isEmpty ? nil : text }
 
     /// Whether a record is what the filter asks for, of which its series has been looked at already.
     private func matches(_ record: RecordRow, _ filter: IssueFilter) throws -> Bool {

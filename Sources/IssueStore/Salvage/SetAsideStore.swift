@@ -8,7 +8,7 @@ package final class SetAsideStore {
     package struct Portion {
         /// Calls that can be given to the store in use.
         package var submissions: [Submission] = []
-        /// Rows that are there, or may have been, and can't be read.
+        /// Rows that can't be read, as far as something says that they were there.
         package var unreadable: Int64 = 0
     }
 
@@ -19,6 +19,9 @@ package final class SetAsideStore {
     private let salt: UInt64
     private var decoder: RecordDecoder
     private var next: Int64 = 1
+    /// The newest row that anything says there was.
+    private let known: Int64
+    /// The newest row that is looked for.
     private let last: Int64
     /// It was made by an earlier version, and lacks what came later.
     private let isOlder: Bool
@@ -34,7 +37,7 @@ package final class SetAsideStore {
         let id: Int32
         do throws(SQLiteError) {
             id = Int32(truncatingIfNeeded: try reader.connection.pragma("application_id"))
-            last = id == Schema.applicationID ? try Self.lastRow(reader.connection) : 0
+            (known, last) = id == Schema.applicationID ? try Self.lastRow(reader.connection) : (0, 0)
             isOlder = try reader.connection.pragma("user_version") < Int64(Schema.migrator.newestVersion)
         } catch {
             throw StoreFailure(error)
@@ -84,11 +87,13 @@ package final class SetAsideStore {
     }
 
     /// The last row, by whatever can be read that says so.
-    private static func lastRow(_ connection: Connection) throws(SQLiteError) -> Int64 {
+    private static func lastRow(_ connection: Connection) throws(SQLiteError) -> (known: Int64, last: Int64) {
         var failure: SQLiteError?
         var rows: [Int64] = []
         for sql: StaticString in [
             "SELECT max(id) FROM records", "SELECT max(last_id) FROM ranges", "SELECT max(first_record) FROM groups",
+            // Each record that was received has a row of its own, from the first on.
+            "SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7",
         ] {
             do throws(SQLiteError) {
                 rows.append(
@@ -103,7 +108,7 @@ package final class SetAsideStore {
             throw failure ?? SQLiteError(code: .corrupt, message: "nothing can be read")
         }
         // Where the newest rows can't be seen, there may be a range of them behind what is known.
-        return failure == nil ? last : last + 65_536
+        return (last, failure == nil ? last : last + 65_536)
     }
 
     /// By the codes of the store, so that a copy of the file under another name is known, too.
@@ -126,7 +131,7 @@ package final class SetAsideStore {
     private func read(_ rows: ClosedRange<Int64>, into portion: inout Portion) {
         guard let ids = try? ids(in: rows) else {
             guard rows.count > 1 else {
-                portion.unreadable += 1
+                if rows.lowerBound <= known { portion.unreadable += 1 }
                 return
             }
             let middle = rows.lowerBound + Int64(rows.count) / 2
@@ -153,17 +158,9 @@ package final class SetAsideStore {
     }
 
     private func record(_ row: Int64) throws -> SalvagedRecord? {
-        guard let found = try reader.record(row: row) else { return nil }
-        let process = try reader.connection.withStatement(
-            "SELECT processes.id, started FROM records JOIN processes ON processes.id = process WHERE records.id = ?1"
-        ) { statement in
-            statement.bind(row, at: 1)
-            return try statement.first { (id: $0.int64(0), started: $0.int64(1)) }
-        }
-        guard let process else { return nil }
-        return SalvagedRecord(
-            row: row, process: process.id, startTime: process.started, stored: found.stored,
-            isPending: isPending(row))
+        guard var record = try reader.salvage(row: row) else { return nil }
+        record.isPending = isPending(row)
+        return record
     }
 
     /// What became of it may be unreadable: then it is as one that still has to go, since at least once is promised.
@@ -236,6 +233,7 @@ package final class SetAsideStore {
                 recovered.member("id", salvaged.stored.id)
                 recovered.member("received_at", salvaged.stored.receivedAt)
                 recovered.member("pending", salvaged.isPending)
+                for loss in salvaged.losses.sorted() { recovered.member(loss.rawValue, "lost") }
             }
             if !more.isEmpty {
                 details.key("more")

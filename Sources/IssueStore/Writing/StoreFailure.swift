@@ -48,6 +48,11 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         if case .damaged = self { true } else { false }
     }
 
+    /// Whether it may be only what names the tables that can't be read.
+    package var mayBeOfItsSchema: Bool {
+        if case .failed(let error) = self { error.code == .error } else { isDamage }
+    }
+
     /// Whether it is called damage because the disk would not give a page.
     package var isUnreadable: Bool {
         if case .damaged(let error) = self { error.isUnreadable } else { false }
