@@ -20,8 +20,11 @@ struct StoreOpening: Sendable {
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         guard lock.take(path) else { throw .inUse }
         setAsideStrayLog(log)
+        let left = OldLog(of: path)
         do throws(StoreFailure) {
-            return try openPatiently()
+            let writer = try openPatiently()
+            tell(left.finding(pageBytes: Int(writer.pageBytes)), log)
+            return writer
         } catch .foreign(let words) {
             log.error("The database is not ours to use, setting it aside and going on in a new one", ["error": words])
         } catch {
@@ -35,6 +38,16 @@ struct StoreOpening: Sendable {
         }
         setAside(log: log)
         return try StoreWriter(settings(path))
+    }
+
+    private func tell(_ finding: OldLog.Finding, _ log: Log) {
+        switch finding {
+        case .whole: break
+        case .brokenOff(let commits):
+            log.warning("The database's log breaks off, going on without what stands behind", ["commits": "\(commits)"])
+        case .unreadable: log.warning("The database's log can't be read, going on without what it held")
+        case .gone: log.warning("The database's log is gone, going on without what it held")
+        }
     }
 
     /// Which file is in the store's place; nothing where that can't be known.

@@ -1,0 +1,67 @@
+import Foundation
+import IssueCore
+import SQLiteKit
+import Testing
+
+@testable import IssueDaemon
+
+@Suite("The log that a killed run has left")
+struct OldLogTests {
+    private static let frame = 24 + 4096
+
+    /// Leaves a database with a log of ten transactions, as a run does that is killed, and has something done to it
+    /// before it is opened and looked at again.
+    private func finding(_ spoil: (_ path: String) throws -> Void) throws -> OldLog.Finding {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "oldlog-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (used, left) = (folder.path + "/used", folder.path + "/issues.db")
+        let connection = try Connection(path: used)
+        _ = try connection.setPragma("page_size", to: 4096)
+        _ = try connection.setPragma("journal_mode", to: "WAL")
+        try connection.execute("CREATE TABLE t (x)")
+        _ = try connection.checkpoint(.restart)
+        for _ in 0..<10 { try connection.execute("INSERT INTO t VALUES (1)") }
+        for ending in ["", "-wal", "-shm"] {
+            try FileManager.default.copyItem(atPath: used + ending, toPath: left + ending)
+        }
+        try spoil(left)
+        let old = OldLog(of: left)
+        let next = try Connection(path: left, mode: .readOnly)
+        _ = try next.withStatement("SELECT count(*) FROM t") { try $0.first { $0.int64(0) } }
+        return old.finding(pageBytes: 4096)
+    }
+
+    private func overwrite(_ path: String, from start: Int, count: Int) throws {
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: UInt64(start))
+        try file.write(contentsOf: Data(repeating: 0x5A, count: count))
+        try file.close()
+    }
+
+    @Test("is read to its end where it is whole, or where what was under way last is not")
+    func whole() throws {
+        #expect(try finding { _ in } == .whole)
+        #expect(try finding { try FileHandle(forUpdating: URL(filePath: $0 + "-wal")).truncate(atOffset: 50_000) } == .whole)
+    }
+
+    @Test("breaks off at a page that is not whole, and so much is lost behind it", arguments: 0..<10)
+    func brokenOff(place: Int) throws {
+        let finding = try finding { try overwrite($0 + "-wal", from: 32 + place * Self.frame + 100, count: 9) }
+        #expect(finding == .brokenOff(commits: 10 - place))
+    }
+
+    @Test("may be nothing but noise, or gone")
+    func gone() throws {
+        #expect(try finding { try overwrite($0 + "-wal", from: 0, count: 10 * Self.frame) } == .unreadable)
+        #expect(try finding { try FileManager.default.removeItem(atPath: $0 + "-wal") } == .gone)
+    }
+
+    @Test("that a run has taken away itself is no loss")
+    func stopped() throws {
+        let finding = try finding { path in
+            for ending in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: path + ending) }
+        }
+        #expect(finding == .whole)
+    }
+}
