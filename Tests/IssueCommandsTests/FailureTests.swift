@@ -44,7 +44,10 @@ struct FailureTests {
             ),
             (.refused(.busy(retryAfter: .milliseconds(1500))), .tryAgain, "the daemon is busy: try again in 2 s"),
             (.refused(.busy(retryAfter: .zero)), .tryAgain, "the daemon is busy: try again in 1 s"),
-            (.refused(.noSpace), .tryAgain, "the daemon has no space left on its disk: make room, then try again"),
+            (
+                .refused(.noSpace), .tryAgain,
+                "the daemon has not enough space left on its disk (KeepFree= is to stay free): make room, then try again"
+            ),
             (
                 .refused(.invalidFilter(field: "text", reason: "too long")), .refused,
                 "the daemon can't use the filter 'text': too long"

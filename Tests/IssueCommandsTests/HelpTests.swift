@@ -40,7 +40,7 @@ struct HelpTests {
 
                 Exit codes:
                   0   done
-                  1   not found, or refused
+                  1   not found, or refused; or, of status and repair, a fault is left
                   64  the command line is wrong
                   69  no daemon answers
                   75  not now: try again

@@ -32,7 +32,9 @@ extension CommandFailure {
             let seconds = max(1, delay.components.seconds + (delay.components.attoseconds > 0 ? 1 : 0))
             self.init(.tryAgain, "the daemon is busy: try again in \(RelativeTime.span(seconds: UInt64(seconds)))")
         case .noSpace:
-            self.init(.tryAgain, "the daemon has no space left on its disk: make room, then try again")
+            self.init(
+                .tryAgain,
+                "the daemon has not enough space left on its disk (KeepFree= is to stay free): make room, then try again")
         case .tooLarge(let limit):
             self.init(.refused, "this is more than the daemon takes at once (the limit is \(limit)): send less")
         case .invalidFilter(let field, let reason):

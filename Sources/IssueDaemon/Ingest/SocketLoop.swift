@@ -109,30 +109,41 @@ final class SocketLoop {
         for _ in 0..<Self.mostAccepted where isAccepting {
             do throws(Errno) {
                 guard let descriptor = try listener.descriptor.accept() else { return }
+                try take(descriptor)
                 if hasToldShortage { service.log.notice("Connections are taken again") }
                 hasToldShortage = false
-                take(descriptor)
             } catch {
-                if !hasToldShortage {
-                    service.log.warning(
-                        "A connection could not be taken, trying again until one can", ["error": "\(error)"])
-                }
-                hasToldShortage = true
-                acceptsAgain = Clock.monotonic.advanced(by: .seconds(1))
-                try? poller.modify(listener.descriptor, token: Self.listenerToken, for: [])
-                return
+                return pause(error)
             }
         }
     }
 
-    private func take(_ descriptor: consuming FileDescriptor) {
+    /// Takes no connections for a moment, since the machine has not what one needs.
+    private func pause(_ error: Errno) {
+        if !hasToldShortage {
+            service.log.warning(
+                "A connection could not be taken, trying again until one can", ["error": "\(error)"])
+        }
+        hasToldShortage = true
+        acceptsAgain = Clock.monotonic.advanced(by: .seconds(1))
+        try? poller.modify(listener.descriptor, token: Self.listenerToken, for: [])
+    }
+
+    private func take(_ descriptor: consuming FileDescriptor) throws(Errno) {
         guard let peer = try? descriptor.peerCredentials() else { return }
         let user = users[peer.uid] ?? SocketUser(uid: peer.uid, limits: service.limits.ofUser)
         guard connections.count < service.limits.connections,
             peer.uid == 0 || user.load.connections < service.limits.connectionsPerUser
         else { return refuse(descriptor, uid: peer.uid) }
 
-        let facts = ProcessFacts.read(pid: peer.pid)
+        let facts: ProcessFacts?
+        do throws(Errno) {
+            facts = try ProcessFacts.read(pid: peer.pid)
+        } catch {
+            // Reports of nobody knows whom would be groups of their own.
+            _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
+            throw error
+        }
         let groups = (try? descriptor.peerGroups()) ?? []
         let access = service.access.withLock { $0 }
         lastID += 1

@@ -154,6 +154,8 @@ struct StoreUpkeep {
     }
 
     private func tell(_ forgotten: Forgetting) {
+        // A range of which retention had taken all before.
+        guard forgotten.records > 0 || forgotten.expired > 0 else { return }
         var level = LogLevel.notice
         if forgotten.reason == .age { level = .info }
         // That is what nobody will be told of.

@@ -24,15 +24,17 @@ package struct ProcessFacts: Hashable, Sendable {
     }
 
     /// Reads the facts of a process, or returns nil when it is gone.
-    package static func read(pid: Int32) -> ProcessFacts? {
+    ///
+    /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` where no descriptor can be had to read them by.
+    package static func read(pid: Int32) throws(Errno) -> ProcessFacts? {
         let folder = "/proc/\(pid)"
         guard
-            let stat = try? FileSystem.read("\(folder)/stat", limit: 4096),
+            let stat = try content("\(folder)/stat", limit: 4096),
             let startTime = startTime(inStat: stat)
         else { return nil }
 
-        let command = (try? FileSystem.read("\(folder)/comm", limit: 256)).map { Self.command(inComm: $0) }
-        let cgroup = try? FileSystem.read("\(folder)/cgroup", limit: 65_536)
+        let command = try content("\(folder)/comm", limit: 256).map { Self.command(inComm: $0) }
+        let cgroup = try content("\(folder)/cgroup", limit: 65_536)
         let executable = try? FileSystem.readLink("\(folder)/exe")
         return ProcessFacts(
             pid: pid,
@@ -40,5 +42,15 @@ package struct ProcessFacts: Hashable, Sendable {
             executable: executable.map { Self.executable(inLink: $0) },
             unit: cgroup.flatMap { unit(inCgroup: $0) },
             startTime: startTime)
+    }
+
+    /// What stands in a file, or nothing where it can't be read for another reason than that of the reader.
+    private static func content(_ path: String, limit: Int) throws(Errno) -> [UInt8]? {
+        do throws(Errno) {
+            return try FileSystem.read(path, limit: limit)
+        } catch {
+            guard error != .tooManyFiles, error != .tooManyFilesInSystem else { throw error }
+            return nil
+        }
     }
 }
