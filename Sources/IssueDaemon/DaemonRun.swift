@@ -86,7 +86,16 @@ final class DaemonRun {
                 }
             })
         try started.wait { $0 }?.get()
-        try writer.perform { $0.noticed = { announcer.came($0) } }
+        let crowding = Mutex(CrowdingNews())
+        try writer.perform { writer in
+            writer.noticed = { announcer.came($0) }
+            writer.crowded = { crowded in
+                guard crowding.withLock({ $0.came(crowded, at: Clock.monotonic) }) else { return }
+                log.warning(
+                    "A user reports under too many different names, keeping the rest together",
+                    ["uid": "\(crowded.uid)", "names": crowded.kind.rawValue])
+            }
+        }
         readers.append(try ThreadBox(name: "announcer") { announcer.run() })
         for number in 1...Self.queryThreads {
             readers.append(

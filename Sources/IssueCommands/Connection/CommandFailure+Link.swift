@@ -34,7 +34,8 @@ extension CommandFailure {
         case .noSpace:
             self.init(
                 .tryAgain,
-                "the daemon has not enough space left on its disk (KeepFree= is to stay free): make room, then try again")
+                "the daemon has not enough space left on its disk (KeepFree= is to stay free): make room, then try again"
+            )
         case .tooLarge(let limit):
             self.init(.refused, "this is more than the daemon takes at once (the limit is \(limit)): send less")
         case .invalidFilter(let field, let reason):

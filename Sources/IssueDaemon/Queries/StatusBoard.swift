@@ -125,10 +125,10 @@ final class StatusBoard: Sendable {
         return names.sorted().compactMap { name in
             if name.hasSuffix("-shm") { return nil }
             guard name.hasSuffix("-wal") else {
-                return "a database that could not be used was set aside: \(folder)/\(name)"
+                return "a database that could not be used was set aside, see issuectl repair: \(folder)/\(name)"
             }
             return names.contains(String(name.dropLast("-wal".count)))
-                ? nil : "the log of a database that is gone was set aside: \(folder)/\(name)"
+                ? nil : "the log of a database that is gone was set aside, move it away: \(folder)/\(name)"
         }
     }
 

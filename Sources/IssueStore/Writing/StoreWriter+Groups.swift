@@ -36,6 +36,7 @@ extension StoreWriter {
             switch guardian.newSender(uid: kind.uid, at: now) {
             case .allow: entry = SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
+                crowded?(Crowding(uid: kind.uid, kind: .senders))
                 let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
                 entry = SenderEntry(id: try senderID(of: overflow) ?? insert(overflow), isOverflow: true)
             }
@@ -79,6 +80,7 @@ extension StoreWriter {
         switch verdict {
         case .allow: return Account(id: try insert(claimed, at: commit.time.wall), name: claimed)
         case .overflow:
+            crowded?(Crowding(uid: sender.uid, kind: .applications))
             let overflow = AccountName(uid: sender.uid, app: "overflow")
             return Account(id: try knownAccount(overflow) ?? insert(overflow, at: commit.time.wall), name: overflow)
         }

@@ -46,10 +46,12 @@ extension StoreWriter {
                     sender: process.sender, id: place.series, account: account.id, isWatched: place.isWatched))
             return place
         case .overflowSeries:
+            crowded?(Crowding(uid: sender.uid, kind: .variants))
             let overflow = overflow(
                 of: description, account, fingerprint, "more different records of this issue than are kept apart")
             return try place(description, in: overflow, account, group, fingerprint, process, &commit)
         case .overflowGroup:
+            crowded?(Crowding(uid: sender.uid, kind: .issues))
             let overflow = overflow(
                 of: description, account, "overflow", "more different issues than this application may have at a time")
             let group = try knownGroup(account: account.id, fingerprint: "overflow")

@@ -39,6 +39,9 @@ package final class StoreWriter {
     /// commit is under way.
     package var noticed: (([News]) -> Void)?
 
+    /// Told of each record that the guard has kept together with others.
+    package var crowded: ((Crowding) -> Void)?
+
     var series = SeriesTable()
     var senders: [Sender: SenderEntry] = [:]
     var processes: [UInt64: ProcessEntry] = [:]

@@ -43,7 +43,8 @@ struct OldLogTests {
     func whole() throws {
         #expect(try finding { _ in } == .whole)
         let cutOff = try finding { path in
-            try FileHandle(forUpdating: URL(filePath: path + "-wal")).truncate(atOffset: 32 + 5 * UInt64(Self.frame) + 9)
+            let end = UInt64(32 + 5 * Self.frame + 9)
+            try FileHandle(forUpdating: URL(filePath: path + "-wal")).truncate(atOffset: end)
         }
         #expect(cutOff == .whole)
     }
