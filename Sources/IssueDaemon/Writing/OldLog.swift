@@ -4,7 +4,9 @@ import UnixIO
 ///
 /// SQLite reads it up to the first page that is not whole, and says nothing of
 /// what stands behind (sqlite.org/fileformat2.html, 4): after a power cut that
-/// was under way, after damage it had been acknowledged.
+/// was under way, after damage it had been acknowledged. It is read by its file
+/// alone: whoever opens and closes the database or its shared memory beside
+/// SQLite takes all locks of the process with him (fcntl(2)).
 struct OldLog {
     /// What became of it.
     enum Finding: Equatable {
@@ -15,60 +17,72 @@ struct OldLog {
         case gone
     }
 
-    private let path: String
-    private let isGone: Bool
+    /// A sum over words in the order of bytes that the log was written in (4.2).
+    private struct Checksum: Equatable {
+        var first: UInt32 = 0
+        var second: UInt32 = 0
 
-    /// In bytes: the log's header and that of each page in it (4.1).
+        mutating func add(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) {
+            let span = bytes.span
+            func word(_ place: Int) -> UInt32 {
+                let (a, b) = (UInt32(span[place]), UInt32(span[place + 1]))
+                let (c, d) = (UInt32(span[place + 2]), UInt32(span[place + 3]))
+                return isBigEndian ? a << 24 | b << 16 | c << 8 | d : d << 24 | c << 16 | b << 8 | a
+            }
+            for place in stride(from: 0, to: span.count - 7, by: 8) {
+                first = first &+ word(place) &+ second
+                second = second &+ word(place + 4) &+ first
+            }
+        }
+    }
+
+    /// In bytes: the log's header, and that of each page in it (4.1).
     private static let header = 32
     private static let frameHeader = 24
     private static let magic: UInt32 = 0x377F_0682
-    /// Where the shared memory says how many pages of the log are whole (sqlite.org/walformat.html, 2.1).
-    private static let wholeFrames = 16..<20
-    private static let framesAtATime = 128
+    private static let pageBytes = 512...65_536
+    private static let bytesAtATime = 1 << 20
 
-    /// Looks at what is there before SQLite does.
-    init(of path: String) {
-        self.path = path
+    /// Looks at what is there, before SQLite does.
+    static func finding(besides path: String) -> Finding {
         // SQLite removes its shared memory before the log.
-        isGone = Self.size(path) > 0 && Self.size(path + "-shm") > 0 && !Self.exists(path + "-wal")
+        if size(path) > 0, size(path + "-shm") > 0, !exists(path + "-wal") { return .gone }
+        guard size(path + "-wal") > 0 else { return .whole }
+        return (try? read(path + "-wal")) ?? .whole
     }
 
-    /// What of it the store has found, which is open now.
-    func finding(pageBytes: Int) -> Finding {
-        if isGone { return .gone }
-        guard Self.size(path + "-wal") > 0 else { return .whole }
-        return (try? read(pageBytes: pageBytes)) ?? .whole
-    }
-
-    private func read(pageBytes: Int) throws(Errno) -> Finding {
-        let file = try FileDescriptor.open(path + "-wal")
+    private static func read(_ path: String) throws(Errno) -> Finding {
+        let file = try FileDescriptor.open(path)
         var bytes: [UInt8] = []
-        guard try Self.fill(&bytes, to: Self.header, from: file) else { return .unreadable }
-        guard Self.number(bytes, 0) | 1 == Self.magic | 1 else { return .unreadable }
+        guard try fill(&bytes, to: header, from: file), number(bytes, 0) | 1 == magic | 1 else { return .unreadable }
+        let isBigEndian = number(bytes, 0) & 1 == 1
+        let page = Int(number(bytes, 8))
         let salts = Array(bytes[16..<24])
-        let whole = try wholeFrames()
-        let frame = Self.frameHeader + pageBytes
-        var (index, commits) = (0, 0)
+        var sum = Checksum()
+        sum.add(bytes[0..<24], isBigEndian: isBigEndian)
+        guard sum == checksum(bytes, 24), pageBytes.contains(page) else { return .unreadable }
+        let frame = frameHeader + page
+        let chunk = frame * max(1, bytesAtATime / frame)
+        var (isWhole, commits) = (true, 0)
         repeat {
             bytes.removeAll(keepingCapacity: true)
-            _ = try Self.fill(&bytes, to: frame * Self.framesAtATime, from: file)
-            for start in stride(from: 0, to: bytes.count - frame + 1, by: frame) {
+            _ = try fill(&bytes, to: chunk, from: file)
+            for start in stride(from: 0, through: bytes.count - frame, by: frame) {
                 let isOfThisRound = bytes[(start + 8)..<(start + 16)].elementsEqual(salts)
-                if index >= whole, isOfThisRound, Self.number(bytes, start + 4) != 0 { commits += 1 }
-                index += 1
+                if isWhole {
+                    sum.add(bytes[start..<(start + 8)], isBigEndian: isBigEndian)
+                    sum.add(bytes[(start + frameHeader)..<(start + frame)], isBigEndian: isBigEndian)
+                    isWhole = isOfThisRound && sum == checksum(bytes, start + 16)
+                }
+                // Only the last page of a transaction says how many the database has.
+                if !isWhole, isOfThisRound, number(bytes, start + 4) != 0 { commits += 1 }
             }
-        } while bytes.count == frame * Self.framesAtATime
+        } while bytes.count == chunk
         return commits > 0 ? .brokenOff(commits: commits) : .whole
     }
 
-    private func wholeFrames() throws(Errno) -> Int {
-        var bytes: [UInt8] = []
-        guard try Self.fill(&bytes, to: Self.wholeFrames.upperBound, from: FileDescriptor.open(path + "-shm")) else {
-            return .max
-        }
-        // As this machine writes its numbers.
-        // As this machine writes its numbers.
-        return Int(Self.number(bytes, Self.wholeFrames.lowerBound).bigEndian)
+    private static func checksum(_ bytes: [UInt8], _ place: Int) -> Checksum {
+        Checksum(first: number(bytes, place), second: number(bytes, place + 4))
     }
 
     private static func number(_ bytes: [UInt8], _ place: Int) -> UInt32 {

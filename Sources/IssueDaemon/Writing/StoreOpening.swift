@@ -20,10 +20,10 @@ struct StoreOpening: Sendable {
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         guard lock.take(path) else { throw .inUse }
         setAsideStrayLog(log)
-        let left = OldLog(of: path)
+        let left = OldLog.finding(besides: path)
         do throws(StoreFailure) {
             let writer = try openPatiently()
-            tell(left.finding(pageBytes: Int(writer.pageBytes)), log)
+            tell(left, log)
             return writer
         } catch .foreign(let words) {
             log.error("The database is not ours to use, setting it aside and going on in a new one", ["error": words])

@@ -26,10 +26,7 @@ struct OldLogTests {
             try FileManager.default.copyItem(atPath: used + ending, toPath: left + ending)
         }
         try spoil(left)
-        let old = OldLog(of: left)
-        let next = try Connection(path: left, mode: .readOnly)
-        _ = try next.withStatement("SELECT count(*) FROM t") { try $0.first { $0.int64(0) } }
-        return old.finding(pageBytes: 4096)
+        return OldLog.finding(besides: left)
     }
 
     private func overwrite(_ path: String, from start: Int, count: Int) throws {
