@@ -27,6 +27,21 @@ struct AnnouncementTests {
         }
     }
 
+    @Test("That a user invents names, so that the rest is kept together, is told once")
+    func crowding() async throws {
+        try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=5/15min") { daemon in
+            let client = try RawClient(path: daemon.socket)
+            for word in 0..<20 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
+            #expect(try client.status().store.groups == 6)
+            let words = "A user reports under too many different names, keeping the rest together"
+            try await eventually("it is told") { daemon.log.contains(words) }
+            _ = try daemon.terminate()
+            let lines = daemon.log.split(separator: "\n").filter { $0.contains(words) }
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains("names=issues") == true)
+        }
+    }
+
     @Test(
         "A user's noise keeps neither a critical record of his own nor anybody's new issue from being told",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
