@@ -39,9 +39,8 @@ struct SchemaPages {
     }
 
     private static func beginning(of path: String, atMost count: Int) throws(Errno) -> [UInt8] {
-        let file = try FileDescriptor.open(path)
         var bytes: [UInt8] = []
-        while bytes.count < count, try file.read(appendingTo: &bytes, atMost: count - bytes.count) > 0 {}
+        _ = try FileDescriptor.open(path).fill(&bytes, to: count)
         return bytes
     }
 

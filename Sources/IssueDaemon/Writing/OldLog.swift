@@ -54,7 +54,7 @@ struct OldLog {
     private static func read(_ path: String) throws(Errno) -> Finding {
         let file = try FileDescriptor.open(path)
         var bytes: [UInt8] = []
-        guard try fill(&bytes, to: header, from: file), number(bytes, 0) | 1 == magic | 1 else { return .unreadable }
+        guard try file.fill(&bytes, to: header), number(bytes, 0) | 1 == magic | 1 else { return .unreadable }
         let isBigEndian = number(bytes, 0) & 1 == 1
         let page = Int(number(bytes, 8))
         let salts = Array(bytes[16..<24])
@@ -66,7 +66,7 @@ struct OldLog {
         var (isWhole, commits) = (true, 0)
         repeat {
             bytes.removeAll(keepingCapacity: true)
-            _ = try fill(&bytes, to: chunk, from: file)
+            _ = try file.fill(&bytes, to: chunk)
             for start in stride(from: 0, through: bytes.count - frame, by: frame) {
                 let isOfThisRound = bytes[(start + 8)..<(start + 16)].elementsEqual(salts)
                 if isWhole {
@@ -87,15 +87,6 @@ struct OldLog {
 
     private static func number(_ bytes: [UInt8], _ place: Int) -> UInt32 {
         bytes[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    private static func fill(
-        _ bytes: inout [UInt8], to count: Int, from file: borrowing FileDescriptor
-    ) throws(Errno) -> Bool {
-        while bytes.count < count {
-            guard try file.read(appendingTo: &bytes, atMost: count - bytes.count) > 0 else { return false }
-        }
-        return true
     }
 
     private static func size(_ path: String) -> Int64 { (try? FileSystem.status(of: path).size) ?? 0 }

@@ -39,26 +39,27 @@ final class KnownSeries: LineMemory {
         record.reportable = description.isReportable
     }
 
-    /// One of which no more is known.
-    init(_ description: SeriesDescription) {
+    /// One of which no more may be known than what its records have in common.
+    init(
+        _ description: SeriesDescription, group: Int64 = 0, groupID: String = "", fingerprint: String = "",
+        firstOfGroup: Int64 = 0, account: Int64 = 0, accountName: String = ""
+    ) {
         self.description = description
         app = description.app == Application() ? nil : description.app
         source = description.source == SourceLocation() ? nil : description.source
-        (group, groupID, fingerprint, firstOfGroup) = (0, "", "", 0)
-        (account, accountName) = (0, "")
+        self.group = group
+        self.groupID = groupID
+        self.fingerprint = fingerprint
+        self.firstOfGroup = firstOfGroup
+        self.account = account
+        self.accountName = accountName
     }
 
     /// Reads a row of the query above; nothing where it is damaged.
-    init?(_ row: borrowing Row) {
+    convenience init?(_ row: borrowing Row) {
         guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
-        self.description = description
-        app = description.app == Application() ? nil : description.app
-        source = description.source == SourceLocation() ? nil : description.source
-        group = row.int64(1)
-        groupID = GroupID.text(key: row.int64(2))
-        fingerprint = row.text(3)
-        firstOfGroup = row.int64(4)
-        account = row.int64(5)
-        accountName = row.text(6)
+        self.init(
+            description, group: row.int64(1), groupID: GroupID.text(key: row.int64(2)), fingerprint: row.text(3),
+            firstOfGroup: row.int64(4), account: row.int64(5), accountName: row.text(6))
     }
 }

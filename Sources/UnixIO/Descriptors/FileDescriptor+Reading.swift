@@ -58,4 +58,12 @@ extension FileDescriptor {
             return IOResult(error)
         }
     }
+
+    /// Reads until the buffer holds so many bytes; false where the file ends before.
+    package borrowing func fill(_ buffer: inout [UInt8], to count: Int) throws(Errno) -> Bool {
+        while buffer.count < count {
+            guard try read(appendingTo: &buffer, atMost: count - buffer.count) > 0 else { return false }
+        }
+        return true
+    }
 }
