@@ -15,6 +15,8 @@ package enum HarmlessText {
     }
 
     private static func render(_ text: String, keepsLines: Bool) -> String {
+        // Most texts need no change.
+        guard !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return text }
         var harmless = ""
         harmless.reserveCapacity(text.utf8.count)
         for character in text {
