@@ -2,6 +2,8 @@
 package struct AccessSettings: Hashable, Sendable {
     package var readers: [HostGroup] = []
     package var operators: [HostGroup] = []
+    /// Whether systemd's container ranges hold no ids of people.
+    package var containerUsers = true
 
     package init() {}
 

@@ -1,3 +1,4 @@
+import IssueCore
 import IssueStore
 
 /// Who may see and steer what, by what the kernel says of him.
@@ -5,6 +6,8 @@ struct AccessPolicy: Equatable, Sendable {
     var ownUser: UInt32
     var readers: Set<UInt32>
     var operators: Set<UInt32>
+    /// Which ids share the limits of one user, and which are lent to containers.
+    var users = AccountableUsers()
 
     /// The numbers that systemd gives to dynamic users, and takes back: tomorrow they are somebody else's (systemd's
     /// `UIDS-GIDS.md`), as is what the kernel shows for one that it can't name.
@@ -15,7 +18,7 @@ struct AccessPolicy: Equatable, Sendable {
         if isPrivileged(uid) || groups.contains(where: { readers.contains($0) || operators.contains($0) }) {
             return .everything
         }
-        if uid == Self.nobody || Self.recycledUsers.contains(uid) { return .nothing }
+        if uid == Self.nobody || Self.recycledUsers.contains(uid) || users.isRecycled(uid) { return .nothing }
         return .user(uid)
     }
 

@@ -131,7 +131,9 @@ final class SocketLoop {
 
     private func take(_ descriptor: consuming FileDescriptor) throws(Errno) {
         guard let peer = try? descriptor.peerCredentials() else { return }
-        let user = users[peer.uid] ?? SocketUser(uid: peer.uid, limits: service.limits.ofUser)
+        let access = service.access.withLock { $0 }
+        let owner = access.users.owner(of: peer.uid)
+        let user = users[owner] ?? SocketUser(uid: owner, limits: service.limits.ofUser)
         guard connections.count < service.limits.connections,
             peer.uid == 0 || user.load.connections < service.limits.connectionsPerUser
         else { return refuse(descriptor, uid: peer.uid) }
@@ -145,7 +147,6 @@ final class SocketLoop {
             throw error
         }
         let groups = (try? descriptor.peerGroups()) ?? []
-        let access = service.access.withLock { $0 }
         lastID += 1
         let connection = Connection(
             id: lastID, descriptor: descriptor,
@@ -154,7 +155,7 @@ final class SocketLoop {
                 sender: Sender(
                     uid: peer.uid, gid: peer.gid, pid: peer.pid, command: facts?.command,
                     executable: facts?.executable, unit: facts?.unit),
-                startTime: Int64(clamping: facts?.startTime ?? 0)),
+                startTime: Int64(clamping: facts?.startTime ?? 0), accountableUser: owner),
             viewer: access.viewer(uid: peer.uid, groups: groups + [peer.gid]),
             isOperator: access.isOperator(uid: peer.uid, groups: groups + [peer.gid]),
             user: user, messageBytes: service.limits.messageBytes)
@@ -165,7 +166,7 @@ final class SocketLoop {
         }
         connections[connection.id] = connection
         user.load.connected()
-        users[peer.uid] = user
+        users[owner] = user
         service.board.counted(connections: connections.count)
     }
 

@@ -13,7 +13,7 @@ struct QueryInbox: Sendable {
     var isStopping = false
 
     mutating func asked(_ job: QueryJob) {
-        jobs.append(job, cost: 1, user: job.process.sender.uid, connection: job.connection)
+        jobs.append(job, cost: 1, user: job.process.accountableUser, connection: job.connection)
         waiting[job.connection, default: 0] += 1
     }
 

@@ -188,7 +188,7 @@ final class WriterService: Sendable {
         for submission in work.submissions {
             let (cost, connection) = (submission.cost, submission.process.connection)
             pace.arrived(cost, connection: connection, at: now)
-            backlog.append(submission, cost: cost, user: submission.process.sender.uid, connection: connection)
+            backlog.append(submission, cost: cost, user: submission.process.accountableUser, connection: connection)
         }
         work.submissions = backlog.take(upTo: pace.limit(at: now))
         return work

@@ -8,9 +8,14 @@ package struct ReportingProcess: Hashable, Sendable {
     /// When the process started, in the kernel's ticks since boot: tells it from a later one with the same pid.
     package var startTime: Int64
 
-    package init(connection: UInt64, sender: Sender, startTime: Int64) {
+    /// The user whose limits hold for it: the sender's, or who answers for a subordinate id.
+    package var accountableUser: UInt32
+
+    /// - Parameter accountableUser: Nil for the sender's own user id.
+    package init(connection: UInt64, sender: Sender, startTime: Int64, accountableUser: UInt32? = nil) {
         self.connection = connection
         self.sender = sender
         self.startTime = startTime
+        self.accountableUser = accountableUser ?? sender.uid
     }
 }

@@ -39,6 +39,9 @@ enum ConfigurationTable {
         .init(
             list: "Operators", \.operators, .groups, default: "",
             "Groups whose members may also act on them: forward, set states, back up, repair, erase."),
+        .init(
+            "ContainerUsers", \.containerUsers, .boolean, default: "yes",
+            "Whether the user ids 524288 to 1879048191 belong to containers, and to no person."),
     ]
 
     static let forward: [ConfigurationKey<ForwardSettings>] = [

@@ -1,0 +1,114 @@
+/// Maps each user id to the user who answers for it, so that limits count people instead of numbers.
+///
+/// One person can act under many user ids: those that `/etc/subuid` gives them
+/// for their containers, and those of a container that systemd-nspawn or
+/// systemd-nsresourced has started. A limit for each number would be no limit
+/// for them. This is for limits only: what a user may see goes by the user id
+/// that the kernel tells.
+package struct AccountableUsers: Equatable, Sendable {
+    /// The ids that systemd gives to containers, 65,536 to each.
+    ///
+    /// Source: <https://systemd.io/UIDS-GIDS>, "Container UID ranges".
+    package static let containerUsers: ClosedRange<UInt32> = 524_288...1_879_048_191
+    /// Ids below this are those of people and services, whatever a file says:
+    /// LXD, for example, writes `root:1000:1` to map one user into a container.
+    package static let firstSubordinate: UInt32 = 65_536
+    /// The size of a container's range.
+    private static let containerSize: UInt32 = 65_536
+    /// How many lines of `/etc/subuid` are looked at.
+    package static let maxRanges = 4096
+
+    private struct Range: Equatable, Sendable {
+        var first: UInt32
+        var last: UInt32
+        /// Nil where the owner is a service that gives parts of the range to many containers.
+        var owner: UInt32?
+    }
+
+    /// Ordered, and without overlaps.
+    private var ranges: [Range] = []
+    private let hasContainerUsers: Bool
+
+    /// - Parameter hasContainerUsers: `false` where a directory service gives ids of `containerUsers` to people.
+    package init(hasContainerUsers: Bool = true) {
+        self.hasContainerUsers = hasContainerUsers
+    }
+
+    /// Reads who has which subordinate ids. A line that cannot be read is skipped.
+    ///
+    /// - Parameters:
+    ///   - subordinates: The content of `/etc/subuid`; see `subuid(5)`.
+    ///   - users: The content of `/etc/passwd`, which has the numbers of the names.
+    package init(subordinates: [UInt8], users: [UInt8], hasContainerUsers: Bool = true) {
+        self.init(hasContainerUsers: hasContainerUsers)
+        var found: [(name: ArraySlice<UInt8>, first: UInt32, last: UInt32)] = []
+        for line in subordinates.split(separator: UInt8(ascii: "\n")) {
+            guard found.count < Self.maxRanges else { break }
+            let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+            guard fields.count == 3, !fields[0].isEmpty, let first = Self.number(fields[1]),
+                let count = Self.number(fields[2]), count > 0
+            else { continue }
+            let last = first.addingReportingOverflow(count - 1)
+            found.append((fields[0], first, last.overflow ? .max : last.partialValue))
+        }
+        let numbers = Self.numbers(of: Set(found.map { Array($0.name) }), in: users)
+        // Where ranges overlap, the one that begins first holds as far as it goes.
+        var free = UInt64(Self.firstSubordinate)
+        for range in found.sorted(by: { ($0.first, $0.last) < ($1.first, $1.last) }) {
+            guard free <= UInt64(range.last) else { continue }
+            let number = numbers[Array(range.name)] ?? Self.number(range.name)
+            // Of root and of system users the ranges are pools, from which LXD,
+            // Podman and others serve containers of many.
+            let isPerson = number.map { $0 >= 1000 && $0 < Self.firstSubordinate } ?? false
+            let first = max(range.first, UInt32(free))
+            ranges.append(Range(first: first, last: range.last, owner: isPerson ? number : nil))
+            free = UInt64(range.last) + 1
+        }
+    }
+
+    /// Returns the user id that answers for one: itself, the owner of a
+    /// subordinate id, or the first id of a container.
+    package func owner(of uid: UInt32) -> UInt32 {
+        guard uid >= Self.firstSubordinate else { return uid }
+        if let range = range(with: uid) {
+            return range.owner ?? uid - (uid - range.first) % Self.containerSize
+        }
+        return isContainerUser(uid) ? uid - uid % Self.containerSize : uid
+    }
+
+    /// Whether systemd lends this id to containers, so that it belongs to another one tomorrow.
+    package func isRecycled(_ uid: UInt32) -> Bool {
+        isContainerUser(uid) && range(with: uid) == nil
+    }
+
+    private func isContainerUser(_ uid: UInt32) -> Bool {
+        hasContainerUsers && Self.containerUsers.contains(uid)
+    }
+
+    private func range(with uid: UInt32) -> Range? {
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].last < uid { low = middle + 1 } else { high = middle }
+        }
+        guard low < ranges.count, ranges[low].first <= uid else { return nil }
+        return ranges[low]
+    }
+
+    /// The numbers of some users of `/etc/passwd`.
+    private static func numbers(of names: Set<[UInt8]>, in users: [UInt8]) -> [[UInt8]: UInt32] {
+        var numbers: [[UInt8]: UInt32] = [:]
+        guard !names.isEmpty else { return [:] }
+        for line in users.split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: ":"), maxSplits: 3, omittingEmptySubsequences: false)
+            guard fields.count == 4, names.contains(Array(fields[0])), let number = number(fields[2]) else { continue }
+            if numbers[Array(fields[0])] == nil { numbers[Array(fields[0])] = number }
+        }
+        return numbers
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> UInt32? {
+        guard (1...10).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return UInt32(exactly: digits.reduce(0 as UInt64) { $0 * 10 + UInt64($1 - 0x30) })
+    }
+}
