@@ -1,0 +1,357 @@
+"""Checks the installed daemon under the systemd that runs this; scripts/test-systemd starts it.
+
+Each check prints a line. They run in order and share one daemon, one store and one listener. The exit code is 0 when
+all have passed.
+"""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STATE = "/var/lib/issued"
+DROP_IN = "/etc/issued/issued.conf.d/10-checks.conf"
+TLS = "/srv/tls"
+TOKEN = "cHeCkEd-by-systemd-7431"
+LISTENER, CONTROL = 18070, 18071
+CRITICAL = "028cbaba609d444e9eacaff93d7fc324"
+# Longer than anything here takes on a busy machine.
+PATIENCE = 20
+
+
+class Failed(Exception):
+    pass
+
+
+def expect(condition, sentence):
+    if not condition:
+        raise Failed(sentence)
+
+
+def run(*command, user=None, text=None, timeout=PATIENCE, check=True):
+    """Returns what the command writes; as `user` where one is named."""
+    if user:
+        command = ("setpriv", "--reuid", user, "--regid", user, "--init-groups", *command)
+    try:
+        done = subprocess.run(command, input=text or "", capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{' '.join(command)}: not done after {timeout} s") from None
+    if check and done.returncode != 0:
+        raise Failed(f"{' '.join(command)}: exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}")
+    return done.stdout
+
+
+def report(*arguments, user=None, text=None):
+    return run("issuectl", "report", *arguments, user=user, text=text).split()
+
+
+def ask(*arguments, user=None):
+    return json.loads(run("issuectl", "--json", *arguments, user=user))
+
+
+def messages(user=None):
+    return [record["message"] for record in ask("records", "--all", user=user)["records"]]
+
+
+def property_of(name, unit="issued.service"):
+    return run("systemctl", "show", "--property", name, "--value", unit).strip()
+
+
+def main_pid():
+    return int(property_of("MainPID"))
+
+
+def eventually(sentence, condition, timeout=PATIENCE):
+    end = time.monotonic() + timeout
+    while True:
+        found = condition()
+        if found:
+            return found
+        expect(time.monotonic() < end, f"not within {timeout} s: {sentence}")
+        time.sleep(0.05)
+
+
+def control(path, method="GET", body=None):
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{CONTROL}{path}", method=method, data=None if body is None else json.dumps(body).encode())
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return answer.read()
+
+
+def accepted():
+    """The messages that the listener has taken."""
+    return [line["fields"].get("message") for line in json.loads(control("/accepted"))]
+
+
+def ledger():
+    return ask("status")["destinations"][0]["ledger"]
+
+
+def write(path, content, mode=0o644):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(content)
+    os.chmod(path, mode)
+
+
+def configure(readers=""):
+    with open(f"{TLS}/port") as file:
+        port = file.read().strip()
+    write(DROP_IN, f"[Access]\nReaders={readers}\n[LogzIO]\nURL=https://127.0.0.1:{port}\nCAFile={TLS}/ca.pem\n"
+                   "BatchDelay=100ms\nSendRate=0\nGroupBurst=1000000\nApplicationBurst=1000000\nGlobalBurst=1000000\n"
+                   "DailyBytes=0\n")
+
+
+def prepare():
+    """Users, a listener behind TLS, the token; all before the daemon has ever run."""
+    for name, uid in (("anna", 2001), ("boris", 2002)):
+        run("useradd", "--uid", str(uid), "--no-create-home", "--user-group", name)
+    run("groupadd", "watchers")
+    run("usermod", "--append", "--groups", "watchers", "boris")
+    os.makedirs(TLS)
+    # The description is in the journal, and is the command line unless it is given.
+    run("systemd-run", "--quiet", "--unit=listener", "--description=Listener", f"{HERE}/fake-logz", "--keep-running", "--token", TOKEN,
+        "--port", str(LISTENER), "--control-port", str(CONTROL))
+    run("systemd-run", "--quiet", "--unit=tls", "/usr/bin/python3", f"{HERE}/tls_front.py", TLS, str(LISTENER))
+    eventually("the listener serves TLS", lambda: os.path.exists(f"{TLS}/port"))
+    write("/etc/credstore/logzio-token", TOKEN, 0o600)
+    configure()
+
+
+# --- The checks, in the order in which they run
+
+
+def activation():
+    """The first report starts the daemon, and gets its receipt"""
+    expect(property_of("ActiveState", "issued.socket") == "active", "the socket is not open")
+    expect(property_of("ActiveState") == "inactive", "the daemon ran before anybody reported")
+    ids = report("--app", "checks", "The first of all")
+    expect(len(ids) == 1, f"not one receipt, but {ids}")
+    eventually("the unit is active", lambda: property_of("ActiveState") == "active")
+
+
+def confinement():
+    """It runs as its own user, without capabilities, under the system call filter, with limits"""
+    with open(f"/proc/{main_pid()}/status") as file:
+        status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    expect(status["Uid"].split()[1] == run("id", "-u", "issued").strip(), f"its uid is {status['Uid']}")
+    expect(status["Seccomp"] == "2", "no system call filter is in force")
+    expect(status["NoNewPrivs"] == "1", "it could gain privileges")
+    expect(int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0, "it has capabilities")
+    for name in ("MemoryHigh", "MemoryMax", "TasksMax"):
+        expect(property_of(name) not in ("", "infinity"), f"{name}= is not in force")
+    expect(int(property_of("TasksMax")) >= 4 * int(status["Threads"]), f"it has {status['Threads']} threads already")
+    said = run("systemd-analyze", "security", "--threshold=15", "issued.service", check=False).splitlines()[-1]
+    score = re.search(r": ([0-9.]+)", said)
+    expect(score and float(score[1]) <= 1.5, said)
+
+
+def forwarding():
+    """Records leave over TLS, with a token that came as a credential"""
+    report("--app", "checks", "Over TLS")
+    eventually("the listener has both", lambda: {"The first of all", "Over TLS"} <= set(accepted()))
+    eventually("both are called delivered", lambda: ledger()["delivered"] >= 2)
+
+
+def priorities():
+    """The threads that forward give way to the others, which the filter lets them"""
+    folder = f"/proc/{main_pid()}/task"
+    nice = set()
+    for thread in os.listdir(folder):
+        with open(f"{folder}/{thread}/stat") as file:
+            nice.add(int(file.read().rpartition(")")[2].split()[16]))
+    expect(nice == {0, 5}, f"the threads' nice values are {sorted(nice)}")
+
+
+def secrecy():
+    """The token is nowhere where another user looks, and neither is the store"""
+    pid = main_pid()
+    for name in ("environ", "maps", "mem", "root", "fd"):
+        seen = run("sh", "-c", f"cat /proc/{pid}/{name} || ls /proc/{pid}/{name}/", user="anna", check=False)
+        expect(not seen, f"anna may look into /proc/{pid}/{name}")
+    for path in ("/run/credentials/issued.service", "/etc/credstore", STATE):
+        expect(not run("ls", path, user="anna", check=False), f"anna may look into {path}")
+    told = [
+        run("cat", f"/proc/{pid}/cmdline"), run("systemctl", "show", "issued.service", user="anna"),
+        run("systemctl", "cat", "issued.service", user="anna"), run("journalctl"),
+        run("issuectl", "--json", "status", user="anna"), run("issuectl", "--json", "status"),
+    ]
+    with open(f"/proc/{pid}/environ") as file:
+        told.append(file.read())
+    expect(not any(TOKEN in text for text in told), "the token is shown")
+    database = os.stat(f"{STATE}/issues.db")
+    expect(stat.S_IMODE(database.st_mode) == 0o600, "others may read the database")
+    expect(database.st_uid == int(run("id", "-u", "issued")), "the database is not the daemon's")
+
+
+def users():
+    """Two users report, and neither sees what the other one said"""
+    report("--app", "checks", "Said by anna", user="anna")
+    report("--app", "checks", "Said by boris", user="boris")
+    for name, other in (("anna", "boris"), ("boris", "anna")):
+        expect(messages(name) == [f"Said by {name}"], f"{name} sees {messages(name)}")
+    expect({"Said by anna", "Said by boris"} <= set(messages()), "root does not see both")
+
+
+def identity():
+    """A record says which user, command and unit sent it"""
+    run("systemd-run", "--quiet", "--wait", "--uid=anna", "--unit=shop", "/usr/local/bin/issuectl", "report", "From a unit")
+    sender = next(one for one in ask("records")["records"] if one["message"] == "From a unit")["sender"]
+    expect((sender["uid"], sender.get("unit")) == (2001, "shop.service"), f"the sender is {sender}")
+    expect(sender.get("command") == "issuectl", f"the command is {sender.get('command')}")
+
+
+def reload():
+    """A reload is in force when systemctl returns, and one with an error changes nothing"""
+    pid = main_pid()
+    expect("Said by anna" not in messages("boris"), "boris sees all before he may")
+    for _ in range(5):
+        configure(readers="watchers")
+        run("systemctl", "reload", "issued")
+        expect("Said by anna" in messages("boris"), "boris does not see all when the reload is done")
+        configure()
+        run("systemctl", "reload", "issued")
+        expect("Said by anna" not in messages("boris"), "boris still sees all when the reload is done")
+    with open(DROP_IN, "a") as file:
+        file.write("Nonsense=1\n")
+    try:
+        run("systemctl", "reload", "issued", check=False)
+        report("--app", "checks", "After a wrong configuration")
+        eventually("it is forwarded", lambda: "After a wrong configuration" in accepted())
+    finally:
+        configure()
+        run("systemctl", "reload", "issued")
+    expect(main_pid() == pid, "it was restarted")
+
+
+def journal():
+    """An announcement in the journal is known by the unit that only journald can name"""
+    report("--app", "checks", "--severity", "critical", "A critical one")
+    run("logger", "--journald", user="anna", text=f"MESSAGE_ID={CRITICAL}\nMESSAGE=Forged\n")
+
+    def told(*arguments):
+        return run("journalctl", "--output=cat", f"MESSAGE_ID={CRITICAL}", *arguments)
+
+    eventually("both are in the journal", lambda: "A critical one" in told("--output=verbose") and "Forged" in told())
+    expect("Forged" not in told("_SYSTEMD_UNIT=issued.service"), "anna's entry looks like the daemon's")
+    expect("A critical one" in told("_SYSTEMD_UNIT=issued.service", "--output=verbose"), "the daemon's is not found")
+
+
+def backup():
+    """A backup is made, and moved to where root wants it"""
+    run("issuectl", "backup")
+    copies = [name for name in os.listdir(STATE) if ".backup-" in name]
+    expect(len(copies) == 1, f"the backups are {copies}")
+    os.makedirs("/srv/copies")
+    run("issuectl", "backup", "/srv/copies/copy.db")
+    with open("/srv/copies/copy.db", "rb") as file:
+        expect(file.read(15) == b"SQLite format 3", "what was moved is no database")
+    refused = run("issuectl", "backup", user="anna", check=False)
+    expect(not refused, "anna may make a backup")
+
+
+def repair():
+    """What a damaged database held is brought over"""
+    before = len(messages())
+    run("systemctl", "stop", "issued.service", "issued.socket")
+    # Without its first page it does not even say what it is.
+    size = os.path.getsize(f"{STATE}/issues.db")
+    with open(f"{STATE}/issues.db", "r+b") as file:
+        file.write(os.urandom(4096))
+        expect(size > 65536, "the database is too small for this")
+    run("systemctl", "start", "issued.socket")
+    report("--app", "checks", "After the damage")
+    expect(len(messages()) < before, "the damage was not noticed")
+    eventually("it can be repaired", lambda: "damaged" in run("issuectl", "repair", "--list"))
+    run("issuectl", "repair")
+    expect({"The first of all", "Said by anna", "After the damage"} <= set(messages()), "records are missing")
+    expect("Said by anna" in messages("anna"), "anna does not see what was brought over")
+    expect("Said by boris" not in messages("anna"), "anna sees what boris said")
+    run("issuectl", "status")
+
+
+def killed():
+    """Killed, it comes back; what was reported meanwhile waits in the socket"""
+    pid, known = main_pid(), set(messages())
+    run("systemctl", "kill", "--signal=KILL", "issued.service")
+    eventually("systemd has noticed", lambda: main_pid() != pid)
+    report("--app", "checks", "While nobody was there")
+    expect(main_pid() not in (0, pid), "no new process")
+    expect(known | {"While nobody was there"} == set(messages()), "records are missing")
+
+
+def watchdog():
+    """A daemon that hangs is ended by the watchdog, and comes back"""
+    write("/run/systemd/system/issued.service.d/watchdog.conf", "[Service]\nWatchdogSec=1s\nTimeoutAbortSec=1s\n")
+    run("systemctl", "daemon-reload")
+    run("systemctl", "restart", "issued")
+    pid = main_pid()
+    time.sleep(2)
+    expect(main_pid() == pid, "the watchdog ended a daemon that was well")
+    os.kill(pid, 19)
+    eventually("another process runs", lambda: main_pid() not in (0, pid))
+    report("--app", "checks", "After the watchdog")
+    expect("The first of all" in messages(), "records are missing")
+    expect("Watchdog timeout" in run("journalctl", "--unit=issued"), "it was not the watchdog")
+    os.unlink("/run/systemd/system/issued.service.d/watchdog.conf")
+    run("systemctl", "daemon-reload")
+    run("systemctl", "restart", "issued")
+
+
+def stop():
+    """With a backlog and a destination that does not answer it stops in time, and goes on later"""
+    control("/plan", "POST", [{"match": {}, "times": "forever", "fault": "read_silent"}])
+    held = 5_000
+    ids = report("--app", "backlog", text="".join(f"Waits for the destination {number}\n" for number in range(held)))
+    expect(len(ids) == held, f"{len(ids)} receipts")
+    eventually("a request has no answer", lambda: ask("status")["destinations"][0]["state"] == "sending")
+    began = time.monotonic()
+    run("systemctl", "stop", "issued.service", "issued.socket", timeout=60)
+    taken = time.monotonic() - began
+    expect(property_of("Result") == "success", f"the stop ended with {property_of('Result')}")
+    expect(taken < 40, f"it took {taken:.0f} s")
+    control("/plan", "POST", [])
+    run("systemctl", "start", "issued.socket")
+    report("--app", "checks", "After the stop")
+    eventually("the backlog is there", lambda: sum("Waits for" in (one or "") for one in accepted()) >= held, 40)
+    eventually("nothing is pending", lambda: ledger()["pending"] == 0)
+
+
+def clean():
+    """Nothing failed, and the daemon was never refused what it needs"""
+    failed = run("systemctl", "--failed", "--plain", "--no-legend")
+    expect("issued" not in failed, failed)
+    said = run("journalctl", "--unit=issued")
+    for words in ("Operation not permitted", "Bad system call", "core-dump"):
+        expect(words not in said, f"the journal has: {words}")
+
+
+CHECKS = [activation, confinement, forwarding, priorities, secrecy, users, identity, reload, journal, backup, repair,
+          killed, watchdog, stop, clean]
+
+
+def main():
+    prepare()
+    failures = 0
+    for check in CHECKS:
+        began = time.monotonic()
+        try:
+            check()
+            verdict, reason = "ok    ", ""
+        except Exception as error:
+            failures += 1
+            verdict, reason = "FAILED", f": {error if isinstance(error, Failed) else repr(error)}"
+        print(f"{verdict}  {check.__doc__}{reason}  [{time.monotonic() - began:.1f} s]", flush=True)
+    if failures:
+        print("What the daemon and systemd said last:")
+        print(run("journalctl", "--unit=issued.service", "--unit=issued.socket", "--lines=40"))
+    print(f"{len(CHECKS) - failures} passed, {failures} failed")
+    return 1 if failures else 0
+
+
+sys.exit(main())
