@@ -63,11 +63,11 @@ extension IssueBrowser {
         let reply = try await ask { session throws(DeliveryError) in
             try session.histogram(parameters).value
         } failing: { error in
-            guard error == .refused(.invalidParameter("bucket")) else { return DeliveryError(error) }
+            guard case .refused(.invalidFilter("bucket", let reason)) = error else { return DeliveryError(error) }
             return DeliveryError(
                 .refused,
                 "Nothing can be counted in buckets of \(bucket): a bucket is of whole minutes, and at most 1,000 of them "
-                    + "may lie between the filter's since and until, or in the last 24 hours.")
+                    + "may lie between the filter's since and until, or in the last 24 hours (\(reason)).")
         }
         return Histogram(
             start: IssueTimestamp(reply.start), bucket: bucket,

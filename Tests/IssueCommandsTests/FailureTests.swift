@@ -53,6 +53,10 @@ struct FailureTests {
                 "the daemon can't use the filter 'text': too long"
             ),
             (
+                .refused(.invalidFilter(field: "bucket", reason: "at most 1000 are counted")), .refused,
+                "this time can't be counted in such buckets: at most 1000 are counted"
+            ),
+            (
                 .refused(.methodNotImplemented("x")), .refused,
                 "this daemon does not offer that: is it older than issuectl? (issuectl status)"
             ),

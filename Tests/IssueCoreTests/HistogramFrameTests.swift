@@ -12,38 +12,54 @@ struct HistogramFrameTests {
     func whole() throws {
         let since = try time("2026-11-21T10:20:30.500Z")
         let until = try time("2026-11-21T12:00:00.000Z")
-        let hours = try #require(HistogramFrame(bucket: .seconds(3600), since: since, until: until, now: now))
+        let hours = (try HistogramFrame(bucket: .seconds(3600), since: since, until: until, now: now))
         #expect(hours.start.text == "2026-11-21T10:00:00.000Z")
         #expect(hours.bucketCount == 3)
         #expect(hours.times.lowerBound == (try time("2026-11-21T10:20:00Z")).milliseconds)
         #expect(hours.times.upperBound == (try time("2026-11-21T12:00:59.999Z")).milliseconds)
         #expect(hours.bucket(ofMinute: hours.minutes.lowerBound) == 0)
         #expect(hours.bucket(ofMinute: hours.minutes.upperBound) == 2)
-        let days = try #require(HistogramFrame(bucket: .seconds(86_400), since: since, until: until, now: now))
+        let days = (try HistogramFrame(bucket: .seconds(86_400), since: since, until: until, now: now))
         #expect(days.start.text == "2026-11-21T00:00:00.000Z")
         #expect(days.bucketCount == 1)
     }
 
     @Test("Without a time it is the last 24 hours, and a time that ends before it begins is one minute")
     func usual() throws {
-        let day = try #require(HistogramFrame(bucket: .seconds(3600), since: nil, until: nil, now: now))
+        let day = (try HistogramFrame(bucket: .seconds(3600), since: nil, until: nil, now: now))
         #expect(day.times.contains(now.milliseconds))
         #expect(day.times.contains(now.milliseconds - 86_400_000))
         #expect(day.bucketCount == 25)
-        let turned = HistogramFrame(
+        let turned = try HistogramFrame(
             bucket: .seconds(60), since: now, until: now.advanced(by: .seconds(-999)), now: now)
-        #expect(turned?.bucketCount == 1)
+        #expect(turned.bucketCount == 1)
     }
 
-    @Test("What is no number of whole minutes is refused, and so are too many buckets")
+    @Test("What is no number of whole minutes is refused")
     func refused() {
         for bucket: Duration in [.zero, .seconds(-60), .seconds(59), .seconds(61), .milliseconds(1)] {
-            #expect(HistogramFrame(bucket: bucket, since: nil, until: nil, now: now) == nil)
+            #expect(throws: QueryLimits.Excess.self) {
+                try HistogramFrame(bucket: bucket, since: nil, until: nil, now: now)
+            }
         }
+    }
+
+    @Test("Too many buckets are refused with their number, the limit and a bucket that fits")
+    func tooMany() throws {
         let minutes = now.advanced(by: .seconds(-60 * 999))
-        #expect(HistogramFrame(bucket: .seconds(60), since: minutes, until: nil, now: now)?.bucketCount == 1000)
-        #expect(
-            HistogramFrame(bucket: .seconds(60), since: minutes.advanced(by: .seconds(-60)), until: nil, now: now)
-                == nil)
+        #expect(try HistogramFrame(bucket: .seconds(60), since: minutes, until: nil, now: now).bucketCount == 1000)
+        let week = now.advanced(by: .seconds(-7 * 86_400))
+        let excess = QueryLimits.Excess(
+            field: "bucket",
+            reason:
+                "10081 buckets of 1 min would be needed for this time, and at most 1000 are counted; use buckets of "
+                + "at least 11 min")
+        #expect(throws: excess) { try HistogramFrame(bucket: .seconds(60), since: week, until: nil, now: now) }
+        #expect(try HistogramFrame(bucket: .seconds(660), since: week, until: nil, now: now).bucketCount <= 1000)
+        let ever = Timestamp(milliseconds: .min)
+        let never = Timestamp(milliseconds: .max)
+        #expect(throws: QueryLimits.Excess.self) {
+            try HistogramFrame(bucket: .seconds(60), since: ever, until: never, now: now)
+        }
     }
 }

@@ -11,8 +11,8 @@ struct HistogramTests {
         _ store: TemporaryStore, _ filter: IssueFilter = IssueFilter(), bucket: Duration = .seconds(120),
         by dimension: HistogramDimension, _ viewer: Viewer = .everything
     ) throws -> (frame: HistogramFrame, series: [HistogramSeries]) {
-        let frame = try #require(
-            HistogramFrame(bucket: bucket, since: filter.since, until: filter.until, now: store.wall))
+        let frame = try HistogramFrame(
+            bucket: bucket, since: filter.since, until: filter.until, now: store.wall)
         return (frame, try store.reader().histogram(filter, frame, by: dimension, viewer: viewer))
     }
 

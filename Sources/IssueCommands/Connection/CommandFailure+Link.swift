@@ -38,6 +38,8 @@ extension CommandFailure {
             )
         case .tooLarge(let limit):
             self.init(.refused, "this is more than the daemon takes at once (the limit is \(limit)): send less")
+        case .invalidFilter("bucket", let reason):
+            self.init(.refused, "this time can't be counted in such buckets: \(reason)")
         case .invalidFilter(let field, let reason):
             self.init(.refused, "the daemon can't use the filter '\(field)': \(reason)")
         case .invalidRecord(let index, let field, let reason):

@@ -14,16 +14,29 @@ package struct HistogramFrame: Equatable, Sendable {
     package let minutesPerBucket: Int64
     package let minutes: ClosedRange<Int64>
 
-    /// Nothing where the bucket is not a number of whole minutes, or where there would be too many of them.
-    package init?(bucket: Duration, since: Timestamp?, until: Timestamp?, now: Timestamp) {
+    /// Throws if the bucket is not a number of whole minutes, or if there would be too many of them.
+    package init(
+        bucket: Duration, since: Timestamp?, until: Timestamp?, now: Timestamp
+    ) throws(QueryLimits.Excess) {
         let (width, rest) = bucket.wholeMilliseconds.quotientAndRemainder(dividingBy: Self.millisecondsPerMinute)
-        guard width > 0, rest == 0 else { return nil }
+        guard width > 0, rest == 0 else {
+            throw QueryLimits.Excess(
+                field: "bucket", reason: "it must be a number of whole minutes, and at least 1 min")
+        }
         let end = until ?? now
         let start = since ?? end.advanced(by: .zero - Self.usualSpan)
         let first = max(0, start.milliseconds / Self.millisecondsPerMinute)
         minutesPerBucket = width
         minutes = first...max(first, end.milliseconds / Self.millisecondsPerMinute)
-        guard minutes.upperBound / width - minutes.lowerBound / width < Self.mostBuckets else { return nil }
+        let count = minutes.upperBound / width - minutes.lowerBound / width + 1
+        guard count <= Self.mostBuckets else {
+            let fitting = (minutes.upperBound - minutes.lowerBound) / Int64(Self.mostBuckets - 1) + 1
+            throw QueryLimits.Excess(
+                field: "bucket",
+                reason:
+                    "\(count) buckets of \(width) min would be needed for this time, and at most \(Self.mostBuckets) "
+                    + "are counted; use buckets of at least \(fitting) min")
+        }
     }
 
     private static let millisecondsPerMinute: Int64 = 60_000

@@ -36,6 +36,8 @@ extension SocketLoop {
             }
             guard more else { throw .expectedMore }
             let filter = query.filter ?? IssueFilter()
+            // Its first job does not use the filter.
+            try check(filter)
             connection.question = .following(filter, row: 0)
             connection.lookout = Lookout()
             // Whoever says since when is given what there is first; others begin behind the newest record.
@@ -66,6 +68,14 @@ extension SocketLoop {
         case .histogram: job(.histogram(try read(parameters)), connection)
         case .mergeGroups, .splitGroup:
             throw .methodNotImplemented(name)
+        }
+    }
+
+    private func check(_ filter: IssueFilter) throws(CollectorError) {
+        do throws(QueryLimits.Excess) {
+            try QueryLimits.check(filter)
+        } catch {
+            throw .invalidFilter(field: error.field, reason: error.reason)
         }
     }
 

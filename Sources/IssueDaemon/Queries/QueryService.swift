@@ -97,11 +97,17 @@ final class QueryService: Sendable {
     static let usualLimit = 50
 
     private func list(_ parameters: ListParameters, _ viewer: Viewer, _ reader: StoreReader) throws -> ListReply {
+        let limit = try Self.limit(parameters.limit, atMost: Self.mostGroups)
+        let buckets = max(parameters.sparkline ?? 0, 0)
+        do throws(QueryLimits.Excess) {
+            try QueryLimits.check(sparkline: buckets, groups: limit)
+        } catch {
+            throw QueryFailure(error)
+        }
         let page = try reader.groups(
             StoreReader.GroupQuery(
-                filter: parameters.filter ?? IssueFilter(), order: parameters.order ?? .newest,
-                limit: try Self.limit(parameters.limit, atMost: Self.mostGroups), after: parameters.after,
-                sparkline: parameters.sparkline.map { min(max($0, 0), 1000) }, now: Clock.wall),
+                filter: parameters.filter ?? IssueFilter(), order: parameters.order ?? .newest, limit: limit,
+                after: parameters.after, sparkline: parameters.sparkline == nil ? nil : buckets, now: Clock.wall),
             viewer: viewer)
         return ListReply(groups: page.groups, next: page.next)
     }
@@ -123,10 +129,13 @@ final class QueryService: Sendable {
         _ parameters: HistogramParameters, _ viewer: Viewer, _ reader: StoreReader
     ) throws -> HistogramReply {
         let filter = parameters.filter ?? IssueFilter()
-        guard
-            let frame = HistogramFrame(
+        let frame: HistogramFrame
+        do throws(QueryLimits.Excess) {
+            frame = try HistogramFrame(
                 bucket: parameters.bucket, since: filter.since, until: filter.until, now: Clock.wall)
-        else { throw QueryFailure.invalidParameter("bucket") }
+        } catch {
+            throw QueryFailure(error)
+        }
         let series = try reader.histogram(filter, frame, by: parameters.by ?? .total, viewer: viewer)
         return HistogramReply(start: frame.start, series: series)
     }

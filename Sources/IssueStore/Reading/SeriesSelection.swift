@@ -5,7 +5,9 @@ import SQLiteKit
 /// The part of a filter that a series answers as a whole, as one fixed piece of SQL and what is bound to it.
 ///
 /// Lists are bound as JSON arrays, so that nothing from outside ever stands in
-/// the SQL itself.
+/// the SQL itself. No `json_each` may depend on a column of another table: SQLite
+/// parses the list of an independent subquery once and keeps it as an index, but
+/// that of a correlated one anew for each series.
 struct SeriesSelection {
     /// Selects `series.id` and `series."group"`; its parameters are `?1` to `?13`.
     static let sql: StaticString = """
@@ -21,9 +23,13 @@ struct SeriesSelection {
           AND (?5 IS NULL OR series.severity >= ?5)
           AND (?6 IS NULL OR series.domain IN (SELECT value FROM json_each(?6)))
           AND (?7 IS NULL OR series.code IN (SELECT value FROM json_each(?7)))
-          AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8)
-                                     WHERE series.file = value
-                                         OR substr(series.file, -length(value) - 1) = '/' || value))
+          AND (?8 IS NULL OR EXISTS (
+                WITH RECURSIVE tails (tail) AS (
+                    SELECT series.file
+                    UNION ALL
+                    SELECT substr(tail, instr(tail, '/') + 1) FROM tails WHERE instr(tail, '/') > 0
+                )
+                SELECT 1 FROM tails WHERE tail IN (SELECT value FROM json_each(?8))))
           AND (?9 IS NULL OR groups.key IN (SELECT value FROM json_each(?9)))
           AND (?10 IS NULL OR accounts.uid IN (SELECT value FROM json_each(?10)))
           AND (?11 IS NULL OR senders.unit IN (SELECT value FROM json_each(?11)))
@@ -35,7 +41,9 @@ struct SeriesSelection {
     private var lists: [String?] = []
     private var severity: Int64?
 
+    /// - Throws: `QueryFailure.invalidFilter` if a part of the filter means nothing or is above its bound.
     init(_ filter: IssueFilter, viewer: Viewer) throws(QueryFailure) {
+        do throws(QueryLimits.Excess) { try QueryLimits.check(filter) } catch { throw QueryFailure(error) }
         self.viewer = viewer.uid
         severity = filter.severity.map { Int64($0.rawValue) }
         var keys: [Int64]?
@@ -88,10 +96,11 @@ struct SeriesSelection {
         }
     }
 
-    /// Words as the full-text index takes them: each must be there, the beginning of one is enough.
+    /// Returns a full-text query that requires each word; the beginning of one is enough.
     private static func phrase(_ text: String) -> String? {
         // The index takes a text as C does: it would end at a NUL, and its quotation marks would be left open.
-        let words = text.unicodeScalars.split { $0.value <= 0x20 }.map { String($0) }
+        var words: [String] = []
+        for word in QueryLimits.words(of: text).map({ String($0) }) where !words.contains(word) { words.append(word) }
         guard !words.isEmpty else { return nil }
         return words.map { word in
             "\"" + word.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\"*"

@@ -17,7 +17,8 @@ extension StoreReader {
             for letter in found {
                 var entry = letter.entry
                 if letter.summary == nil { entry.record = try recordID(row: letter.record).text }
-                if parameters.lines != true { entry.line = nil }
+                // One at a time, since all lines of a page could be hundreds of MiB.
+                entry.line = parameters.lines == true ? try line(ofLetter: letter.id) : nil
                 bytes += entry.line?.utf8.count ?? 0
                 reply.deadLetters.append(entry)
                 if reply.deadLetters.count == limit || bytes >= Self.pageBytes {
@@ -48,11 +49,16 @@ extension StoreReader {
     private func letters(
         _ destination: String?, _ records: [String]?, below number: Int64, _ viewer: Viewer, _ limit: Int
     ) throws -> [Letter] {
+        do throws(QueryLimits.Excess) {
+            try QueryLimits.check("records", count: records?.count)
+        } catch {
+            throw QueryFailure(error)
+        }
         let rows = try (records ?? []).compactMap { try row(ofID: $0) }
         return try connection.withStatement(
             """
             SELECT dead_letters.id, dead_letters.record, dead_letters.summary, destinations.name, dead_letters.reason,
-                   dead_letters.answer, dead_letters.attempts, dead_letters.at, dead_letters.line
+                   dead_letters.answer, dead_letters.attempts, dead_letters.at
             FROM dead_letters
             JOIN destinations ON destinations.id = dead_letters.destination
             LEFT JOIN records ON records.id = dead_letters.record
@@ -79,8 +85,15 @@ extension StoreReader {
                     entry: DeadLetter(
                         record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
                         reason: row.text(4), answer: row.optionalText(5), attempts: row.int64(6),
-                        at: Timestamp(milliseconds: row.int64(7)), line: row.text(8)))
+                        at: Timestamp(milliseconds: row.int64(7)), line: nil))
             }
+        }
+    }
+
+    private func line(ofLetter id: Int64) throws -> String? {
+        try connection.withStatement("SELECT line FROM dead_letters WHERE id = ?1") { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { $0.text(0) }
         }
     }
 

@@ -1,0 +1,56 @@
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite("The bounds of a question")
+struct QueryLimitsTests {
+    private static let lists: [(String, @Sendable (inout IssueFilter, Int) -> Void)] = [
+        ("apps", { $0.apps = Array(repeating: "a", count: $1) }),
+        ("versions", { $0.versions = Array(repeating: "a", count: $1) }),
+        ("environments", { $0.environments = Array(repeating: "a", count: $1) }),
+        ("domains", { $0.domains = Array(repeating: "a", count: $1) }),
+        ("codes", { $0.codes = Array(repeating: 1, count: $1) }),
+        ("files", { $0.files = Array(repeating: "a", count: $1) }),
+        ("groups", { $0.groups = Array(repeating: "g0000000000000000", count: $1) }),
+        ("users", { $0.users = Array(repeating: 1, count: $1) }),
+        ("units", { $0.units = Array(repeating: "a", count: $1) }),
+        ("states", { $0.states = Array(repeating: .open, count: $1) }),
+        ("fates", { $0.fates = Array(repeating: .pending, count: $1) }),
+    ]
+
+    @Test("Each list of a filter has at most 256 entries, and a longer one is refused with its name and the limit")
+    func lists() throws {
+        for (name, fill) in Self.lists {
+            var filter = IssueFilter()
+            fill(&filter, 256)
+            try QueryLimits.check(filter)
+            fill(&filter, 257)
+            let excess = QueryLimits.Excess(field: name, reason: "at most 256 entries are taken, not 257")
+            #expect(throws: excess) { try QueryLimits.check(filter) }
+        }
+    }
+
+    @Test("A text has at most 16 words and 1 KiB")
+    func text() throws {
+        var filter = IssueFilter()
+        filter.text = Array(repeating: "a", count: 16).joined(separator: " \t")
+        try QueryLimits.check(filter)
+        filter.text = "a\u{0}" + (filter.text ?? "")
+        let words = QueryLimits.Excess(field: "text", reason: "at most 16 words are searched for, not 17")
+        #expect(throws: words) { try QueryLimits.check(filter) }
+        filter.text = String(repeating: "é", count: 512)
+        try QueryLimits.check(filter)
+        filter.text = String(repeating: "é", count: 512) + "a"
+        let bytes = QueryLimits.Excess(field: "text", reason: "at most 1024 bytes are searched for, not 1025")
+        #expect(throws: bytes) { try QueryLimits.check(filter) }
+    }
+
+    @Test("All sparklines of a reply together have at most 100,000 numbers")
+    func sparklines() throws {
+        try QueryLimits.check(sparkline: 1000, groups: 100)
+        try QueryLimits.check(sparkline: 100, groups: 1000)
+        #expect(throws: QueryLimits.Excess.self) { try QueryLimits.check(sparkline: 1001, groups: 1) }
+        #expect(throws: QueryLimits.Excess.self) { try QueryLimits.check(sparkline: 1000, groups: 101) }
+        #expect(throws: QueryLimits.Excess.self) { try QueryLimits.check(sparkline: .max, groups: 1000) }
+    }
+}
