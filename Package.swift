@@ -103,7 +103,10 @@ let package = Package(
             dependencies: [
                 "IssueTestSupport", "Torture", "FakeLogz", "IssueBrowsing", "Issues", "IssueProtocol", "UnixIO",
             ],
-            exclude: ["varlink_client.py", "fake_stores.py", "stream_listener.py", "tls_front.py", "proxy.py"]),
+            exclude: [
+                "varlink_client.py", "fake_stores.py", "stream_listener.py", "tls_front.py", "proxy.py",
+                "false_daemon.py",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

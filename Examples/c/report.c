@@ -2,7 +2,10 @@
    prints the daemon's answer.
 
        cc -o report report.c && ./report "The disk is full" */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,23 +13,35 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Connects to a socket; -1 when nobody answers there. */
+/* Whether root, this user or "issued" serves a socket: others are to know nothing of what is reported. */
+static bool is_trusted(int descriptor) {
+    struct ucred server;
+    socklen_t size = sizeof server;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0) return false;
+    if (server.uid == 0 || server.uid == geteuid()) return true;
+    const struct passwd *daemon = getpwnam("issued");
+    return daemon != NULL && server.uid == daemon->pw_uid;
+}
+
+/* Connects to a socket; -1 when nobody who is trusted answers there. */
 static int connect_to(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (*path == '\0' || strlen(path) >= sizeof address.sun_path) return -1;
     strcpy(address.sun_path, path);
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return -1;
-    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0 && is_trusted(descriptor)) {
+        return descriptor;
+    }
     close(descriptor);
     return -1;
 }
 
 /* The environment's socket, else the user's, else the system's. */
 static int connect_to_daemon(void) {
-    const char *path = getenv("ISSUED_SOCKET");
+    const char *path = secure_getenv("ISSUED_SOCKET");
     if (path != NULL) return connect_to(path);
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
     char own[108];
     int length = runtime != NULL && *runtime == '/'
         ? snprintf(own, sizeof own, "%s/issued/issued.sock", runtime)

@@ -6,7 +6,9 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -65,6 +67,22 @@ int clinux_terminal_rows(int descriptor) {
 
 int clinux_open(const char *path, int flags, mode_t mode) {
     return open(path, flags | O_CLOEXEC, mode);
+}
+
+int clinux_open_at(int folder, const char *name, int flags, mode_t mode) {
+    return openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+
+int clinux_find_folder_at(int folder, const char *name) {
+    return openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int clinux_is_privileged(void) {
+    return getauxval(AT_SECURE) != 0;
+}
+
+const char *clinux_secure_variable(const char *name) {
+    return secure_getenv(name);
 }
 
 int clinux_thread_id(void) {

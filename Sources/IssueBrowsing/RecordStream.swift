@@ -10,7 +10,8 @@ final class RecordStream: Sendable {
     /// Connects and calls.
     init(socket: String?, filter: IssueFilter) throws(DeliveryError) {
         do throws(CollectorConnectionError) {
-            var connection = try CollectorConnection(paths: socket.map { [$0] } ?? SocketPath.search())
+            var connection = try CollectorConnection(
+                paths: socket.map { [$0] } ?? SocketPath.search(), trust: .socket(socket))
             hangUp = try connection.hangUp()
             try connection.begin(
                 CollectorMethod.records.fullName,

@@ -7,7 +7,8 @@ package final class SocketLink: BrowserLink {
 
     /// Connects to the socket that was named, or to the first that answers in the usual places.
     package init(_ path: String?) throws(CollectorConnectionError) {
-        connection = try CollectorConnection(paths: path.map { [$0] } ?? SocketPath.search())
+        connection = try CollectorConnection(
+            paths: path.map { [$0] } ?? SocketPath.search(), trust: .socket(path))
     }
 
     package func call(

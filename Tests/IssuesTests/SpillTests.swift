@@ -131,5 +131,7 @@ struct SpillTests {
         #expect(path(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == "/s/issued/unsent/shop%2f2")
         #expect(path(["XDG_STATE_HOME": "s", "HOME": "/h"]) == "/h/.local/state/issued/unsent/shop%2f2")
         #expect(path([:]) == nil)
+        // The environment of a setuid program is its caller's.
+        #expect(SpillFolder.usual(application: "shop", isPrivileged: true, variable: { _ in "/h" }) == nil)
     }
 }

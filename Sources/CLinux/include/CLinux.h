@@ -101,6 +101,14 @@ int clinux_terminal_columns(int descriptor);
 /// The height of the terminal, or -1 when it is none.
 int clinux_terminal_rows(int descriptor);
 int clinux_open(const char *path, int flags, mode_t mode);
+/// Opens a file by its name in a folder; a symbolic link is not followed.
+int clinux_open_at(int folder, const char *name, int flags, mode_t mode);
+/// Opens a folder only to find other files from it; a symbolic link is not followed.
+int clinux_find_folder_at(int folder, const char *name);
+/// Whether this process runs with more rights than whoever started it: setuid, setgid or file capabilities.
+int clinux_is_privileged(void);
+/// A variable of the environment; NULL in a process that is privileged in that way.
+const char *clinux_secure_variable(const char *name);
 int clinux_thread_id(void);
 
 /// getpid(2), without a call of the kernel each time.

@@ -9,6 +9,9 @@ extension CommandFailure {
         case .unreachable(let path, let reason):
             let hint = "is issued running? (systemctl status issued)"
             self.init(.unavailable, "no daemon answers at \(path) (\(reason)): \(hint)")
+        case .untrusted(let path, let reason):
+            let hint = "start issued, or if that user is to be trusted, name it in ISSUED_SOCKET_USER"
+            self.init(.unavailable, "the socket \(path) is not trusted, \(reason): \(hint)")
         case .switchedOff:
             self.init(.unavailable, "ISSUED_SOCKET is empty, which switches issues off: unset it, or give --socket")
         case .unusablePath(let reason): self.init(.usage, "the socket's path can't be used: \(reason)")

@@ -1,8 +1,13 @@
+internal import IssueWire
+
 /// An assertion that did not hold, on its way to be reported.
 struct FailedAssertion {
     let kind: AssertionFailure.Kind
     let message: String
     private let site: IssueSite
+
+    /// The message for standard error, where Swift writes it as it is.
+    var harmlessMessage: String { HarmlessText.line(message) }
 
     init(
         _ kind: AssertionFailure.Kind, _ message: String, _ fileID: StaticString, _ filePath: StaticString,

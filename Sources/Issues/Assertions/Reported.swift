@@ -52,7 +52,7 @@ public enum Reported {
         }
         guard FailedAssertion.traps else { return }
         failure.flush()
-        Swift.assertionFailure(failure.message, file: fileID, line: line)
+        Swift.assertionFailure(failure.harmlessMessage, file: fileID, line: line)
     }
 
     /// Reports a condition that does not hold, then traps.
@@ -72,7 +72,7 @@ public enum Reported {
         let failure = FailedAssertion(.precondition, message(), fileID, filePath, line, column)
         _ = failure.report(.critical)
         failure.flush()
-        Swift.preconditionFailure(failure.message, file: fileID, line: line)
+        Swift.preconditionFailure(failure.harmlessMessage, file: fileID, line: line)
     }
 
     /// Reports that the program can't go on, then ends it.
@@ -83,6 +83,6 @@ public enum Reported {
         let failure = FailedAssertion(.fatalError, message(), fileID, filePath, line, column)
         _ = failure.report(.critical)
         failure.flush()
-        Swift.fatalError(failure.message, file: fileID, line: line)
+        Swift.fatalError(failure.harmlessMessage, file: fileID, line: line)
     }
 }

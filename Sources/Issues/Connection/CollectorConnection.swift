@@ -13,14 +13,14 @@ package struct CollectorConnection: ~Copyable {
     // A page of a thousand of the largest records would not fit; the daemon's pages are smaller.
     private static let replyLimit = 64 << 20
 
-    /// Connects to the first of the paths where somebody answers.
+    /// Connects to the first of the paths where somebody answers who is trusted.
     package init(
-        paths: [String] = SocketPath.search(), timeout: Duration = .seconds(5)
+        paths: [String] = SocketPath.search(), trust: ServerTrust = .process, timeout: Duration = .seconds(5)
     ) throws(CollectorConnectionError) {
         var failure = CollectorConnectionError.switchedOff
         for path in paths {
             do throws(CollectorConnectionError) {
-                socket = try Self.connect(path, timeout: timeout)
+                socket = try trust.connect(to: path, timeout: timeout)
                 self.path = path
                 return
             } catch {
@@ -159,20 +159,6 @@ package struct CollectorConnection: ~Copyable {
             return try Reply(json: json)
         } catch {
             throw .malformed(error.description)
-        }
-    }
-
-    private static func connect(_ path: String, timeout: Duration) throws(CollectorConnectionError) -> FileDescriptor {
-        let address: SocketAddress
-        do throws(InvalidSocketAddress) {
-            address = try .unix(path)
-        } catch {
-            throw .unusablePath(error)
-        }
-        do throws(Errno) {
-            return try Socket.connect(to: address, timeout: timeout)
-        } catch {
-            throw .unreachable(path: path, error)
         }
     }
 

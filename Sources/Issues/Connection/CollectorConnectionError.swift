@@ -9,6 +9,8 @@ package enum CollectorConnectionError: Error, Equatable, Sendable {
     case unusablePath(InvalidSocketAddress)
     /// Nobody answers at this path, the likeliest one.
     case unreachable(path: String, Errno)
+    /// Whoever serves the socket is nobody to give reports to.
+    case untrusted(path: String, reason: String)
     /// The daemon said no.
     case refused(CollectorError)
     /// The connection ended before the answer.
@@ -25,6 +27,9 @@ extension CollectorConnectionError: CustomStringConvertible {
         case .switchedOff: "ISSUED_SOCKET is empty, so there is no daemon to ask."
         case .unusablePath(let error): error.description
         case .unreachable(let path, let error): "No daemon answers at \(path): \(error)."
+        case .untrusted(let path, let reason):
+            "The socket at \(path) is not trusted: \(reason). If that user is to have this user's issues, "
+                + "name it in ISSUED_SOCKET_USER."
         case .refused(let error): error.description
         case .closed: "The daemon closed the connection."
         case .timedOut: "The daemon did not answer in time."

@@ -5,7 +5,7 @@ extension DeliveryError {
         let code: Code =
             switch error {
             case .switchedOff: .disabled
-            case .unusablePath, .unreachable, .closed: .unreachable
+            case .unusablePath, .unreachable, .untrusted, .closed: .unreachable
             case .refused(.notFound): .notFound
             case .refused(.denied), .refused(.permissionDenied): .denied
             case .refused: .refused

@@ -33,10 +33,10 @@ final class CollectorLink {
     private static let socketToken: UInt64 = 0
     private static let wakerToken: UInt64 = 1
 
-    /// Connects, or throws when nobody answers there.
-    init(path: String, waker: Waker, timeout: Duration) throws {
+    /// Connects, or throws when nobody answers there who is trusted.
+    init(path: String, trust: ServerTrust, waker: Waker, timeout: Duration) throws {
         self.path = path
-        socket = try Socket.connect(to: .unix(path), timeout: timeout)
+        socket = try trust.connect(to: path, timeout: timeout)
         poller = try Poller(capacity: 2)
         try poller.add(socket, token: Self.socketToken, for: .read)
         try poller.add(waker.counter.descriptor, token: Self.wakerToken, for: .read)

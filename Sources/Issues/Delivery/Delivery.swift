@@ -20,6 +20,7 @@ package final class Delivery: Sendable {
     }
 
     let paths: [String]
+    let trust: ServerTrust
     package let producer = ProducerName.random()
     let state: Monitor<State>
     private let limits: OutboxLimits
@@ -27,14 +28,17 @@ package final class Delivery: Sendable {
     private let processID: Int32
     private let successor = AtomicLazyReference<Delivery>()
     private let hasSeenSocket = Atomic(false)
+    let hasComplained = Atomic(false)
     let spillFolder: SpillFolder?
     let hasPickedUp = Atomic(false)
 
     package init(
-        paths: [String], limits: OutboxLimits = OutboxLimits(), gate: SendingGate = .process,
+        paths: [String], trust: ServerTrust = .process, limits: OutboxLimits = OutboxLimits(),
+        gate: SendingGate = .process,
         processID: Int32 = CurrentProcess.pid, spillFolder: SpillFolder? = nil
     ) {
         self.paths = paths
+        self.trust = trust
         self.limits = limits
         self.gate = gate
         self.processID = processID
@@ -65,7 +69,7 @@ package final class Delivery: Sendable {
                 delivery.successor.load()
                 ?? delivery.successor.storeIfNil(
                     Delivery(
-                        paths: delivery.paths, limits: delivery.limits, gate: delivery.gate,
+                        paths: delivery.paths, trust: delivery.trust, limits: delivery.limits, gate: delivery.gate,
                         spillFolder: delivery.spillFolder))
         }
         return delivery

@@ -1,4 +1,5 @@
 internal import IssueWire
+internal import Synchronization
 internal import UnixIO
 
 /// The thread that does what the outbox decides.
@@ -86,13 +87,24 @@ struct DeliveryLoop: ~Copyable {
     private mutating func connect() {
         guard let waker else { return disconnect() }
         for path in delivery.paths {
-            link = try? CollectorLink(path: path, waker: waker, timeout: Self.connectTimeout)
-            guard link != nil else { continue }
+            do {
+                link = try CollectorLink(
+                    path: path, trust: delivery.trust, waker: waker, timeout: Self.connectTimeout)
+            } catch {
+                if case CollectorConnectionError.untrusted = error { complain("\(error)") }
+                continue
+            }
             delivery.state.withLock { $0.outbox.connected() }
             delivery.pickUp(from: path)
             return
         }
         disconnect()
+    }
+
+    /// Says once that a daemon which seems to be there gets nothing.
+    private func complain(_ text: String) {
+        guard !delivery.hasComplained.exchange(true, ordering: .relaxed) else { return }
+        StandardErrorLine.write(text)
     }
 
     private mutating func disconnect() {

@@ -14,7 +14,7 @@ package struct ProcessSettings: Sendable {
     static let shared: ProcessSettings = {
         let settings = ProcessSettings(isTesting: TestRun.isThere) { UnixIO.Environment[$0] }
         // Once, and to whoever set it.
-        for complaint in settings.complaints { try? StandardStream.error.writeAll("\(complaint)\n") }
+        for complaint in settings.complaints { StandardErrorLine.write(complaint) }
         return settings
     }()
 

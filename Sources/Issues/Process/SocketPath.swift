@@ -13,8 +13,11 @@ package enum SocketPath {
         runtimeDirectory: String? = UnixIO.Environment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
         runtimeFolder: String = "/run/user", temporaryFolder: String = "/tmp/issued"
     ) -> String {
-        // The specification has a relative path ignored.
-        if let runtimeDirectory, runtimeDirectory.hasPrefix("/") { return "\(runtimeDirectory)/issued/issued.sock" }
+        // The specification has a relative path ignored, and the folder belong to the user. After `su` or `sudo -E` it
+        // is that of the user before, who could listen there.
+        if let runtimeDirectory, runtimeDirectory.hasPrefix("/"), !isOthers(runtimeDirectory, userID) {
+            return "\(runtimeDirectory)/issued/issued.sock"
+        }
         let usual = "\(runtimeFolder)/\(userID)"
         let temporary = "\(temporaryFolder)-\(userID)"
         if !isOwn(usual, userID), isOwn(temporary, userID) { return "\(temporary)/issued.sock" }
@@ -24,6 +27,12 @@ package enum SocketPath {
     private static func isOwn(_ folder: String, _ userID: UInt32) -> Bool {
         guard let status = try? FileSystem.status(of: folder, followingLinks: false) else { return false }
         return status.kind == .directory && status.uid == userID && status.mode & 0o022 == 0
+    }
+
+    /// Whether a folder is there and belongs to another user.
+    private static func isOthers(_ folder: String, _ userID: UInt32) -> Bool {
+        guard let status = try? FileSystem.status(of: folder) else { return false }
+        return status.uid != userID
     }
 
     /// All paths to try, in order; none when `ISSUED_SOCKET` is set and empty.

@@ -1,3 +1,5 @@
+internal import IssueWire
+
 /// Ends the process at the first issue.
 public struct _FatalErrorReporter: IssueReporter {
     init() {}
@@ -8,7 +10,7 @@ public struct _FatalErrorReporter: IssueReporter {
         line: UInt, column: UInt
     ) {
         LastWords.say()
-        Swift.fatalError(message() ?? "Issue reported", file: filePath, line: line)
+        Swift.fatalError(HarmlessText.line(message() ?? "Issue reported"), file: filePath, line: line)
     }
 }
 

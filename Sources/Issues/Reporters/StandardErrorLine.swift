@@ -1,3 +1,4 @@
+internal import IssueWire
 internal import UnixIO
 
 /// An issue as one line for whoever watches the process.
@@ -22,8 +23,12 @@ enum StandardErrorLine {
     }
 
     /// Writes the line in one piece, so that lines of several threads don't mix.
-    private static func write(_ line: String) {
+    /// Writes a text on one line.
+    ///
+    /// What is reported may quote anybody: no line feed of theirs begins a line
+    /// of the log, and no escape sequence reaches a terminal.
+    static func write(_ line: String) {
         // Nobody is left to be told when standard error itself is gone.
-        try? StandardStream.error.writeAll("\(line)\n")
+        try? StandardStream.error.writeAll("\(HarmlessText.line(line))\n")
     }
 }

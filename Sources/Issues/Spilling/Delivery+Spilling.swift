@@ -38,16 +38,32 @@ extension Delivery {
     func pickUp(from path: String) {
         guard let spillFolder, !hasPickedUp.exchange(true, ordering: .relaxed) else { return }
         // Hardly ever is there anything, and then no thread is needed.
-        guard !spillFolder.files.isEmpty else { return }
-        let pickup = SpillPickup(folder: spillFolder, socket: path, delivery: self)
+        let folders = [spillFolder, spillFolder.besideForCommand].filter { !$0.isEmpty }
+        guard !folders.isEmpty else { return }
+        let pickups = folders.map { folder in
+            SpillPickup(
+                folder: folder, socket: path, trust: trust, isStopped: { [self] in isStopped },
+                pause: { [self] time in pause(time) },
+                tellLost: { [self] lost in state.withLock { $0.outbox.lost(lost) } })
+        }
         state.withLock { $0.isPickingUp = true }
         let body: @Sendable () -> Void = { [self] in
-            Forks.heldOff { pickup.run() }
+            Forks.heldOff { for pickup in pickups { pickup.run() } }
             state.withLock { $0.isPickingUp = false }
             state.broadcast()
         }
         guard (try? Thread.start(name: "issues-unsent", body: body)) == nil else { return }
         state.withLock { $0.isPickingUp = false }
+    }
+
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Waits; false where delivery ends meanwhile.
+    private func pause(_ time: Duration) -> Bool {
+        let deadline = MonotonicClock.now.advanced(by: time)
+        return Forks.admitted {
+            state.wait(deadline: deadline) { state -> Bool? in state.isStopped ? true : nil } == nil
+        }
     }
 
     func waitForPickup(until deadline: KernelInstant) {

@@ -18,9 +18,14 @@ package struct SpillFolder: Sendable {
     }
 
     /// That of an application; nil where there is no place that is the user's own.
+    ///
+    /// A program with more rights than whoever started it has none: the
+    /// environment that names the place is the caller's.
     package static func usual(
-        application: String, variable: (String) -> String? = { UnixIO.Environment[$0] }
+        application: String, isPrivileged: Bool = CurrentProcess.isPrivileged,
+        variable: (String) -> String? = { UnixIO.Environment[$0] }
     ) -> SpillFolder? {
+        guard !isPrivileged else { return nil }
         func folder(_ name: String) -> String? {
             // systemd names several, with colons between them; a relative path is nobody's.
             let first = variable(name)?.split(separator: ":").first.map(String.init)
@@ -32,15 +37,23 @@ package struct SpillFolder: Sendable {
         return SpillFolder(path: "\(state)/issued/unsent/\(name)")
     }
 
+    /// Where `issuectl report --spool` keeps its calls, for programs of the same user to send.
+    package var besideForCommand: SpillFolder {
+        SpillFolder(path: "\(FileSystem.parentFolder(of: path))/\(Self.commandName)", limit: limit)
+    }
+
+    /// The folder of `issuectl`, whatever applications its records name.
+    package static let commandName = "issuectl"
+
     /// Keeps a call; false where it can't be, and then the next run is told how many issues are missing.
     package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
-        guard (try? FileSystem.makeFolders(path, mode: 0o700)) != nil, isOwn else { return false }
-        let size = files.reduce(call.count) { $0 + $1.size }
+        guard let folder = try? PrivateFolder(path, makesMissing: true) else { return false }
+        let size = Self.files(in: folder).reduce(call.count) { $0 + $1.size }
         let number = String(sequence)
         let padded = String(repeating: "0", count: max(0, 19 - number.utf8.count)) + number
-        let file = "\(path)/\(producer)-\(padded)\(Self.suffix)"
-        guard size <= limit, (try? FileSystem.writeAtomically(call, to: file)) != nil else {
-            noteLost(issues)
+        let file = "\(producer)-\(padded)\(Self.suffix)"
+        guard size <= limit, (try? folder.writeAtomically(call, to: file)) != nil else {
+            Self.noteLost(issues, in: folder)
             return false
         }
         return true
@@ -48,31 +61,47 @@ package struct SpillFolder: Sendable {
 
     // MARK: Picking up
 
+    /// A call that an earlier run has left behind.
+    struct File: Hashable, Sendable {
+        var name: String
+        var size: Int
+    }
+
+    /// The folder as it is now, for a look at its files; nil where there is none, or others can reach into it.
+    func open() -> PrivateFolder? {
+        try? PrivateFolder(path)
+    }
+
+    /// Whether there is anything to pick up.
+    var isEmpty: Bool {
+        guard let folder = open() else { return true }
+        return Self.files(in: folder).isEmpty
+    }
+
     /// The files that are there, those of each producer in the order of their numbers.
-    var files: [(path: String, size: Int)] {
-        guard isOwn, let names = try? FileSystem.names(in: path) else { return [] }
-        return names.filter { $0.hasSuffix(Self.suffix) }.sorted().compactMap { name in
-            let file = "\(path)/\(name)"
-            guard let status = try? FileSystem.status(of: file, followingLinks: false), status.kind == .regular else {
-                return nil
-            }
-            return (file, Int(status.size))
+    static func files(in folder: borrowing PrivateFolder) -> [File] {
+        guard let names = try? folder.names() else { return [] }
+        var files: [File] = []
+        for name in names.filter({ $0.hasSuffix(suffix) }).sorted() {
+            guard let status = try? folder.status(of: name), status.kind == .regular else { continue }
+            files.append(File(name: name, size: Int(status.size)))
         }
+        return files
     }
 
     /// The right to pick up, which one process has at a time; nil while another has it.
-    func lock() -> FileLock? {
-        guard isOwn else { return nil }
-        return try? FileLock("\(path)/lock")
+    static func lock(_ folder: borrowing PrivateFolder) -> FileLock? {
+        guard let file = try? folder.open("lock", [.readWrite, .create]) else { return nil }
+        return try? FileLock(file)
     }
 
     /// How many issues could not be kept; asked, it is forgotten.
-    func takeLost() -> Int {
+    static func takeLost(in folder: borrowing PrivateFolder) -> Int {
         let taken = "\(lostFile).taken"
-        guard (try? FileSystem.rename(lostFile, to: taken)) != nil,
-            let text = try? FileSystem.read(taken, limit: Self.lostLimit * 2)
+        guard (try? folder.rename(lostFile, to: taken)) != nil,
+            let text = try? folder.read(taken, limit: lostLimit * 2)
         else { return 0 }
-        try? FileSystem.remove(taken)
+        try? folder.remove(taken)
         return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
             .reduce(0) { $0.addingReportingOverflow($1).partialValue }
     }
@@ -80,18 +109,12 @@ package struct SpillFolder: Sendable {
     // MARK: Within
 
     private static let lostLimit = 64 << 10
-    private var lostFile: String { "\(path)/lost" }
+    private static let lostFile = "lost"
 
-    /// Others must not be able to put words into our mouth, nor to read them.
-    private var isOwn: Bool {
-        guard let status = try? FileSystem.status(of: path, followingLinks: false) else { return false }
-        return status.kind == .directory && status.uid == CurrentProcess.userID && status.mode & 0o077 == 0
-    }
-
-    private func noteLost(_ issues: Int) {
+    private static func noteLost(_ issues: Int, in folder: borrowing PrivateFolder) {
         // A line each, so that processes which end together need no lock.
-        guard let file = try? FileDescriptor.open(lostFile, [.writeOnly, .create, .append, .noFollow], mode: 0o600),
-            let size = try? file.status().size, size < Self.lostLimit
+        guard let file = try? folder.open(lostFile, [.writeOnly, .create, .append]),
+            let size = try? file.status().size, size < lostLimit
         else { return }
         try? file.writeAll(Array("\(issues)\n".utf8))
     }

@@ -2,42 +2,66 @@ internal import IssueWire
 internal import UnixIO
 
 /// Sends what an earlier run has left behind, on a connection of its own.
-struct SpillPickup {
+package struct SpillPickup: Sendable {
     private let folder: SpillFolder
     private let path: String
-    private let delivery: Delivery
+    private let trust: ServerTrust
+    private let patience: Duration
+    private let isStopped: @Sendable () -> Bool
+    private let pause: @Sendable (Duration) -> Bool
+    private let tellLost: (@Sendable (Int) -> Void)?
 
     private static let attempts = 20
     private static let longestPause: Duration = .seconds(10)
     // Larger than any call.
     private static let fileLimit = 4 << 20
 
-    init(folder: SpillFolder, socket path: String, delivery: Delivery) {
+    /// - Parameters:
+    ///   - folder: Where it lies.
+    ///   - path: The daemon's socket.
+    ///   - trust: Who may serve that.
+    ///   - patience: How long to wait for an answer to a call.
+    ///   - isStopped: Whether to leave the rest to another run.
+    ///   - pause: Waits before a call is tried again; answers false to leave the rest to another run.
+    ///   - tellLost: Takes note of how many issues could not be kept; where nobody does they stay to be told later.
+    package init(
+        folder: SpillFolder, socket path: String, trust: ServerTrust, patience: Duration = .seconds(45),
+        isStopped: @escaping @Sendable () -> Bool, pause: @escaping @Sendable (Duration) -> Bool,
+        tellLost: (@Sendable (Int) -> Void)? = nil
+    ) {
         self.folder = folder
         self.path = path
-        self.delivery = delivery
+        self.trust = trust
+        self.patience = patience
+        self.isStopped = isStopped
+        self.pause = pause
+        self.tellLost = tellLost
     }
 
     /// Sends all there is, call by call; a file goes when it was answered, and otherwise stays for the next run.
-    func run() {
-        guard !folder.files.isEmpty, let lock = folder.lock() else { return }
-        let lost = folder.takeLost()
-        if lost > 0 { delivery.state.withLock { $0.outbox.lost(lost) } }
-        var files = folder.files[...]
-        while !files.isEmpty, !isStopped, var connection = try? CollectorConnection(paths: [path]) {
+    package func run() {
+        guard let open = folder.open(), !SpillFolder.files(in: open).isEmpty, let lock = SpillFolder.lock(open) else {
+            return
+        }
+        if let tellLost {
+            let lost = SpillFolder.takeLost(in: open)
+            if lost > 0 { tellLost(lost) }
+        }
+        var files = SpillFolder.files(in: open)[...]
+        while !files.isEmpty, !isStopped(), var connection = try? CollectorConnection(paths: [path], trust: trust) {
             conversation: while let file = files.first {
-                guard let call = try? FileSystem.read(file.path, limit: Self.fileLimit) else { return }
+                guard let call = try? open.read(file.name, limit: Self.fileLimit) else { return }
                 switch send(call, on: &connection) {
                 case .taken: break
                 case .never:
                     // Behind a refused number only a new connection goes on.
                     _ = files.popFirst()
-                    try? FileSystem.remove(file.path)
+                    try? open.remove(file.name)
                     break conversation
                 case .later: return
                 }
                 _ = files.popFirst()
-                try? FileSystem.remove(file.path)
+                try? open.remove(file.name)
             }
         }
         _ = consume lock
@@ -51,7 +75,7 @@ struct SpillPickup {
 
     private func send(_ call: [UInt8], on connection: inout CollectorConnection) -> Outcome {
         for _ in 0..<Self.attempts {
-            guard !isStopped, let reply = try? connection.exchange(call, timeout: .seconds(45)) else { return .later }
+            guard !isStopped(), let reply = try? connection.exchange(call, timeout: patience) else { return .later }
             switch ReportAnswer(reply) {
             case .receipts: return .taken
             case .tooLarge, .refused: return .never
@@ -61,15 +85,5 @@ struct SpillPickup {
             }
         }
         return .later
-    }
-
-    private var isStopped: Bool { delivery.state.withLock { $0.isStopped } }
-
-    /// Waits; false where delivery ends meanwhile.
-    private func pause(_ time: Duration) -> Bool {
-        let deadline = MonotonicClock.now.advanced(by: time)
-        return Forks.admitted {
-            delivery.state.wait(deadline: deadline) { state -> Bool? in state.isStopped ? true : nil } == nil
-        }
     }
 }

@@ -7,7 +7,11 @@ package struct FileLock: ~Copyable, Sendable {
     /// Locks a file, made if need be, or throws `wouldBlock` when another
     /// process holds it.
     package init(_ path: String, mode: UInt32 = 0o600) throws(Errno) {
-        let file = try FileDescriptor.open(path, [.readWrite, .create, .noFollow], mode: mode)
+        try self.init(try FileDescriptor.open(path, [.readWrite, .create, .noFollow], mode: mode))
+    }
+
+    /// Locks an open file, or throws `wouldBlock` when another process holds it.
+    package init(_ file: consuming FileDescriptor) throws(Errno) {
         try retrying { flock(file.rawValue, LOCK_EX | LOCK_NB) }
         self.file = file
     }

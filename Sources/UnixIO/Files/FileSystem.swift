@@ -69,6 +69,10 @@ package enum FileSystem {
     package static func names(in path: String) throws(Errno) -> [String] {
         guard let folder = unsafe opendir(path) else { throw .current }
         defer { unsafe _ = closedir(folder) }
+        return try unsafe names(of: folder)
+    }
+
+    static func names(of folder: OpaquePointer) throws(Errno) -> [String] {
         var names: [String] = []
         while true {
             // The end and an error look alike but for errno.

@@ -1,12 +1,17 @@
+import CLinux
 import Glibc
 
 /// The environment variables of this process.
+///
+/// In a program that runs with more rights than whoever started it (setuid,
+/// setgid or file capabilities) there are none: the environment is the
+/// caller's, and must not decide what those rights are used for.
 ///
 /// Reading while another thread changes them is not safe in C, so only what
 /// runs before any thread is started may change them.
 package enum Environment {
     package static subscript(_ name: String) -> String? {
-        guard let value = unsafe getenv(name) else { return nil }
+        guard let value = unsafe clinux_secure_variable(name) else { return nil }
         return unsafe String(cString: value)
     }
 

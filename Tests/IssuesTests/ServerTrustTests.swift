@@ -1,0 +1,104 @@
+import Foundation
+import Issues
+import Testing
+import UnixIO
+
+@Suite("Who may serve the socket")
+struct ServerTrustTests {
+    private static let daemon: UInt32 = 990
+    private static let path = "/run/user/1000/issued/issued.sock"
+
+    private static func trust(
+        _ userID: UInt32, isNamed: Bool = false, namedUser: UInt32? = nil, outsider: UInt32? = nil
+    ) -> ServerTrust {
+        ServerTrust(
+            isNamed: isNamed, namedUser: namedUser, userID: userID, daemonUser: { daemon }, outsider: { outsider })
+    }
+
+    @Test("Root, oneself and the user issued are trusted, others are not", arguments: [0, 1000] as [UInt32])
+    func peers(own: UInt32) {
+        let trust = Self.trust(own)
+        for peer in [0, own, Self.daemon] {
+            #expect(trust.objection(toPeer: peer, at: Self.path, owner: peer) == nil)
+        }
+        #expect(trust.objection(toPeer: 1001, at: Self.path, owner: 1001) == "it is served by user 1001")
+        #expect(trust.objection(toPeer: 65534, at: SocketPath.system, owner: 65534) != nil)
+    }
+
+    @Test("A user who names a socket trusts its owner; root has to name the owner as well")
+    func named() {
+        let user = Self.trust(1000, isNamed: true)
+        #expect(user.objection(toPeer: 1001, at: "/x", owner: 1001) == nil)
+        #expect(user.objection(toPeer: 1001, at: "/x", owner: 1002) != nil)
+        #expect(user.objection(toPeer: 1001, at: "@x", owner: nil) != nil)
+        #expect(Self.trust(0, isNamed: true).objection(toPeer: 1001, at: "/x", owner: 1001) != nil)
+        let told = Self.trust(0, isNamed: true, namedUser: 1001)
+        #expect(told.objection(toPeer: 1001, at: "/x", owner: 1001) == nil)
+        #expect(told.objection(toPeer: 1002, at: "/x", owner: 1002) != nil)
+    }
+
+    @Test("In a container the host's daemon is trusted where its socket belongs, and nowhere else")
+    func container() {
+        let trust = Self.trust(0, outsider: 65534)
+        #expect(trust.objection(toPeer: 65534, at: SocketPath.system, owner: 65534) == nil)
+        #expect(trust.objection(toPeer: 65534, at: Self.path, owner: 65534) != nil)
+    }
+
+    @Test("A socket that was searched for is not spoken to where another user could have put it")
+    func places() throws {
+        let root = "/tmp/issues-trust-\(String(Randomness.uint64(), radix: 36))"
+        try FileSystem.makeFolders(root, mode: 0o700)
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let path = "\(root)/issued.sock"
+        let listener = try Socket.listenUnix(at: .unix(path), mode: 0o666)
+        func reason(_ trust: ServerTrust, _ path: String) -> String? {
+            do throws(CollectorConnectionError) {
+                _ = try trust.connect(to: path, timeout: .seconds(5))
+                return nil
+            } catch {
+                guard case .untrusted(_, let reason) = error else { return "\(error)" }
+                return reason
+            }
+        }
+        let own = CurrentProcess.userID
+        #expect(reason(Self.trust(own), path) == nil)
+        try FileSystem.setMode(0o777, of: root)
+        #expect(reason(Self.trust(own), path) == "other users can write to its folder")
+        #expect(reason(Self.trust(own, isNamed: true), path) == nil)
+        try FileSystem.setMode(0o1777, of: root)
+        #expect(reason(Self.trust(own), path) == nil)
+        try FileManager.default.createSymbolicLink(atPath: "\(root)/link", withDestinationPath: path)
+        #expect(reason(Self.trust(own), "\(root)/link") == "it is no socket")
+        guard own == 0 else { return _ = consume listener }
+        try FileSystem.setMode(0o755, of: root)
+        try FileSystem.setOwner(4242, group: nil, of: root)
+        #expect(reason(Self.trust(own), path) == "its folder belongs to user 4242")
+        try FileSystem.setOwner(4242, group: nil, of: path)
+        #expect(reason(Self.trust(own), path) == "it belongs to user 4242")
+        _ = consume listener
+    }
+
+    @Test("A place that is not trusted is passed over for the next")
+    func next() async throws {
+        try await Desk.with { desk in
+            let folder = FileSystem.parentFolder(of: desk.path)
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder)/first.sock", withDestinationPath: desk.path)
+            defer { try? FileSystem.remove("\(folder)/first.sock") }
+            let trust = ServerTrust(isNamed: false)
+            let connection = try CollectorConnection(paths: ["\(folder)/first.sock", desk.path], trust: trust)
+            #expect(connection.path == desk.path)
+            #expect(throws: CollectorConnectionError.untrusted(path: "\(folder)/first.sock", reason: "it is no socket"))
+            {
+                _ = try CollectorConnection(paths: ["\(folder)/first.sock", "/nowhere/x"], trust: trust).path
+            }
+        }
+    }
+
+    @Test("A runtime directory that belongs to another user is not followed")
+    func runtimeDirectory() {
+        let own = CurrentProcess.userID
+        #expect(SocketPath.user(runtimeDirectory: "/nowhere/7", userID: own) == "/nowhere/7/issued/issued.sock")
+        #expect(SocketPath.user(runtimeDirectory: "/tmp", userID: 4242) == "/run/user/4242/issued/issued.sock")
+    }
+}

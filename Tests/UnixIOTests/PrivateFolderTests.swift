@@ -1,0 +1,104 @@
+import Foundation
+import Glibc
+import Testing
+import UnixIO
+
+@Suite("A folder that is the user's alone")
+struct PrivateFolderTests {
+    @Test("What is missing is made for the user alone, and files come and go by their names in it")
+    func files() throws {
+        let scratch = try ScratchFolder()
+        #expect(throws: Errno.noSuchFile) { _ = try PrivateFolder(scratch.file("a/b")).names() }
+        let folder = try PrivateFolder(scratch.file("a/b"), makesMissing: true)
+        #expect(try FileSystem.status(of: scratch.file("a")).mode == 0o700)
+        try folder.writeAtomically(Array("one".utf8), to: "x")
+        #expect(try FileSystem.status(of: scratch.file("a/b/x")).mode == 0o600)
+        #expect(try folder.names() == ["x"])
+        #expect(try folder.read("x", limit: 3) == Array("one".utf8))
+        #expect(throws: Errno.fileTooLarge) { try folder.read("x", limit: 2) }
+        try folder.rename("x", to: "y")
+        try folder.remove("y")
+        #expect(try folder.names() == [])
+        #expect(try folder.names() == [])
+    }
+
+    @Test("A folder with a place in it for others is not opened", arguments: [0o755, 0o770, 0o701] as [UInt32])
+    func modes(mode: UInt32) throws {
+        let scratch = try ScratchFolder()
+        try FileSystem.makeFolders(scratch.file("a"), mode: 0o700)
+        try FileSystem.setMode(mode, of: scratch.file("a"))
+        #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("a")).names() }
+    }
+
+    @Test("A path of which others can change a part is not walked", arguments: [0o757, 0o777] as [UInt32])
+    func parents(mode: UInt32) throws {
+        let scratch = try ScratchFolder()
+        try FileSystem.makeFolders(scratch.file("a/b"), mode: 0o700)
+        try FileSystem.setMode(mode, of: scratch.file("a"))
+        #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("a/b")).names() }
+        // As in /tmp, where nobody moves what belongs to others.
+        try FileSystem.setMode(mode | 0o1000, of: scratch.file("a"))
+        #expect(try PrivateFolder(scratch.file("a/b")).names() == [])
+    }
+
+    @Test("A link of one's own is followed to where it leads; circles, files and relative paths end in an error")
+    func links() throws {
+        let scratch = try ScratchFolder()
+        try FileSystem.makeFolders(scratch.file("real/inner"), mode: 0o700)
+        try FileManager.default.createSymbolicLink(atPath: scratch.file("there"), withDestinationPath: "./real")
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.file("far"), withDestinationPath: scratch.file("real/../there/inner"))
+        try PrivateFolder(scratch.file("far")).writeAtomically([1], to: "x")
+        #expect(try FileSystem.names(in: scratch.file("real/inner")) == ["x"])
+        try FileManager.default.createSymbolicLink(atPath: scratch.file("circle"), withDestinationPath: "circle")
+        #expect(throws: Errno.tooManyLinks) { _ = try PrivateFolder(scratch.file("circle")).names() }
+        #expect(throws: Errno.notDirectory) { _ = try PrivateFolder(scratch.file("real/inner/x")).names() }
+        #expect(throws: Errno.invalidArgument) { _ = try PrivateFolder("real").names() }
+    }
+
+    @Test("Once open it stays the same folder, whatever takes its place")
+    func swapped() throws {
+        let scratch = try ScratchFolder()
+        let folder = try PrivateFolder(scratch.file("a"), makesMissing: true)
+        try FileSystem.rename(scratch.file("a"), to: scratch.file("b"))
+        try FileSystem.makeFolders(scratch.file("elsewhere"), mode: 0o700)
+        try FileManager.default.createSymbolicLink(atPath: scratch.file("a"), withDestinationPath: "elsewhere")
+        try folder.writeAtomically([1], to: "x")
+        #expect(try FileSystem.names(in: scratch.file("b")) == ["x"])
+        #expect(try FileSystem.names(in: scratch.file("elsewhere")) == [])
+    }
+
+    @Test("Links and pipes in it are not opened")
+    func odd() throws {
+        let scratch = try ScratchFolder()
+        let folder = try PrivateFolder(scratch.file("a"), makesMissing: true)
+        try FileManager.default.createSymbolicLink(atPath: scratch.file("a/link"), withDestinationPath: "/etc/passwd")
+        #expect(throws: Errno.tooManyLinks) { _ = try folder.open("link").status() }
+        #expect(unsafe mkfifo(scratch.file("a/pipe"), 0o600) == 0)
+        #expect(throws: Errno.notSupported) { _ = try folder.open("pipe").status() }
+    }
+
+    @Test("Folders of other users are refused", .enabled(if: geteuid() == 0, "only root can give a folder away"))
+    func others() throws {
+        let scratch = try ScratchFolder()
+        try FileSystem.makeFolders(scratch.file("theirs/own"), mode: 0o700)
+        try FileSystem.setOwner(4242, group: 4242, of: scratch.file("theirs"))
+        #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("theirs/own")).names() }
+        #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("theirs")).names() }
+    }
+
+    @Test("Who stands for users outside is known by the namespace's map")
+    func namespaces() {
+        func outsider(_ map: String) -> UInt32? {
+            IdentityMap(map: Array(map.utf8), overflow: Array("65534\n".utf8)).outsider
+        }
+        #expect(outsider("         0          0 4294967295\n") == nil)
+        #expect(outsider("         0       1000          1\n") == 65534)
+        #expect(outsider("0 1000 1\n1 100000 65536\n") == 65534)
+        #expect(outsider("") == nil)
+        let map = IdentityMap(map: Array("0 1000 1\n1 100000 65536\nx\n".utf8), overflow: [])
+        #expect(map.contains(65534))
+        #expect(!map.contains(65537))
+        #expect(map.outsider == nil)
+    }
+}
