@@ -11,6 +11,8 @@ let package = Package(
     ],
     targets: [
         .executableTarget(name: "mishaps", dependencies: [.product(name: "Issues", package: "issued")]),
+        .executableTarget(name: "links-testing", dependencies: [.product(name: "Issues", package: "issued")]),
+        .executableTarget(name: "links-xctest", dependencies: [.product(name: "Issues", package: "issued")]),
         .testTarget(name: "FailingSwiftTesting", dependencies: [.product(name: "Issues", package: "issued")]),
         .testTarget(name: "FailingXCTest", dependencies: [.product(name: "Issues", package: "issued")]),
     ],

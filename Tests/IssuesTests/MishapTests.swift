@@ -102,6 +102,25 @@ struct MishapTests {
         #expect(result.text == "false no context\nalive\n")
     }
 
+    @Test(
+        "A program that has a test library and runs no tests reports to the daemon",
+        arguments: ["links-testing", "links-xctest"], FailingPackage.Configuration.allCases)
+    func production(program: String, configuration: FailingPackage.Configuration) async throws {
+        try await Desk.with { desk in
+            let result = try FailingPackage.start(
+                program, ["Foo.xctest"], configuration, environment: ["ISSUED_SOCKET": desk.path])
+            #expect(result.text.contains("error: text from production\n"))
+            #expect(result.text.hasSuffix("false true\n"))
+            #expect(desk.collector?.stored.map(\.record.message) == ["text from production"])
+            // The library alone does not say so, nor does the start alone.
+            let asTest = try FailingPackage.start(
+                program, ["--testing-library", "swift-testing"], configuration,
+                environment: ["ISSUED_SOCKET": desk.path])
+            #expect(asTest.text.hasSuffix("true true\n"))
+            #expect(desk.collector?.stored.count == 1)
+        }
+    }
+
     @Test("Outside tests too, known issues are expected, and missing ones reported")
     func known() throws {
         let result = try FailingPackage.start("mishaps", ["known"], .release)

@@ -33,6 +33,10 @@ public func withIssueReporters<R>(
 extension ReportingScope {
     /// The scope here with other reporters.
     static func telling(_ reporters: [any IssueReporter]) -> Box {
-        changed { $0.reporters = ReporterBox(reporters) }
+        changed {
+            $0.reporters = ReporterBox(reporters)
+            // A reporter that names others wants them told.
+            $0.reportingBox = nil
+        }
     }
 }

@@ -41,25 +41,42 @@ struct PendingReport {
     }
 
     /// Tells a reporter in the way that it understands.
+    ///
+    /// The caller's closures and the error's own words are evaluated in the
+    /// caller's scope, since they may report issues of their own.
+    ///
+    /// - Parameter scope: What the reporter works in.
     mutating func tell(
         _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
-        _ reached: inout ReachedDeliveries
+        _ reached: inout ReachedDeliveries, in scope: ReportingScope.Box
     ) {
         // Our own first: to ask for a type is cheaper than to ask for a protocol.
         if let reporter = reporter as? DaemonReporter {
-            reporter.receive(report(message, metadata), reached: &reached)
+            let report = report(message, metadata)
+            ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
         } else if let reporter = reporter as? _DefaultReporter {
-            reporter.receive(report(message, metadata), reached: &reached)
+            let report = report(message, metadata)
+            ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
         } else if let sink = reporter as? any IssueSink {
-            sink.receive(report(message, metadata))
-        } else if let error {
-            reporter.reportIssue(
-                error, text(message), fileID: site.fileID, filePath: site.filePath, line: site.line,
-                column: site.column)
+            let report = report(message, metadata)
+            ReportingScope.$box.withValue(scope) { sink.receive(report) }
         } else {
-            reporter.reportIssue(
-                text(message), severity: level.severity, fileID: site.fileID, filePath: site.filePath,
-                line: site.line, column: site.column)
+            let outside = ReportingScope.here
+            // Such a reporter may do without the message, and then nobody makes one.
+            func evaluated() -> String? {
+                text == nil ? ReportingScope.$box.withValue(outside) { text(message) } : text(message)
+            }
+            ReportingScope.$box.withValue(scope) {
+                if let error {
+                    reporter.reportIssue(
+                        error, evaluated(), fileID: site.fileID, filePath: site.filePath, line: site.line,
+                        column: site.column)
+                } else {
+                    reporter.reportIssue(
+                        evaluated(), severity: level.severity, fileID: site.fileID, filePath: site.filePath,
+                        line: site.line, column: site.column)
+                }
+            }
         }
     }
 }

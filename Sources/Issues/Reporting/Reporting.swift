@@ -23,7 +23,7 @@ enum Reporting {
         let hasResponders = !box.scope.responders.isEmpty
         // An error's own words may be somebody's code, which may report.
         if error == nil, !hasResponders, box.scope.reporters.areDaemonAlone, box.scope.knownIssues == nil,
-            !box.scope.isReporting
+            !box.isReporting
         {
             Delivery.current.submit(
                 IssueReport(
@@ -33,7 +33,7 @@ enum Reporting {
         }
         let scope = box.scope
         var pending = PendingReport(error: error, level: level, site: scope.site ?? site, at: mark)
-        guard !scope.isReporting else {
+        guard !box.isReporting else {
             StandardErrorLine.write(pending.report(message, metadata))
             return .unhandled
         }
@@ -76,10 +76,11 @@ enum Reporting {
             known.count()
             return expect(pending.error, { pending.text(message) }, at: pending.site, by: reporters)
         }
-        whileReporting {
-            var reached = ReachedDeliveries()
-            for reporter in reporters { pending.tell(reporter, message, metadata, &reached) }
-        }
+        guard !reporters.isEmpty else { return }
+        let scope = ReportingScope.forReporters()
+        defer { scope.endWork() }
+        var reached = ReachedDeliveries()
+        for reporter in reporters { pending.tell(reporter, message, metadata, &reached, in: scope) }
     }
 
     /// Tells reporters of an issue that was expected.
@@ -87,7 +88,9 @@ enum Reporting {
         _ error: (any Error)?, _ message: () -> String?, at site: IssueSite, by reporters: [any IssueReporter]
     ) {
         let text = reporters.isEmpty ? nil : message()
-        whileReporting {
+        let scope = ReportingScope.forReporters()
+        defer { scope.endWork() }
+        ReportingScope.$box.withValue(scope) {
             for reporter in reporters {
                 if let error {
                     reporter.expectIssue(
@@ -99,9 +102,5 @@ enum Reporting {
                 }
             }
         }
-    }
-
-    private static func whileReporting(_ body: () -> Void) {
-        ReportingScope.$box.withValue(ReportingScope.changed { $0.isReporting = true }, operation: body)
     }
 }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import UnixIO
 
 /// What the scopes around a call say about its reports.
 ///
@@ -14,18 +15,37 @@ struct ReportingScope: Sendable {
     var site: IssueSite?
     /// What counts reports as expected, where tests aren't run by a library that does.
     var knownIssues: KnownIssues?
-    /// Whether a reporter of this task is at work.
+    /// The scope in which a reporter of this task is at work, or was.
     ///
     /// A reporter that reports would otherwise be asked to report that, and so
-    /// on until the stack ends.
-    var isReporting = false
+    /// on until the stack ends. A task that it starts inherits this, and reports
+    /// like any other.
+    var reportingBox: Box?
 
     /// A scope that tasks share instead of copying it.
     final class Box: Sendable {
         let scope: ReportingScope
+        /// The thread on which reporters are at work in this scope; 0 where none are.
+        private let workingThread: Atomic<UInt>
 
-        init(_ scope: ReportingScope) {
+        init(_ scope: ReportingScope, workingThread: UInt = 0) {
             self.scope = scope
+            self.workingThread = Atomic(workingThread)
+        }
+
+        /// Whether what is reported here and now is reported by a reporter.
+        ///
+        /// A task that a reporter has started is on another thread, or begins
+        /// when the reporter is done.
+        var isReporting: Bool {
+            let thread = workingThread.load(ordering: .acquiring)
+            if thread != 0, thread == CurrentProcess.threadMark { return true }
+            return scope.reportingBox?.isReporting == true
+        }
+
+        /// Says that the reporters of this scope have returned.
+        func endWork() {
+            workingThread.store(0, ordering: .releasing)
         }
 
         /// Whether a report is for nobody.
@@ -54,9 +74,20 @@ struct ReportingScope: Sendable {
 
     /// The scope here with a change in it.
     static func changed(_ change: (inout ReportingScope) -> Void) -> Box {
-        var scope = current
+        let here = here
+        var scope = here.scope
+        // One that has ended is let go, so that tasks which start tasks make no chain of them.
+        scope.reportingBox = here.isReporting ? here : nil
         change(&scope)
         hasScopes.store(true, ordering: .relaxed)
         return Box(scope)
+    }
+
+    /// The scope here, for reporters to work in; whoever makes it ends it.
+    static func forReporters() -> Box {
+        var scope = current
+        scope.reportingBox = nil
+        hasScopes.store(true, ordering: .relaxed)
+        return Box(scope, workingThread: CurrentProcess.threadMark)
     }
 }

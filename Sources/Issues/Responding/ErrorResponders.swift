@@ -16,7 +16,7 @@ public struct ErrorResponders: Sendable {
 
     /// Those in force here, together with the reporters, metadata and context.
     public static var current: ErrorResponders {
-        ErrorResponders(scope: ReportingScope.changed { $0.isReporting = false })
+        ErrorResponders(scope: ReportingScope.changed { $0.reportingBox = nil })
     }
 
     /// Reports an error as if it had been reported where these were taken.

@@ -65,7 +65,8 @@ package final class SendingGate: Sendable {
         if mayBeLeftOut, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }
         guard let beforeSend = rules.beforeSend else { return .send(report) }
         // What it reports itself must not come back to it.
-        let scope = ReportingScope.changed { $0.isReporting = true }
+        let scope = ReportingScope.forReporters()
+        defer { scope.endWork() }
         return ReportingScope.$box.withValue(scope) { beforeSend(report).map { .send($0) } ?? .withheld }
     }
 }

@@ -24,15 +24,34 @@ enum TestRun {
         isOfSwiftTesting || TestingLibrary.currentTest != nil
     }
 
-    /// Whether a test library is loaded, or a variable says so.
+    /// Whether this process runs tests: a test library is loaded, and something says that it was started for that.
+    ///
+    /// The library alone says little. A program in production loads one as soon
+    /// as it links any package with helpers for tests.
     static let isThere: Bool = {
-        if TestingTypes.loaded != nil || XCTestLibrary.isLoaded { return true }
-        // Set by those who run tests that are linked in other ways. An argument
-        // never counts: a program may be given a file that ends in .xctest.
+        guard TestingTypes.loaded != nil || XCTestLibrary.isLoaded else { return false }
+        return isAnnounced(
+            executable: CurrentProcess.executable, arguments: CommandLine.arguments, variable: { Environment[$0] })
+    }()
+
+    /// Whether a process is started as those are that run tests.
+    ///
+    /// Only the executable's own name counts: a program may be given a file
+    /// that ends in .xctest.
+    static func isAnnounced(executable: String?, arguments: [String], variable: (String) -> String?) -> Bool {
+        if let name = executable?.split(separator: "/").last,
+            name.hasSuffix(".xctest") || name == "xctest" || name == "swiftpm-testing-helper"
+        {
+            return true
+        }
+        if arguments.dropFirst().contains(where: { $0 == "--testing-library" || $0.hasPrefix("--testing-library=") }) {
+            return true
+        }
+        // Set by those who run tests that are linked in other ways.
         let variables = [
             "BAZEL_TEST", "XCTestBundlePath", "XCTestBundleInjectPath", "XCTestConfigurationFilePath",
             "XCTestSessionIdentifier",
         ]
-        return variables.contains { Environment[$0] != nil }
-    }()
+        return variables.contains { variable($0) != nil }
+    }
 }
