@@ -104,6 +104,18 @@ class Daemon:
         fields = self._facts("stat").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def processor_nanoseconds(self):
+        """The same, exactly, but without the threads that have ended."""
+        folder = f"/proc/{self.process.pid}/task"
+        total = 0
+        for thread in os.listdir(folder):
+            try:
+                with open(f"{folder}/{thread}/schedstat") as file:
+                    total += int(file.read().split()[0])
+            except FileNotFoundError:
+                continue
+        return total
+
     def memory(self):
         """In MiB: the most that was ever resident, what is now, and how much of that is its own."""
         facts = self._facts("status")
@@ -116,6 +128,10 @@ class Daemon:
     def bytes_written(self):
         """Bytes that it caused to be sent to the disk."""
         return int(re.search(r"^write_bytes: (\d+)", self._facts("io"), re.MULTILINE)[1])
+
+    def write_ahead_log(self):
+        """Bytes of the database's log."""
+        return os.path.getsize(f"{self.database}-wal")
 
     def bytes_on_disk(self):
         """Of the database and what stands beside it."""

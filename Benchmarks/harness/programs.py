@@ -25,18 +25,22 @@ def slow_sync(milliseconds):
     return {"LD_PRELOAD": path("slow_sync.so"), "SLOW_SYNC_MICROSECONDS": str(int(milliseconds * 1000))}
 
 
-def _run(program, *arguments, environment=None):
+def _identity(user):
+    return {} if user is None else {"user": user, "group": user, "extra_groups": []}
+
+
+def _run(program, *arguments, environment=None, user=None):
     command = [path(program), *(str(argument) for argument in arguments)]
     try:
         return subprocess.run(
             command, capture_output=True, text=True, timeout=LONGEST, stdin=subprocess.DEVNULL,
-            env=os.environ | (environment or {}))
+            env=os.environ | (environment or {}), **_identity(user))
     except subprocess.TimeoutExpired:
         raise Failure(f"{program} took more than {LONGEST} s") from None
 
 
-def _measured(program, *arguments, environment=None):
-    run = _run(program, *arguments, environment=environment)
+def _measured(program, *arguments, environment=None, user=None):
+    run = _run(program, *arguments, environment=environment, user=user)
     if run.returncode != 0:
         raise Failure(f"{program}: {run.stderr.strip()}")
     return json.loads(run.stdout)
@@ -65,15 +69,23 @@ def _reports(daemon, shape, records, *more):
 def flood(daemon, shape, records, *more, user=None):
     """Begins to report, as another user where one is named; whoever calls ends it."""
     command = [path("generate"), *(str(argument) for argument in _reports(daemon, shape, records, *more))]
-    identity = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **identity)
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        **_identity(user))
 
 
-def generate(daemon, shape, records, *more):
+def start_hostile(daemon, *arguments, user):
+    """Starts `hostile` as a user and returns it; the caller ends it. It prints a line when all connections were tried."""
+    command = [path("hostile"), "--socket", daemon.socket, *(str(argument) for argument in arguments)]
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        **_identity(user))
+
+
+def generate(daemon, shape, records, *more, user=None):
     """Reports to a daemon; what it answers with anything but a receipt is a failure."""
     try:
-        return _measured("generate", *_reports(daemon, shape, records, *more))
+        return _measured("generate", *_reports(daemon, shape, records, *more), user=user)
     except Failure as failure:
         raise Failure(f"{failure}\nThe daemon said: {daemon.said()}") from None
 

@@ -71,6 +71,24 @@ def _flood(flood):
         ] for load in flood["loads"]])
 
 
+def _hostile(hostile):
+    beside = _table(
+        ["beside a hostile user", "p50 ms", "p99 ms", "max ms", "status s", "daemon's load", "log MiB", "calls", "errors"],
+        [[
+            load["load"], f"{load['p50_ms']:.2f}", f"{load['p99_ms']:.2f}", f"{load['max_ms']:.2f}",
+            *(["", "", "", "", ""] if "hostile" not in load else [
+                f"{load['status_s']:.2f}", f"{load['daemon_load']:.2f}", f"{load['log_mib']:.0f}",
+                f"{load['hostile']['calls']:,}", f"{load['hostile']['errors']:,}"]),
+        ] for load in hostile["loads"]])
+    costs = hostile["costs"]
+    messages = _table(
+        ["CPU for a message of 250 kB", "ms", "times a plain text", "is"],
+        [["plain text", f"{costs['plain_ms']:.2f}", "", ""],
+         *([one["message"], f"{one['ms']:.2f}", f"{one['ratio']:.1f}", "refused" if one["is_refused"] else "stored"]
+           for one in costs["messages"])])
+    return f"{beside}\n\n{messages}"
+
+
 def _slow_sync(slow):
     return _table(
         [f"thousands a second, {slow['shape']}", "C loop", "daemon", "p99 ms"],
@@ -148,6 +166,7 @@ TEXTS = {
     "growth": _growth,
     "forward": _forward,
     "footprint": _footprint,
+    "hostile": _hostile,
     "client": _client,
 }
 

@@ -1,0 +1,320 @@
+"""What other users notice of one that means harm, and what such a user can make the daemon hold."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import threading
+import time
+
+from . import marks, programs
+from .daemon import PATIENCE, Daemon, Failure
+from .throughput import Shape
+
+QUIET = 200_500
+HOSTILE = 200_001
+# The quiet user's p99 beside a load, as a multiple of what it is without.
+TIMES = 10
+STATUS_SECONDS = 1
+HALVES_MIB = 128
+COST_RATIO = 4
+# Until the load is under way.
+RAMP = 2
+RECORD_BYTES = 250_000
+# The guards against floods of names, which are off elsewhere, as they are by default.
+GUARDS = "[Limits]\nNewGroupsPerApplication=\nNewSeriesPerApplication=\n"
+STATUS = b'{"method":"org.issued.Collector.Status","parameters":{}}\0'
+
+
+def _call(method, **parameters):
+    return json.dumps({"method": f"org.issued.Collector.{method}", "parameters": parameters})
+
+
+def _words(count, length, seed=1):
+    choice = random.Random(seed)
+    return " ".join("".join(choice.choices("abcdefghijklmnopqrstuvwxyz", k=length)) for _ in range(count))
+
+
+def _questions():
+    """The worst that may be asked, and what lies beyond it, by name."""
+    frequent = " ".join(["order", "failed", "of"] * 5)
+    unknown = [f"/no/such/file/{number}" for number in range(256)]
+    return {
+        "a text of 30,000 words": _call("List", filter={"text": _words(30_000, 3)}),
+        "a list of 50,000 files": _call("List", filter={"files": [f"f{number}" for number in range(50_000)]}),
+        "a list of 256 files": _call("List", filter={"files": unknown}, order="most", limit=1000, sparkline=100),
+        "a text of 15 frequent words": _call("Records", filter={"text": frequent}, order="oldest", limit=1000),
+        "all records, page after page": _call("Records", filter={"severity": "debug"}, limit=1000),
+        "a histogram of each minute": _call(
+            "Histogram", bucket=60_000, by="group", filter={"files": unknown, "severity": "debug"}),
+    }
+
+
+def _report(message="x", **more):
+    return _call("Report", records=[{"message": message, "app": {"name": "hostile"}} | more])
+
+
+def _fill(unit):
+    """A unit again and again, to the size of a record."""
+    return (unit * (RECORD_BYTES // len(unit) + 1))[:RECORD_BYTES]
+
+
+def _reports():
+    """Reports that are expensive to read or to store, by name; all of one size but for their frame."""
+    texts = {
+        "hexadecimal without end": "g" + _fill("a1"),
+        "hexadecimal after 0x": "0x" + _fill("f0"),
+        "digits": _fill("7"),
+        "numbers": _fill("1 "),
+        "decimal points": _fill("1."),
+        "halves of addresses": _fill("a@"),
+        "dots": _fill("a."),
+        "paths": _fill("/a"),
+        "schemes": _fill("http://"),
+        "brackets": _fill("(["),
+        "quotation marks": _fill("'"),
+        "colons": _fill("a:"),
+        "hyphens": _fill("0a-"),
+        "parts of a UUID": _fill("01234567-0123-0123-0123-0123456789a "),
+        "times": _fill("2026-11-22T10:11:12"),
+        "percent signs": _fill("%20"),
+        "equals signs": _fill("a="),
+        "short words": _fill("a "),
+        "distinct words": _words(RECORD_BYTES // 5, 4),
+        "three bytes each": "\u4e00" * (RECORD_BYTES // 3),
+    }
+    found = {name: _report(text).replace("\\u4e00", "\u4e00") for name, text in texts.items()}
+    # Six bytes of JSON for one character.
+    found["escapes"] = _report().replace('"x"', '"' + "\\u00e9" * (RECORD_BYTES // 6) + '"')
+    found["escaped quotation marks"] = _report().replace('"x"', '"' + '\\"' * (RECORD_BYTES // 2) + '"')
+    key = RECORD_BYTES // 250
+    found["250 keys"] = _report(metadata={f"key-{number}": "v" * (key - 12) for number in range(250)})
+    found["250 long keys"] = _report(metadata={f"{number}" + "k" * (key - 12): 1 for number in range(250)})
+    found["numbers in a list"] = _report(metadata={"list": [1] * (RECORD_BYTES // 3)})
+    found["empty objects"] = _report(metadata={"list": [[]] * (RECORD_BYTES // 4)})
+    found["nested lists"] = _report(metadata={"list": [json.loads("[" * 20 + "]" * 20)] * (RECORD_BYTES // 42)})
+    found["long numbers"] = _report(metadata={"list": ["N"] * 100}).replace('"N"', "1" * (RECORD_BYTES // 101))
+    found["frames"] = _report(backtrace=[{"symbol": "s" * 20}] * (RECORD_BYTES // 40))
+    found["causes"] = _report(causes=[{"message": "m" * 20}] * (RECORD_BYTES // 40))
+    found["1,000 issues"] = _call("Report", records=[
+        {"message": _words(1, 200, number), "fingerprint": _words(1, 20, number)} for number in range(1000)])
+    found["a fingerprint"] = _report(fingerprint=_fill("f"))
+    return found
+
+
+class _Status:
+    """Root asks for the status again and again, over a new connection each time."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.seconds = []
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        self._thread.join()
+
+    def _run(self):
+        while True:
+            self.seconds.append(self._ask())
+            if self._is_over.wait(0.1):
+                return
+
+    def _ask(self):
+        began = time.monotonic()
+        answer = b""
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+                client.settimeout(PATIENCE)
+                client.connect(self.daemon.socket)
+                client.sendall(STATUS)
+                while not answer.endswith(b"\0"):
+                    piece = client.recv(65536)
+                    if not piece:
+                        break
+                    answer += piece
+        except OSError:
+            pass
+        # An error is not the status, however soon it comes.
+        return time.monotonic() - began if b'"parameters"' in answer and b'"error"' not in answer else float("inf")
+
+
+@contextlib.contextmanager
+def _load(daemon, attackers):
+    """Runs `hostile` for each user and its arguments; yields a list to which their results come."""
+    running, results = [], []
+    try:
+        for user, arguments in attackers:
+            running.append(programs.start_hostile(daemon, *arguments, user=user))
+        for process in running:
+            if process.stdout.readline().strip() != "ready":
+                raise Failure(f"hostile did not start: {process.stderr.read().strip()}")
+        yield results
+    finally:
+        for process in running:
+            process.send_signal(signal.SIGTERM)
+        for process in running:
+            try:
+                said, _ = process.communicate(timeout=PATIENCE)
+                results.append(json.loads(said) if said.strip() else {})
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _quiet(daemon, records):
+    one = Shape("quiet", "zipf", 12, 1)
+    try:
+        return programs.generate(
+            daemon, one, records, "--connections", 1, "--window", 100, "--rate", 100, user=QUIET)
+    except Failure as failure:
+        # Refused, closed, or left without a receipt: no latency can say that.
+        return {"p50_ms": float("inf"), "p99_ms": float("inf"), "max_ms": float("inf"), "failure": str(failure)}
+
+
+def _beside(daemon, name, records, attackers):
+    with _load(daemon, attackers) as results:
+        time.sleep(RAMP)
+        before, began = daemon.processor_nanoseconds(), time.monotonic()
+        with _Status(daemon) as status:
+            sent = _quiet(daemon, records)
+        load = (daemon.processor_nanoseconds() - before) / 1e9 / (time.monotonic() - began)
+    total = {key: sum(one.get(key, 0) for one in results) for key in ("calls", "answers", "errors", "closed", "open")}
+    return {
+        "load": name, "daemon_load": load, "status_s": max(status.seconds), "hostile": total,
+        "log_mib": daemon.write_ahead_log() / (1 << 20), **sent,
+    }
+
+
+def _cost(daemon, name, path, calls, user):
+    """Processor time of the daemon for a call, in milliseconds."""
+    before = daemon.processor_nanoseconds()
+    process = programs.start_hostile(daemon, "--message", path, "--times", calls, user=user)
+    try:
+        said, complaint = process.communicate(timeout=PATIENCE + calls)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise Failure(f"{name}: {calls} calls took more than {PATIENCE + calls} s") from None
+    if process.returncode != 0:
+        raise Failure(f"{name}: {complaint.strip()}")
+    result = json.loads(said.splitlines()[-1])
+    return {
+        "message": name, "ms": (daemon.processor_nanoseconds() - before) / 1e6 / calls,
+        "is_refused": result["errors"] > 0,
+    }
+
+
+def _costs(binary, folder, options, write):
+    calls = 40 if options.is_quick else 120
+    plain = write("plain", _report(_words(RECORD_BYTES // 7, 6)[:RECORD_BYTES]))
+    with Daemon(binary, folder, GUARDS) as daemon:
+        _cost(daemon, "warm-up", plain, calls, HOSTILE)
+        found, plains = [], []
+        for name, text in _reports().items():
+            path = write("message", text)
+            # A user of its own for each, so that no limit of one slows down the next.
+            found.append(_cost(daemon, name, path, calls, HOSTILE + 1 + len(found)))
+            if len(found) % 8 == 0:
+                plains.append(_cost(daemon, "plain text", plain, calls, HOSTILE)["ms"])
+    ordinary = statistics.median(plains)
+    for one in found:
+        one["ratio"] = one["ms"] / ordinary
+    return {"plain_ms": ordinary, "messages": sorted(found, key=lambda one: -one["ratio"])}
+
+
+def _halves(binary, folder, write):
+    """Memory that 60 users take who have each sent the better part of some messages of 1 MB."""
+    half = write("half", _report("x" * 1_000_000)[:1_000_000])
+    with Daemon(binary, folder) as daemon:
+        time.sleep(1)
+        before = daemon.memory()["resident"]
+        attackers = [(HOSTILE + number, ["--message", half, "--unfinished", "--connections", 8]) for number in range(60)]
+        with _load(daemon, attackers) as results, _Status(daemon) as status:
+            time.sleep(5)
+        most = daemon.memory()["peak"]
+    return {
+        "mib": most - before, "status_s": max(status.seconds),
+        "open": sum(one.get("open", 0) for one in results),
+    }
+
+
+def measure(binary, folder, options, progress):
+    """Loads of hostile users, each beside a quiet one and root; then what messages cost."""
+    if os.geteuid() != 0:
+        raise Failure("the part hostile needs root, to act as many users; leave it out with --part")
+    records = 500 if options.is_quick else 2000
+    scratch = f"{folder}.messages"
+    os.makedirs(scratch, mode=0o755, exist_ok=True)
+    os.makedirs(folder, exist_ok=True)
+    for one in (folder, scratch):
+        os.chmod(one, 0o755)
+
+    def write(name, text):
+        path = f"{scratch}/{name}"
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, 0o644)
+        return path
+
+    results = []
+    with Daemon(binary, f"{folder}/loads") as daemon:
+        os.chmod(f"{folder}/loads", 0o711)
+        progress("hostile: fill the store")
+        programs.generate(
+            daemon, Shape("filling", "uniform", 5000, 50), 100_000 if options.is_quick else 500_000, user=HOSTILE)
+        progress("hostile: none")
+        alone = _quiet(daemon, records)
+        if "failure" in alone:
+            raise Failure(alone["failure"])
+
+        def beside(name, attackers, daemon=daemon):
+            progress(f"hostile: {name}")
+            results.append(_beside(daemon, name, records, attackers))
+
+        for name, text in _questions().items():
+            beside(name, [(HOSTILE, ["--message", write("question", text), "--connections", 32])])
+        text = _call("List", filter={"text": _words(150, 3)})
+        beside("questions without waiting", [
+            (HOSTILE, ["--message", write("question", text), "--connections", 32, "--hang-up"])])
+        # Each record of the quiet user is news for all of them.
+        text = json.dumps({
+            "method": "org.issued.Collector.Records", "more": True,
+            "parameters": {"follow": True, "filter": {"text": "none of them", "files": ["f"] * 256}}})
+        beside("1,000 followers", [(HOSTILE, ["--message", write("question", text), "--connections", 1000])])
+        costly = write("message", _reports()["hexadecimal without end"])
+        beside("expensive messages", [(HOSTILE, ["--message", costly, "--connections", 6])])
+        small = write("small", _report("Once more"))
+        beside("1,000 connections", [(HOSTILE, ["--message", small, "--connections", 1000])])
+        beside("connections without end", [
+            (HOSTILE, ["--message", small, "--connections", 200, "--hang-up"])])
+        beside("6 users, 1,100 connections each", [
+            (HOSTILE + number, ["--connections", 1100]) for number in range(6)])
+    with Daemon(binary, f"{folder}/issues", GUARDS) as daemon:
+        os.chmod(f"{folder}/issues", 0o711)
+        path = write("issues", _reports()["1,000 issues"])
+        beside("1,000 issues a call", [(HOSTILE, ["--message", path, "--connections", 6])], daemon)
+    progress("hostile: half messages")
+    halves = _halves(binary, f"{folder}/halves", write)
+    progress("hostile: what messages cost")
+    costs = _costs(binary, f"{folder}/costs", options, write)
+    worst = costs["messages"][0]
+    found = []
+    for one in results:
+        found.append(marks.at_most(
+            f"p99 of a quiet user, beside {one['load']}", one["p99_ms"] / alone["p99_ms"], TIMES, "times that alone"))
+        found.append(marks.at_most(f"status for root, beside {one['load']}", one["status_s"], STATUS_SECONDS, "s"))
+    found.append(marks.at_most("memory for 60 users with half messages", halves["mib"], HALVES_MIB, "MiB"))
+    found.append(marks.at_most("status for root, beside half messages", halves["status_s"], STATUS_SECONDS, "s"))
+    found.append(marks.at_most(
+        f"the most expensive message ({worst['message']})", worst["ratio"], COST_RATIO, "times a plain text"))
+    return {"loads": [{"load": "alone"} | alone, *results], "halves": halves, "costs": costs, "marks": found}
