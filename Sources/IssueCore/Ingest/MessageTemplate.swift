@@ -69,8 +69,9 @@ package enum MessageTemplate {
     }
 
     /// The message that a template and its parts give back.
-    package static func message(template: some Collection<UInt8>, parts: some Collection<UInt8>) -> String {
+    package static func message(template: [UInt8], parts: [UInt8]) -> String {
         var output: [UInt8] = []
+        output.reserveCapacity(template.count + parts.count)
         var rest = parts[...]
         for byte in template {
             guard Placeholder(rawValue: byte) != nil else {

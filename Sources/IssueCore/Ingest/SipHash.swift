@@ -26,6 +26,12 @@ package struct SipHash: Sendable {
         for byte in bytes { append(byte) }
     }
 
+    /// The generic form is not specialised for other modules, and takes ten
+    /// times as long there.
+    package mutating func append(_ bytes: [UInt8]) {
+        for byte in bytes { append(byte) }
+    }
+
     /// Adds a number as eight bytes, the lowest first.
     package mutating func append(_ number: UInt64) {
         for shift in stride(from: 0, to: 64, by: 8) { append(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }

@@ -75,7 +75,7 @@ struct RowBuffer {
         return ByteRange(from: start, to: text.count)
     }
 
-    mutating func take(_ bytes: some Sequence<UInt8>) -> ByteRange {
+    mutating func take(_ bytes: [UInt8]) -> ByteRange {
         let start = text.count
         text.append(contentsOf: bytes)
         return ByteRange(from: start, to: text.count)

@@ -173,7 +173,8 @@ extension StoreWriter {
     ) {
         if let original, record.messageForm != .whole {
             let parts = batch.bytes[record.message.lower..<record.message.upper]
-            row.message = commit.rows.take(MessageTemplate.message(template: original.template, parts: parts).utf8)
+            let message = MessageTemplate.message(template: original.template, parts: parts)
+            row.message = commit.rows.take(Array(message.utf8))
             row.messageForm = .whole
         }
         var writer = JSONWriter()
