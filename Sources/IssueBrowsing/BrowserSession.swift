@@ -17,18 +17,6 @@ package struct BrowserSession<Failure: Error> {
         self.failing = failing
     }
 
-    /// Records that are JSON already, so that what we do not know passes through.
-    package func report(_ records: [[UInt8]]) throws(Failure) -> BrowserAnswer<ReportReply> {
-        var writer = JSONWriter()
-        writer.openObject()
-        writer.key("records")
-        writer.openArray()
-        for record in records { writer.raw(record) }
-        writer.closeArray()
-        writer.closeObject()
-        return try call(.report, writer.bytes)
-    }
-
     package func list(_ parameters: ListParameters) throws(Failure) -> BrowserAnswer<ListReply> {
         try call(.list, parameters.json)
     }

@@ -76,6 +76,11 @@ struct HelpTests {
                 How:
                       --json-lines           Every line of standard input is a record in JSON;
                                              without this, those with a message are
+                      --timeout TIME         How long to try for each call (default 10s)
+                      --spool                Keep what no daemon takes in that time, for this
+                                             user's next issuectl or reporting program to send
+                      --id KEY               Store nothing twice that was reported with the same
+                                             KEY before
                   -q, --quiet                Do not print the ids of what was stored
                   -s, --stderr               Print each message to standard error too
 
@@ -91,11 +96,17 @@ struct HelpTests {
                 taken is named by its number; the others are taken, and the exit code is 1.
 
                 An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and
-                ISSUED_ENVIRONMENT stand in for options that are not given.
+                ISSUED_ENVIRONMENT stand in for options that are not given. An application
+                without a name gets that of the calling script or service.
+
+                Exits with 0 when all is stored or, with --spool, kept; with 69 when no daemon
+                answers; with 75 when the time is over: it may be stored nevertheless, so try
+                again with the --id that is named.
 
                 Examples:
                   issuectl report --app backup -p error "No space left on /srv"
                   issuectl report --metadata attempt=3 --metadata host=db1 Retry failed
+                  issuectl report --spool --timeout 2s "The backup failed"
                   make 2>&1 | grep error: | issuectl report -t nightly-build
 
                 """#)

@@ -1,3 +1,4 @@
+import Foundation
 import IssueCommands
 import IssueProtocol
 import Issues
@@ -8,7 +9,35 @@ struct Outcome {
     var code: ExitCode
     var output: String
     var errors: String
+    /// The calls without the numbers of their records.
     var calls: [String]
+    /// The calls as they were made.
+    var numberedCalls: [String] = []
+    /// What was kept for the next run, and how often what had been kept was sent.
+    var kept: [String] = []
+    var sendings = 0
+}
+
+/// A clock that goes on only when somebody sleeps, and a folder for what can't be sent.
+final class ScriptedSurroundings {
+    static let producer = "00000000-0000-4000-8000-000000000001"
+    var time: Duration = .zero
+    var kept: [String] = []
+    var sendings = 0
+
+    func surroundings(caller: String?, keeps: Bool) -> ReportSurroundings {
+        ReportSurroundings(
+            now: { [self] in Timestamp(milliseconds: noon.milliseconds + time.components.seconds * 1000) },
+            elapsed: { [self] in time },
+            sleep: { [self] in time += $0 },
+            makeProducer: { Self.producer }, caller: caller,
+            keep: { [self] call, producer, sequence, count in
+                guard keeps else { return nil }
+                kept.append("\(producer) \(sequence) \(count) \(String(decoding: call.dropLast(), as: UTF8.self))")
+                return "/unsent"
+            },
+            sendKept: { [self] _ in sendings += 1 })
+    }
 }
 
 /// Collects what is written, and can stop listening after a number of lines.
@@ -51,7 +80,8 @@ let noon = Timestamp("2026-11-21T12:00:00Z") ?? Timestamp(milliseconds: 0)
 /// Runs `issuectl` at noon, on a terminal of a width or into a pipe.
 func issuectl(
     _ arguments: [String], width: Int? = nil, rows: Int? = nil, environment: [String: String] = [:],
-    input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, _ script: ScriptedLink.Reply...
+    input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, caller: String? = nil, keeps: Bool = true,
+    _ script: ScriptedLink.Reply...
 ) -> Outcome {
     let link = ScriptedLink(script)
     let output = CollectedOutput(writes: writes)
@@ -59,6 +89,7 @@ func issuectl(
     // Colours have tests of their own.
     if environment["TERM"] == nil { environment["TERM"] = "dumb" }
     let variables = environment
+    let surroundings = ScriptedSurroundings()
     let control = IssueControl(
         environment: { variables[$0] }, now: noon,
         terminal: TerminalFacts(isTerminal: width != nil, columns: width, rows: rows),
@@ -71,6 +102,7 @@ func issuectl(
                 if destination.hasPrefix("/full") { throw CommandFailure(.refused, "it stays at \(source)") }
                 return destination
             }),
+        reporting: surroundings.surroundings(caller: caller, keeps: keeps),
         connect: { (path) throws(CollectorConnectionError) in
             if let path, path.hasPrefix("/absent") {
                 throw .unreachable(path: path, .noSuchFile)
@@ -80,7 +112,15 @@ func issuectl(
     let code = control.run(arguments)
     return Outcome(
         code: code, output: String(decoding: output.output, as: UTF8.self),
-        errors: String(decoding: output.errors, as: UTF8.self), calls: link.calls)
+        errors: String(decoding: output.errors, as: UTF8.self), calls: link.calls.map(withoutNumbers),
+        numberedCalls: link.calls, kept: surroundings.kept, sendings: surroundings.sendings)
+}
+
+private func withoutNumbers(_ call: String) -> String {
+    guard call.hasPrefix("Report "), let start = call.range(of: #"],"producer":"#, options: .backwards) else {
+        return call
+    }
+    return call[..<start.lowerBound] + "]}"
 }
 
 /// A text of several lines as a command prints it.

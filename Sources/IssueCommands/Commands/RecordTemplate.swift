@@ -14,6 +14,19 @@ struct RecordTemplate {
         members.first { $0.key == "app" }?.value["name"]?.asString
     }
 
+    /// The template for records of an application that has no other name.
+    func named(_ name: String?) -> RecordTemplate {
+        guard let name, app == nil else { return self }
+        var members = members
+        let member = JSONValue.Member("name", .string(name))
+        if let index = members.firstIndex(where: { $0.key == "app" }) {
+            members[index].value = .object([member] + (members[index].value.asObject ?? []))
+        } else {
+            members.append(JSONValue.Member("app", .object([member])))
+        }
+        return RecordTemplate(members)
+    }
+
     func record(message: String) -> JSONValue {
         .object([JSONValue.Member("message", .string(message))] + members)
     }

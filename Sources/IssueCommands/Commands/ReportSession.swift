@@ -11,30 +11,57 @@ struct ReportSession {
     /// The largest record that the daemon takes.
     private static let recordBytes = 256 * 1024
 
-    private let collector: Collector
+    /// What the options say about sending.
+    struct Manner {
+        var isQuiet: Bool
+        var echoes: Bool
+        /// How long to try for each call.
+        var timeout: Duration
+        /// Whether what no daemon takes is kept for the next run.
+        var spools: Bool
+        /// Who numbers the records.
+        var producer: String
+        /// The key that the user has given for it, if any.
+        var key: String?
+    }
+
     private let context: CommandContext
     private let template: RecordTemplate
-    private let isQuiet: Bool
-    private let echoes: Bool
+    private let how: Manner
+    private var link: (any BrowserLink)?
     private var batch: [Entry] = []
     private var batchSize = 0
+    private var nextNumber: Int64 = 1
     private var receipts: [[UInt8]] = []
     private var hasFailed = false
+    /// Whether a daemon has taken too long, so that the rest is kept at once.
+    private var isSpooling = false
+    /// Whether the daemon may have what it has not answered.
+    private var mayBeTaken = false
     /// Whether nobody reads our output any more, which is no reason to lose a report.
     private var isUnread = false
 
-    /// A record on its way, and the line it stood on.
+    /// A record on its way, the line it stood on, and when that was read.
     private struct Entry {
         var line: Int?
         var json: [UInt8]
+        var time: Timestamp
     }
 
-    init(collector: Collector, context: CommandContext, template: RecordTemplate, isQuiet: Bool, echoes: Bool) {
-        self.collector = collector
+    init(context: CommandContext, template: RecordTemplate, how: Manner) {
         self.context = context
         self.template = template
-        self.isQuiet = isQuiet
-        self.echoes = echoes
+        self.how = how
+    }
+
+    /// Connects, so that a missing daemon is noticed before the input is waited for.
+    mutating func begin() throws(CommandFailure) {
+        do throws(CollectorConnectionError) {
+            link = try context.connect()
+        } catch {
+            guard how.spools, error.mayPass else { throw CommandFailure(error) }
+            // Its own connection, and not this one, decides what becomes of each call.
+        }
     }
 
     /// Reports one message.
@@ -54,7 +81,7 @@ struct ReportSession {
 
     /// Prints what is left to print, and says how it went.
     mutating func finish() -> ExitCode {
-        if context.format == .json, !isQuiet {
+        if context.format == .json, !how.isQuiet {
             var writer = JSONWriter()
             writer.openObject()
             writer.key("receipts")
@@ -95,12 +122,12 @@ struct ReportSession {
         guard json.count <= Self.recordBytes else {
             return try reject("longer than \(Quantity.bytes(Int64(Self.recordBytes)))", line: line)
         }
-        if echoes, let message = record["message"]?.asString {
+        if how.echoes, let message = record["message"]?.asString {
             let app = record["app"]?["name"]?.asString.map { "\($0): " } ?? ""
             context.output.writeError(Array((HarmlessText.line(app + message) + "\n").utf8))
         }
         if batch.count == Self.batchRecords || batchSize + json.count > Self.batchBytes { try send() }
-        batch.append(Entry(line: line, json: json))
+        batch.append(Entry(line: line, json: json, time: context.reporting.now()))
         batchSize += json.count + 1
     }
 
@@ -109,25 +136,142 @@ struct ReportSession {
         let entries = batch
         batch = []
         batchSize = 0
+        let sequence = nextNumber
+        nextNumber += Int64(entries.count)
+        if isSpooling { return try spool(entries, from: sequence, because: nil) }
         let answer: Answer<ReportReply>
-        do throws(CommandFailure) {
-            answer = try collector.report(entries.map(\.json))
+        do throws(CollectorConnectionError) {
+            answer = try Answer(try exchange(parameters(entries.map(\.json), from: sequence)))
         } catch {
-            throw CommandFailure(error.code, error.message.map { $0 + withoutReceipt(entries) })
+            guard how.spools, error.mayPass else { throw failure(error, entries) }
+            isSpooling = true
+            return try spool(entries, from: sequence, because: error)
         }
         let elements = answer.elements(of: "receipts")
         guard elements.count == entries.count, answer.value.receipts.count == entries.count else {
-            throw collector.senseless("\(elements.count) receipts for \(entries.count) records")
+            throw CommandFailure(.malformed("\(elements.count) receipts for \(entries.count) records"))
         }
         for (index, receipt) in answer.value.receipts.enumerated() {
             show(receipt, elements[index], line: entries[index].line)
         }
     }
 
+    /// Calls `Report` until there is an answer or the time is over.
+    ///
+    /// The numbers make that safe: a record that the daemon has already is not
+    /// stored again.
+    private mutating func exchange(_ parameters: [UInt8]) throws(CollectorConnectionError) -> [UInt8] {
+        let clock = context.reporting
+        let deadline = clock.elapsed() + how.timeout
+        mayBeTaken = false
+        while true {
+            let failure: CollectorConnectionError
+            let pause: Duration
+            do throws(CollectorConnectionError) {
+                return try connection().call(
+                    .report, parameters: parameters, timeout: max(.milliseconds(1), deadline - clock.elapsed()))
+            } catch {
+                failure = error
+                switch error {
+                case .refused(.busy(let delay)): pause = max(delay, .milliseconds(10))
+                case .refused(.noSpace): pause = .seconds(1)
+                case .timedOut:
+                    link = nil
+                    mayBeTaken = true
+                    throw error
+                case .closed:
+                    link = nil
+                    mayBeTaken = true
+                    pause = .milliseconds(100)
+                // A daemon that was never there is not waited for; one that has gone may come back.
+                case .unreachable where mayBeTaken: pause = .milliseconds(100)
+                default: throw error
+                }
+            }
+            guard clock.elapsed() + pause < deadline else { throw failure }
+            clock.sleep(pause)
+        }
+    }
+
+    private mutating func connection() throws(CollectorConnectionError) -> any BrowserLink {
+        if let link { return link }
+        let made = try context.connect()
+        link = made
+        return made
+    }
+
+    private func parameters(_ records: [[UInt8]], from sequence: Int64) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.openObject()
+        writer.key("records")
+        writer.openArray()
+        // JSON already, so that what we do not know passes through.
+        for record in records { writer.raw(record) }
+        writer.closeArray()
+        writer.member("producer", how.producer)
+        writer.member("sequence", sequence)
+        writer.closeObject()
+        return writer.bytes
+    }
+
+    // MARK: What could not be sent
+
+    /// Keeps records for the next run, with the numbers that they have.
+    private mutating func spool(
+        _ entries: [Entry], from sequence: Int64, because failure: CollectorConnectionError?
+    ) throws(CommandFailure) {
+        // Sent much later, they have to say themselves when they were reported.
+        let records = entries.map { entry -> [UInt8] in
+            guard let value = try? JSONValue(json: entry.json), let members = value.asObject,
+                value["occurred_at"]?.isNull ?? true
+            else { return entry.json }
+            let others = members.filter { $0.key != "occurred_at" }
+            return JSONValue.object(others + [.init("occurred_at", .string(entry.time.text))]).json
+        }
+        let call = VarlinkCall(
+            method: CollectorMethod.report.fullName, parameters: parameters(records, from: sequence))
+        guard let folder = context.reporting.keep(call.message, how.producer, sequence, entries.count) else {
+            let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
+            throw CommandFailure(
+                reason.code, "the issue can't be kept for the next run either: \(reason.message ?? "")")
+        }
+        for _ in entries { keep(Self.spooled) }
+        if let failure {
+            let what = entries.contains { $0.line != nil } ? "what is reported" : "the issue"
+            let why = CommandFailure(failure).message ?? ""
+            context.warn(
+                "\(what) is kept in \(folder) until the next run of issuectl or of a program that reports: \(why)")
+        }
+    }
+
+    private static let spooled = Array(#"{"spooled":true}"#.utf8)
+
+    private func failure(_ error: CollectorConnectionError, _ entries: [Entry]) -> CommandFailure {
+        var failure = CommandFailure(error)
+        if mayBeTaken, error.mayPass {
+            let again = how.key == nil ? "--id \(how.producer)" : "the same --id"
+            let what =
+                switch error {
+                case .timedOut, .refused: "has not answered"
+                default: "has gone and not come back"
+                }
+            failure.code = .tryAgain
+            failure.message =
+                "the daemon \(what) within \(Self.text(how.timeout)), and may have the issue: try again with \(again), "
+                + "so that nothing is stored twice"
+        }
+        failure.message? += withoutReceipt(entries)
+        return failure
+    }
+
+    private static func text(_ time: Duration) -> String {
+        let (seconds, attoseconds) = time.components
+        return attoseconds == 0 ? "\(seconds) s" : "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000) ms"
+    }
+
     private mutating func show(_ receipt: RecordReceipt, _ json: [UInt8], line: Int?) {
         switch receipt {
         case .stored(let id): show(id: id)
-        // Only a numbered record can be one, and ours have no numbers; still each has its line.
         case .duplicate(let id): show(id: id ?? "-")
         case .rejected(let field, let reason):
             complain(field.map { "\($0): \(reason)" } ?? reason, line: line)
@@ -152,7 +296,7 @@ struct ReportSession {
     }
 
     private mutating func keep(_ receipt: [UInt8]) {
-        guard !isQuiet else { return }
+        guard !how.isQuiet else { return }
         switch context.format {
         case .human: break
         case .json: receipts.append(receipt)
@@ -161,7 +305,7 @@ struct ReportSession {
     }
 
     private mutating func output(_ line: [UInt8]) {
-        guard !isQuiet, !isUnread else { return }
+        guard !how.isQuiet, !isUnread else { return }
         isUnread = !context.output.write(TerminalSafeJSON.escape(line) + [UInt8(ascii: "\n")])
     }
 

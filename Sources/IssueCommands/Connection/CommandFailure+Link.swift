@@ -56,3 +56,13 @@ extension CommandFailure {
         }
     }
 }
+
+extension CollectorConnectionError {
+    /// Whether the same may be taken later.
+    var mayPass: Bool {
+        switch self {
+        case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.noSpace): true
+        case .switchedOff, .unusablePath, .refused, .malformed: false
+        }
+    }
+}

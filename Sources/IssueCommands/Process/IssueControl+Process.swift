@@ -22,8 +22,39 @@ extension IssueControl {
                 move: { (source, destination) throws(CommandFailure) in
                     try FileMoving.move(source, to: destination)
                 }),
+            reporting: .process(),
             connect: { (path) throws(CollectorConnectionError) in try IssueBrowser(socket: path).link() })
         let code = control.run(arguments)
         CurrentProcess.exit(code == .success && output.hasFailed ? ExitCode.refused.rawValue : code.rawValue)
+    }
+}
+
+extension ReportSurroundings {
+    /// How long what earlier runs have kept may hold up the end of this one.
+    private static let sendingTime: Duration = .seconds(5)
+
+    fileprivate static func process() -> ReportSurroundings {
+        let folder = SpillFolder.usual(application: SpillFolder.commandName)
+        let start = MonotonicClock.now
+        return ReportSurroundings(
+            now: { Timestamp(milliseconds: WallClock.nowMilliseconds) },
+            elapsed: { start.duration(to: MonotonicClock.now) },
+            sleep: { time in
+                let nothing = Monitor(())
+                _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: time)) { _ -> Bool? in nil }
+            },
+            makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
+            keep: { call, producer, sequence, count in
+                guard let folder, folder.keep(call, of: producer, from: sequence, issues: count) else { return nil }
+                return folder.path
+            },
+            sendKept: { socket in
+                guard let folder, !folder.isEmpty else { return }
+                let deadline = MonotonicClock.now.advanced(by: sendingTime)
+                SpillPickup(
+                    folder: folder, sockets: socket.map { [$0] } ?? SocketPath.search(), trust: .socket(socket),
+                    patience: sendingTime, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
+                ).run()
+            })
     }
 }

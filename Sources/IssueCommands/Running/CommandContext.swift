@@ -12,7 +12,14 @@ struct CommandContext {
     var input: any CommandInput
     var output: any CommandOutput
     var moveFile: FileMove
+    var reporting: ReportSurroundings
     var connect: () throws(CollectorConnectionError) -> any BrowserLink
+    /// Whether a daemon has answered.
+    var hasConnected: Flag
+
+    final class Flag {
+        var value = false
+    }
 
     /// The width that tables fit into, or nothing where they may be as wide as they like.
     var width: Int? { terminal.tableWidth(environment) }

@@ -22,11 +22,12 @@ package struct IssueControl {
     private let output: any CommandOutput
     private let connect: BrowserLinking
     private let moveFile: FileMove
+    private let reporting: ReportSurroundings
 
     package init(
         environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalFacts,
         input: any CommandInput, output: any CommandOutput,
-        moveFile: FileMove,
+        moveFile: FileMove, reporting: ReportSurroundings,
         connect: @escaping BrowserLinking
     ) {
         self.environment = environment
@@ -35,6 +36,7 @@ package struct IssueControl {
         self.input = input
         self.output = output
         self.moveFile = moveFile
+        self.reporting = reporting
         self.connect = connect
     }
 
@@ -78,8 +80,8 @@ package struct IssueControl {
         let specification = type.specification
         let command: any Command
         let context: CommandContext
+        var arguments = common
         do throws(UsageError) {
-            var arguments = common
             let parser = ArgumentParser(specification.options + CommonOptions.everywhere)
             try parser.parse(words, into: &arguments)
             if arguments.has(CommonOptions.help) { return say(help(of: specification)) }
@@ -89,7 +91,10 @@ package struct IssueControl {
         } catch {
             throw CommandFailure(.usage, "\(error.message). See issuectl \(specification.name) --help")
         }
-        return try command.run(in: context)
+        let code = try command.run(in: context)
+        // Whatever the command was, a daemon is there now for what an earlier one could not send.
+        if context.hasConnected.value { reporting.sendKept(arguments[CommonOptions.socket]) }
+        return code
     }
 
     private func makeContext(_ arguments: ParsedArguments) throws(UsageError) -> CommandContext {
@@ -99,13 +104,18 @@ package struct IssueControl {
         let choice = try arguments.choice(
             CommonOptions.color, among: ColorChoice.allCases.map(\.rawValue), ColorChoice.init(rawValue:))
         let connect = connect
+        let hasConnected = CommandContext.Flag()
         let socket = arguments[CommonOptions.socket]
         return CommandContext(
             environment: environment, now: now, terminal: terminal,
             format: arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human,
             painter: Painter(isColored: (choice ?? .auto).applies(to: terminal, environment)),
-            input: input, output: output, moveFile: moveFile,
-            connect: { () throws(CollectorConnectionError) in try connect(socket) })
+            input: input, output: output, moveFile: moveFile, reporting: reporting,
+            connect: { () throws(CollectorConnectionError) in
+                let link = try connect(socket)
+                hasConnected.value = true
+                return link
+            }, hasConnected: hasConnected)
     }
 
     private func command(named name: String) throws(CommandFailure) -> any Command.Type {

@@ -1,9 +1,9 @@
 internal import UnixIO
 
 /// The name under which a process numbers its records.
-enum ProducerName {
+package enum ProducerName {
     /// A random UUID (version 4).
-    static func random() -> String {
+    package static func random() -> String {
         var bytes = Randomness.bytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80

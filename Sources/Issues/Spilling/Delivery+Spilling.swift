@@ -42,7 +42,7 @@ extension Delivery {
         guard !folders.isEmpty else { return }
         let pickups = folders.map { folder in
             SpillPickup(
-                folder: folder, socket: path, trust: trust, isStopped: { [self] in isStopped },
+                folder: folder, sockets: [path], trust: trust, isStopped: { [self] in isStopped },
                 pause: { [self] time in pause(time) },
                 tellLost: { [self] lost in state.withLock { $0.outbox.lost(lost) } })
         }

@@ -73,7 +73,7 @@ package struct SpillFolder: Sendable {
     }
 
     /// Whether there is anything to pick up.
-    var isEmpty: Bool {
+    package var isEmpty: Bool {
         guard let folder = open() else { return true }
         return Self.files(in: folder).isEmpty
     }

@@ -4,7 +4,7 @@ internal import UnixIO
 /// Sends what an earlier run has left behind, on a connection of its own.
 package struct SpillPickup: Sendable {
     private let folder: SpillFolder
-    private let path: String
+    private let paths: [String]
     private let trust: ServerTrust
     private let patience: Duration
     private let isStopped: @Sendable () -> Bool
@@ -18,19 +18,19 @@ package struct SpillPickup: Sendable {
 
     /// - Parameters:
     ///   - folder: Where it lies.
-    ///   - path: The daemon's socket.
+    ///   - paths: Where the daemon's socket may be.
     ///   - trust: Who may serve that.
     ///   - patience: How long to wait for an answer to a call.
     ///   - isStopped: Whether to leave the rest to another run.
     ///   - pause: Waits before a call is tried again; answers false to leave the rest to another run.
     ///   - tellLost: Takes note of how many issues could not be kept; where nobody does they stay to be told later.
     package init(
-        folder: SpillFolder, socket path: String, trust: ServerTrust, patience: Duration = .seconds(45),
+        folder: SpillFolder, sockets paths: [String], trust: ServerTrust, patience: Duration = .seconds(45),
         isStopped: @escaping @Sendable () -> Bool, pause: @escaping @Sendable (Duration) -> Bool,
         tellLost: (@Sendable (Int) -> Void)? = nil
     ) {
         self.folder = folder
-        self.path = path
+        self.paths = paths
         self.trust = trust
         self.patience = patience
         self.isStopped = isStopped
@@ -48,7 +48,7 @@ package struct SpillPickup: Sendable {
             if lost > 0 { tellLost(lost) }
         }
         var files = SpillFolder.files(in: open)[...]
-        while !files.isEmpty, !isStopped(), var connection = try? CollectorConnection(paths: [path], trust: trust) {
+        while !files.isEmpty, !isStopped(), var connection = try? CollectorConnection(paths: paths, trust: trust) {
             conversation: while let file = files.first {
                 guard let call = try? open.read(file.name, limit: Self.fileLimit) else { return }
                 switch send(call, on: &connection) {

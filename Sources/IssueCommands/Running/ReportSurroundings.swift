@@ -1,0 +1,36 @@
+package import IssueProtocol
+
+/// What `report` needs of the process beside input and output: time, names, and a place to keep what can't be sent.
+package struct ReportSurroundings {
+    /// The time of day.
+    package var now: () -> Timestamp
+    /// Time that only goes forward, from any start.
+    package var elapsed: () -> Duration
+    package var sleep: (Duration) -> Void
+    /// A UUID that nobody has used before.
+    package var makeProducer: () -> String
+    /// What the caller of the program is called; nil where nobody knows.
+    package var caller: String?
+    /// Keeps a call for the next run of a program that reports as this user.
+    ///
+    /// Takes the message, the producer, its first number and how many records it
+    /// holds, and answers the folder; nil where it can't be kept.
+    package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64, _ count: Int) -> String?
+    /// Sends what earlier runs have kept, to the socket that was named or those in the usual places.
+    package var sendKept: (_ socket: String?) -> Void
+
+    package init(
+        now: @escaping () -> Timestamp, elapsed: @escaping () -> Duration, sleep: @escaping (Duration) -> Void,
+        makeProducer: @escaping () -> String, caller: String?,
+        keep: @escaping (_ call: [UInt8], _ producer: String, _ sequence: Int64, _ count: Int) -> String?,
+        sendKept: @escaping (_ socket: String?) -> Void
+    ) {
+        self.now = now
+        self.elapsed = elapsed
+        self.sleep = sleep
+        self.makeProducer = makeProducer
+        self.caller = caller
+        self.keep = keep
+        self.sendKept = sendKept
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+
+@Suite("issuectl report and a daemon that does not answer", .daemonLog)
+struct ReportRetryTests {
+    private static func control(
+        _ arguments: [String], _ daemon: DaemonFixture, name: String
+    ) throws -> ChildProcess {
+        try ChildProcess(
+            try TestBinaries.path(of: "issuectl"), arguments, in: daemon.folder, name: name,
+            environment: ["ISSUED_SOCKET": daemon.socket])
+    }
+
+    private static func kept(_ daemon: DaemonFixture) -> [String] {
+        let folder = daemon.folder[".local/state/issued/unsent/issuectl"]
+        return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".call") }
+    }
+
+    @Test("What a daemon that stood still has taken after all is stored once when it is reported again")
+    func stopped() async throws {
+        try await DaemonFixture.with { daemon in
+            daemon.process?.tell(SIGSTOP)
+            let first = try Self.control(
+                ["report", "--timeout", "300ms", "--app", "cron", "backup failed"], daemon, name: "first")
+            #expect(try first.end() == .exit(75))
+            let words = first.errors.split(whereSeparator: { " ,\n".contains($0) })
+            let place = try #require(words.firstIndex(of: "--id"), "\(first.errors)")
+            let key = String(words[place + 1])
+            daemon.process?.tell(SIGCONT)
+
+            // It takes what the first one has left in the socket.
+            let root = try RawClient(path: daemon.socket)
+            try await eventually("the first one is stored") { try root.allRecords().count == 1 }
+            let second = try Self.control(
+                ["report", "--id", key, "--app", "cron", "backup failed"], daemon, name: "second")
+            #expect(try second.end() == .exit(0))
+            let records = try root.allRecords()
+            #expect(records.map(\.id) == [second.output.trimmingCharacters(in: .newlines)])
+            #expect(records.map(\.record.app?.name) == ["cron"])
+        }
+    }
+
+    @Test("A key stores each of its records once, however often it is used, and another user's key is another")
+    func keys() async throws {
+        try await DaemonFixture.with { daemon in
+            var outputs: Set<String> = []
+            for run in 1...3 {
+                let child = try Self.control(["report", "--id", "nightly 7", "failed"], daemon, name: "run-\(run)")
+                #expect(try child.end() == .exit(0))
+                outputs.insert(child.output)
+            }
+            #expect(outputs.count == 1)
+            let root = try RawClient(path: daemon.socket)
+            #expect(try root.allRecords().count == 1)
+            #expect(
+                try Self.control(["report", "--id", "nightly 8", "failed"], daemon, name: "other").end() == .exit(0))
+            #expect(try root.allRecords().count == 2)
+        }
+    }
+
+    @Test("What is kept because a daemon stood still is sent once by the next run, whatever it is for")
+    func spooledThoughTaken() async throws {
+        try await DaemonFixture.with { daemon in
+            daemon.process?.tell(SIGSTOP)
+            let first = try Self.control(
+                ["report", "--spool", "--timeout", "300ms", "backup failed"], daemon, name: "first")
+            #expect(try first.end() == .exit(0))
+            #expect(first.output == "")
+            #expect(first.errors.contains("is kept in"))
+            #expect(Self.kept(daemon).count == 1)
+            daemon.process?.tell(SIGCONT)
+            let root = try RawClient(path: daemon.socket)
+            try await eventually("the first one is stored") { try root.allRecords().count == 1 }
+            #expect(try Self.control(["list"], daemon, name: "next").end() == .exit(0))
+            #expect(Self.kept(daemon) == [])
+            #expect(try root.allRecords().map(\.record.message) == ["backup failed"])
+        }
+    }
+
+    @Test("What is kept while there is no daemon is sent once by the next program that reports")
+    func spooledAndPickedUp() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            for message in ["one", "two"] {
+                let child = try Self.control(["report", "--spool", message], daemon, name: message)
+                #expect(try child.end() == .exit(0), "\(child.errors)")
+            }
+            #expect(Self.kept(daemon).count == 2)
+            let before = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            try daemon.start()
+            let program = try ChildProcess(
+                try TestBinaries.path(of: "client-under-test"), ["return", "1", "program"], in: daemon.folder,
+                name: "program", environment: ["ISSUED_SOCKET": daemon.socket])
+            #expect(try program.end() == .exit(0))
+            let root = try RawClient(path: daemon.socket)
+            // A run that is over sooner leaves the rest to the one after it.
+            #expect(try Self.control(["status"], daemon, name: "status").end() == .exit(0))
+            try await eventually("all are stored") { try root.allRecords().count == 3 }
+            #expect(Self.kept(daemon) == [])
+            let records = try root.allRecords()
+            #expect(Set(records.map(\.record.message)) == ["one", "two", "program 1"])
+            let spooled = records.filter { $0.record.message != "program 1" }
+            // They tell when they were reported, and by whom, though that process is long gone.
+            #expect(spooled.allSatisfy { ($0.record.occurredAt ?? .init(milliseconds: .max)) <= before })
+            #expect(spooled.allSatisfy { $0.record.app?.name?.isEmpty == false })
+        }
+    }
+
+    @Test("Without a daemon it ends at once, and with one that stands still when its time is over")
+    func endings() async throws {
+        try await DaemonFixture.with { daemon in
+            let absent = try ChildProcess(
+                try TestBinaries.path(of: "issuectl"), ["--socket", daemon.folder["absent"], "report", "m"],
+                in: daemon.folder, name: "absent")
+            #expect(try absent.end(within: .seconds(8)) == .exit(69))
+            daemon.process?.tell(SIGSTOP)
+            let start = ContinuousClock.now
+            #expect(try Self.control(["report", "m"], daemon, name: "usual").end() == .exit(75))
+            #expect(ContinuousClock.now - start < .seconds(25))
+            daemon.process?.tell(SIGCONT)
+        }
+    }
+}
