@@ -139,6 +139,15 @@ static inline sqlite3_int64 csqlite_file_size(sqlite3 *db) {
     return size;
 }
 
+/// How long the write-ahead log's file is, in bytes; -1 where that can't be known.
+static inline sqlite3_int64 csqlite_wal_size(sqlite3 *db) {
+    sqlite3_file *file = 0;
+    sqlite3_int64 size = -1;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK) return -1;
+    if (file == 0 || file->pMethods == 0 || file->pMethods->xFileSize(file, &size) != SQLITE_OK) return -1;
+    return size;
+}
+
 /// Makes the database's file so long, of space that it really has.
 static inline int csqlite_file_extend(sqlite3 *db, sqlite3_int64 size, int page) {
     // SQLite does it only for a file that grows by chunks, which it is not to do otherwise.

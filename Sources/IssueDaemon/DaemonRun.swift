@@ -32,7 +32,11 @@ final class DaemonRun {
     /// Whether the forwarders could not be started, and must be.
     private(set) var lacksForwarding = false
 
-    static let queryThreads = 2
+    /// Threads for everybody's questions, of which one user's take at most one at a time. One more is for operators.
+    static let sharedQueryThreads = 2
+    /// How long questions may go on after the end has begun, and how long their threads are then waited for.
+    private static let questionPatience: Duration = .seconds(1)
+    private static let readerPatience: Duration = .seconds(5)
 
     /// Opens the store and starts all services.
     init(
@@ -53,7 +57,7 @@ final class DaemonRun {
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
             log: log)
         let forwarders = Monitor<[ForwardingService]>([])
-        let announcer = Announcer(path: path, log: log)
+        let announcer = Announcer(path: path, snapshots: writer.snapshots, log: log)
         let jobs = JobService(
             path: path, writer: writer,
             arrived: {
@@ -97,12 +101,17 @@ final class DaemonRun {
             }
         }
         readers.append(try ThreadBox(name: "announcer") { announcer.run() })
-        for number in 1...Self.queryThreads {
+        for number in 0...Self.sharedQueryThreads {
             readers.append(
-                try ThreadBox(name: "query-\(number)") {
-                    queries.run({ socket.answered($0) }, damaged: { writer.condemn($0) })
+                try ThreadBox(name: number == 0 ? "query-operator" : "query-\(number)") {
+                    queries.run(
+                        number == 0 ? .privileged : .shared, thread: number, { socket.answered($0) },
+                        damaged: { writer.condemn($0) })
                 })
         }
+        readers.append(try ThreadBox(name: "figures") { queries.status.publish(damaged: { writer.condemn($0) }) })
+        threads.append(try ThreadBox(name: "query-watch") { queries.runWatch() })
+        threads.append(try ThreadBox(name: "status") { queries.status.run { socket.answered($0) } })
         readers.append(
             try ThreadBox(name: "jobs") { jobs.run({ socket.answered($0) }, damaged: { writer.condemn($0) }) })
         startForwardingAgain(configuration)
@@ -173,8 +182,12 @@ final class DaemonRun {
 
     /// Waits until all that was received has been answered.
     func drain(patience: Duration) {
-        let deadline = Clock.kernel(Clock.monotonic.advanced(by: patience))
-        if let thread = threads.last, !thread.wait(until: deadline) {
+        let now = Clock.monotonic
+        let deadline = Clock.kernel(now.advanced(by: patience))
+        guard let thread = threads.last else { return }
+        if thread.wait(until: min(deadline, Clock.kernel(now.advanced(by: Self.questionPatience)))) { return }
+        queries.refuseAll()
+        if !thread.wait(until: deadline) {
             log.warning("Some senders do not take their receipts, ending without them")
         }
     }
@@ -188,8 +201,15 @@ final class DaemonRun {
         announcer.stop()
         queries.stop()
         jobs.stop()
+        let now = Clock.monotonic
+        let deadline = Clock.kernel(now.advanced(by: Self.readerPatience))
+        // The announcer tells of what it has not told yet, for which it still reads.
+        _ = readers.first?.wait(until: Clock.kernel(now.advanced(by: Self.readerPatience / 2)))
         // Whoever closes the file last leaves no log behind, and only the writer may.
-        for thread in readers { thread.join() }
+        writer.snapshots.end(patience: Self.readerPatience / 2)
+        let left = readers.count { !$0.wait(until: deadline) }
+        if left > 0 { log.warning("Some threads still read the database, ending without them", ["threads": "\(left)"]) }
+        queries.finish()
         writer.stop()
         socket.end()
         for thread in threads { thread.join() }

@@ -14,7 +14,9 @@ extension Connection {
         // Both are -1 for a database that keeps no such log.
         let result = CheckpointResult(
             framesInLog: max(0, Int(framesInLog)), framesCheckpointed: max(0, Int(framesCheckpointed)))
-        unsafe hooks.pointee.walFrames = result.framesInLog
+        // After these modes the next commit begins the log anew, whatever it held.
+        let beginsAnew = mode != .passive && result.framesInLog == result.framesCheckpointed
+        unsafe hooks.pointee.walFrames = beginsAnew ? 0 : result.framesInLog
         return result
     }
 }

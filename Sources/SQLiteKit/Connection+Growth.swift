@@ -20,6 +20,12 @@ extension Connection {
         return size < 0 ? nil : size
     }
 
+    /// How long the write-ahead log's file is, in bytes; nothing where that can't be known.
+    package var walFileBytes: Int64? {
+        let size = unsafe csqlite_wal_size(handle)
+        return size < 0 ? nil : size
+    }
+
     /// Has the file grow now, of space that it really has.
     package func extendFile(toPages pages: Int64, of pageBytes: Int64) throws(SQLiteError) {
         let code = unsafe csqlite_file_extend(handle, pages * pageBytes, CInt(pageBytes))

@@ -35,10 +35,17 @@ extension Connection {
         return try body(entry.statement)
     }
 
+    /// Throws if the connection was cancelled.
+    func checkCancellation() throws(SQLiteError) {
+        guard interruptHandle.isCancelled else { return }
+        throw SQLiteError(code: .interrupted, message: "interrupted")
+    }
+
     private func borrowed<Failure: SQLiteFailure>(
         _ sql: StaticString, as failure: Failure.Type
     ) throws(Failure) -> CachedStatement {
         do throws(SQLiteError) {
+            try checkCancellation()
             return try cache.borrow(sql, on: self)
         } catch {
             throw Failure(error)

@@ -13,6 +13,7 @@ internal import Synchronization
     /// The lock is held across the call, because the connection must not be
     /// closed between the look and the interruption.
     private let target: Mutex<Target?>
+    private let isCancellationSet = Atomic(false)
 
     init(database: OpaquePointer) {
         // The pointer is not Sendable, but only its one use under the lock,
@@ -27,6 +28,23 @@ internal import Synchronization
             guard let target, !target.isShielded else { return }
             unsafe sqlite3_interrupt(target.database)
         }
+    }
+
+    /// Whether the connection is to begin no further statement.
+    package var isCancelled: Bool { isCancellationSet.load(ordering: .relaxed) }
+
+    /// Interrupts what runs now, and has every statement fail that begins before `clearCancellation` is called.
+    ///
+    /// SQLite forgets an interruption that comes when no statement runs, or too late for the one that does. So whoever
+    /// wants a long statement ended repeats this until it has.
+    package func cancel() {
+        isCancellationSet.store(true, ordering: .relaxed)
+        interrupt()
+    }
+
+    /// Lets statements begin again.
+    package func clearCancellation() {
+        isCancellationSet.store(false, ordering: .relaxed)
     }
 
     /// Ignores interruptions while the connection does what must not be left half done.

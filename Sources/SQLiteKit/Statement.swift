@@ -16,6 +16,7 @@ internal import CSQLite
     package init(
         composedSQL sql: String, on connection: Connection, persistent: Bool = false
     ) throws(SQLiteError) {
+        try connection.checkCancellation()
         var sql = sql
         var prepared: OpaquePointer?
         var rest = 0

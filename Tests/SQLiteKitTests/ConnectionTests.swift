@@ -63,6 +63,59 @@ struct ConnectionTests {
         }
     }
 
+    @Test("An interruption ends work inside the full-text index, where the deadline's handler is not called")
+    func interruptFullText() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE VIRTUAL TABLE words USING fts5 (word, content='')")
+            try connection.execute(
+                """
+                INSERT INTO words (rowid, word)
+                WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60000)
+                SELECT i, printf('a%x a%x a%x', i * 7919 % 60013, i * 104729 % 60013, i) FROM n
+                """)
+            let query: StaticString = "SELECT count(*) FROM words WHERE words MATCH ?1"
+            let handle = connection.interruptHandle
+            let isOver = Flag()
+            let thread = Thread {
+                while !isOver.isSet {
+                    handle.cancel()
+                    sched_yield()
+                }
+            }
+            let statement = try Statement(query, on: connection)
+            statement.bind(Array(repeating: "\"a\"*", count: 500).joined(separator: " "), at: 1)
+            thread.start()
+            let clock = ContinuousClock()
+            var error: SQLiteError?
+            let time = clock.measure { error = thrown(SQLiteError.self) { try statement.run() } }
+            isOver.set()
+            #expect(error?.isInterrupted == true)
+            // Unhindered it takes minutes.
+            #expect(time < .seconds(20))
+        }
+    }
+
+    @Test("A cancelled connection begins no statement until that is taken back")
+    func cancelled() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t (a)")
+            connection.interruptHandle.cancel()
+            for _ in 0..<2 {
+                let error = thrown(SQLiteError.self) {
+                    try connection.withStatement("SELECT count(*) FROM t") { statement throws(SQLiteError) in
+                        _ = try statement.first { $0.int64(0) }
+                    }
+                }
+                #expect(error?.isInterrupted == true)
+            }
+            #expect(thrown(SQLiteError.self) { _ = try Statement("SELECT 1", on: connection) }?.isInterrupted == true)
+            connection.interruptHandle.clearCancellation()
+            #expect(try connection.number("SELECT count(*) FROM t") == 0)
+        }
+    }
+
     @Test("Interrupting a connection that has been closed does nothing")
     func interruptAfterClose() throws {
         try TemporaryDatabase.with { database in

@@ -17,10 +17,13 @@ package struct GrowthReserve: Equatable, Sendable {
     private let plenty: Int64
     /// What the log takes until it begins anew.
     private let log: Int64
+    /// What always stays, for what SQLite writes beside the log.
+    private let least: Int64
 
-    package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20) {
+    package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, least: Int64 = 1 << 20) {
         self.plenty = plenty
         self.log = log
+        self.least = least
     }
 
     /// A commit is to be made, after which the database has so many bytes.
@@ -28,13 +31,16 @@ package struct GrowthReserve: Equatable, Sendable {
     /// - Parameters:
     ///   - fileBytes: how long its file is now.
     ///   - logBytes: what the log has on the disk already.
+    ///   - logGrows: whether the commit may need more of the disk than that.
     ///   - freeBytes: what is free there; nothing where that is not known.
     ///   - mayUseReserve: whether it is one that in the end makes room.
     package func committing(
-        databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, freeBytes: Int64?, mayUseReserve: Bool
+        databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
+        mayUseReserve: Bool
     ) -> Step {
-        let owed = databaseBytes - fileBytes
-        guard owed > 0, let freeBytes, freeBytes - owed < plenty else { return .commit }
-        return freeBytes - owed >= (mayUseReserve ? 0 : max(0, log - logBytes)) ? .extend : .refuse
+        let owed = max(0, databaseBytes - fileBytes)
+        guard owed > 0 || logGrows, let freeBytes, freeBytes - owed < plenty else { return .commit }
+        guard freeBytes - owed >= (mayUseReserve ? 0 : max(least, log - logBytes)) else { return .refuse }
+        return owed > 0 ? .extend : .commit
     }
 }

@@ -43,13 +43,19 @@ package struct Retention: Equatable, Sendable {
     }
 
     /// Whether the database or the disk holds more than it should.
-    package func lacksRoom(usedBytes: Int64, spareBytes: Int64, freeBytes: Int64?) -> Bool {
-        usedBytes > settings.maxSize || freeBytes.map { $0.clampedSum(spareBytes) < settings.keepFree } ?? false
+    package func lacksRoom(_ facts: RetentionFacts) -> Bool {
+        facts.usedBytes > settings.maxSize || lacksFreeSpace(facts)
+    }
+
+    /// Whether too little is free on the disk, with everything that comes back without removing a record.
+    private func lacksFreeSpace(_ facts: RetentionFacts) -> Bool {
+        guard let free = facts.freeBytes else { return false }
+        return free.clampedSum(facts.spareBytes).clampedSum(facts.excessWALBytes) < settings.keepFree
     }
 
     private func reason(toForget oldest: RetentionFacts.ClosedRange, _ facts: RetentionFacts) -> Reason? {
         if facts.usedBytes > settings.maxSize { return .size }
-        if let free = facts.freeBytes, free.clampedSum(facts.spareBytes) < settings.keepFree { return .freeSpace }
+        if lacksFreeSpace(facts) { return .freeSpace }
         return oldest.newest.duration(to: facts.now) >= patience(with: oldest) ? .age : nil
     }
 

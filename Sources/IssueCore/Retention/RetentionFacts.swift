@@ -31,6 +31,9 @@ package struct RetentionFacts: Equatable, Sendable {
     package var spareBytes: Int64
     /// What is free on the file system; nothing where that is not known.
     package var freeBytes: Int64?
+    /// What the write-ahead log takes of the disk beyond its usual size: a checkpoint gives it back, and removing records
+    /// would not.
+    package var excessWALBytes: Int64 = 0
     package var now: LogInstant
 
     package init(

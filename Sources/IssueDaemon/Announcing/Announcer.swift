@@ -43,11 +43,15 @@ final class Announcer: Sendable {
 
     private let inbox: Monitor<Inbox>
     private let path: String
+    private let snapshots: SnapshotGate
     private let log: Log
 
     /// - Parameter patience: How long it is counted what is left out.
-    init(path: String, patience: Duration = NewsLimit.untoldFor, log: Log) {
+    init(
+        path: String, snapshots: SnapshotGate = SnapshotGate(), patience: Duration = NewsLimit.untoldFor, log: Log
+    ) {
         self.path = path
+        self.snapshots = snapshots
         self.log = log
         inbox = Monitor(Inbox(limit: NewsLimit(patience: patience, at: Self.now)))
     }
@@ -73,7 +77,9 @@ final class Announcer: Sendable {
         while true {
             let telling = next()
             for row in telling.rows {
-                guard let open = try? reader ?? StoreReader(path: path) else { continue }
+                guard let open = try? reader ?? StoreReader(path: path, control: snapshots.control(.background)) else {
+                    continue
+                }
                 reader = open
                 guard let found = try? open.snapshot({ try open.record(row: row) }) else { continue }
                 for event in events(of: found, open) { tell(found, event) }

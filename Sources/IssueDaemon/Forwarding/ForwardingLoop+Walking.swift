@@ -17,6 +17,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             } else {
                 guard try walkOnByRows(&pass, &walk) else { break }
             }
+            // The writer waits for this snapshot. What was walked is a batch, too.
+            if service.writer.snapshots.isClosed { break }
         }
         count(pass.runs.end(), &walk)
         for (reason, rows) in pass.runs.held { walk.batch.held[reason, default: []] += rows }

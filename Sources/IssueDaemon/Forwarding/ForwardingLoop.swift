@@ -49,7 +49,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         self.service = service
         self.shipper = shipper
         self.fatesMoved = fatesMoved
-        reader = try StoreReader(path: service.path, cache: 256)
+        reader = try StoreReader(
+            path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
         let destination = try reader.destination(service.destination.id) ?? service.destination
         types = try reader.fieldTypes(of: destination.id)
         cursor = destination.cursor

@@ -92,7 +92,8 @@ extension SocketLoop {
         settleSending(of: connection)
         handlers.ask(
             QueryJob(
-                connection: connection.id, viewer: connection.viewer, process: connection.process, work: work))
+                connection: connection.id, viewer: connection.viewer, process: connection.process,
+                isPrivileged: connection.isOperator, work: work))
     }
 
     private func allowOperators(_ connection: Connection) throws(CollectorError) {
@@ -259,6 +260,7 @@ extension SocketLoop {
     /// The client is gone: what it asked last is not answered, and what it sent after that has its turn.
     func giveUpQuestion(of connection: Connection) {
         guard connections[connection.id] != nil else { return }
+        if connection.openJobs > 0 { handlers.withdraw(connection.id) }
         finish([], connection)
     }
 

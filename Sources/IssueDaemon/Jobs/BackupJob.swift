@@ -28,7 +28,7 @@ struct BackupJob {
     }
 
     private func copy(to path: String, _ run: inout JobRun) throws -> Int64 {
-        let copy = try StoreCopy(of: run.path, to: path)
+        let copy = try StoreCopy(of: run.path, to: path, control: run.writer.snapshots.control(.backup))
         try run.expectRoom(for: copy.total)
         while try !copy.step() {
             try run.progress(BackupReply(bytesDone: copy.done, bytesTotal: copy.total))

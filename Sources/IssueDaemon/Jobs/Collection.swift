@@ -5,7 +5,7 @@ import IssueStore
 struct Collection {
     func run(_ run: JobRun) throws {
         let writer = run.writer
-        let reader = try StoreReader(path: run.path)
+        let reader = try run.reader()
         let kept = try writer.perform { try $0.keptSince(wall: Clock.wall, monotonic: Clock.monotonic) }
         let old = try writer.perform { try $0.lastOldRange(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()

@@ -35,6 +35,21 @@ struct JobRun {
     /// The database's name in its folder.
     var fileName: String { String(path.dropFirst(folder.count).drop { $0 == "/" }) }
 
+    /// A reader whose snapshots end when the write-ahead log becomes too large.
+    func reader() throws -> StoreReader {
+        try StoreReader(path: path, control: writer.snapshots.control(.job))
+    }
+
+    /// Reads in one snapshot, once more whenever it was ended for the sake of the write-ahead log.
+    func reading<Value>(_ body: () throws -> Value) throws -> Value {
+        for _ in 1..<Self.maxAttempts {
+            do { return try body() } catch StoreFailure.walTooLarge { try goOn() }
+        }
+        return try body()
+    }
+
+    private static let maxAttempts = 20
+
     /// Called between two steps of what nobody waits for: gives up when the daemon ends.
     func goOn() throws {
         guard !isStopping() else { throw Stopped() }

@@ -19,7 +19,7 @@ struct PurgeJob {
         guard filter != IssueFilter() else {
             throw QueryFailure.invalidFilter(field: "filter", reason: "an empty one would erase everything")
         }
-        let reader = try StoreReader(path: run.path)
+        let reader = try run.reader()
         let last = try reader.newest()
         guard !isDryRun else {
             var count: Int64 = 0
@@ -47,7 +47,9 @@ struct PurgeJob {
     ) throws {
         var edge: Int64? = 0
         while let above = edge {
-            let found = try reader.rows(filter, above: above, through: last, limit: Self.recordsAtATime)
+            let found = try run.reading {
+                try reader.rows(filter, above: above, through: last, limit: Self.recordsAtATime)
+            }
             let count = try body(found.rows)
             edge = found.edge
             try run.progress(PurgeReply(count: count))

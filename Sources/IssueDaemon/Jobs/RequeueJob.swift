@@ -12,7 +12,7 @@ struct RequeueJob {
     }
 
     func run(_ run: inout JobRun) throws -> RequeueReply {
-        let letters = try StoreReader(path: run.path).deadLetterNumbers(parameters)
+        let letters = try run.reader().deadLetterNumbers(parameters)
         if let first = parameters.records?.first, letters.isEmpty { throw CollectorError.notFound(id: first) }
         var count: Int64 = 0
         var left = letters[...]

@@ -2,10 +2,28 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// What waits to be answered.
+/// Questions that wait for a query thread.
 struct QueryInbox: Sendable {
-    /// Each user has his turn, so that the many questions of one do not hold up another's.
-    private var jobs = FairQueue<QueryJob>(userQuantum: 1, connectionQuantum: 1)
+    /// Which questions a thread answers.
+    enum Lane: Sendable {
+        /// Those of all users.
+        case shared
+        /// Only those of root, the daemon's own user and operators.
+        case privileged
+    }
+
+    /// Whom an answered question is charged to.
+    struct Payer: Sendable {
+        fileprivate var lane: Lane
+        fileprivate var user: UInt32
+    }
+
+    /// After this time a question ends if somebody waits who has used less.
+    static let slice: Duration = .seconds(1)
+
+    /// One user's questions take at most one of the shared threads.
+    private var shared = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: 1)
+    private var privileged = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: .max)
     /// How many of each connection wait.
     private var waiting: [UInt64: Int] = [:]
     /// Connections that are gone and of which some wait.
@@ -13,7 +31,12 @@ struct QueryInbox: Sendable {
     var isStopping = false
 
     mutating func asked(_ job: QueryJob) {
-        jobs.append(job, cost: 1, user: job.process.accountableUser, connection: job.connection)
+        let user = job.process.accountableUser
+        if job.isPrivileged {
+            privileged.append(job, user: user)
+        } else {
+            shared.append(job, user: user)
+        }
         waiting[job.connection, default: 0] += 1
     }
 
@@ -21,15 +44,39 @@ struct QueryInbox: Sendable {
         if waiting[connection] != nil { gone.insert(connection) }
     }
 
-    /// Takes out the next that somebody still wants to know.
-    mutating func take() -> QueryJob? {
-        while let job = jobs.take(upTo: 1).first {
-            let isWanted = !gone.contains(job.connection)
-            let left = waiting[job.connection, default: 1] - 1
-            waiting[job.connection] = left > 0 ? left : nil
-            if left == 0 { gone.remove(job.connection) }
-            if isWanted { return job }
+    /// Takes out the next question that somebody still wants answered.
+    ///
+    /// A shared thread that has nothing else to do answers privileged questions, too.
+    mutating func take(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
+        while let next = (lane == .shared ? take(from: .shared) : nil) ?? take(from: .privileged) {
+            let isWanted = !gone.contains(next.job.connection)
+            let left = waiting[next.job.connection, default: 1] - 1
+            waiting[next.job.connection] = left > 0 ? left : nil
+            if left == 0 { gone.remove(next.job.connection) }
+            if isWanted { return next }
+            answered(next.payer, after: .zero)
         }
         return nil
+    }
+
+    private mutating func take(from lane: Lane) -> (job: QueryJob, payer: Payer)? {
+        let next = lane == .shared ? shared.take() : privileged.take()
+        return next.map { ($0.item, Payer(lane: lane, user: $0.user)) }
+    }
+
+    /// A question was answered: its user may have the next one answered, and is charged for the time.
+    mutating func answered(_ payer: Payer, after time: Duration) {
+        switch payer.lane {
+        case .shared: shared.finished(user: payer.user, after: time)
+        case .privileged: privileged.finished(user: payer.user, after: time)
+        }
+    }
+
+    /// Whether a question that has run for some time must end so that others have their turn.
+    func mustYield(_ payer: Payer, after time: Duration) -> Bool {
+        switch payer.lane {
+        case .shared: shared.mustYield(user: payer.user, after: time)
+        case .privileged: privileged.mustYield(user: payer.user, after: time)
+        }
     }
 }

@@ -23,5 +23,7 @@ struct QueryJob: Sendable {
     var connection: UInt64
     var viewer: Viewer
     var process: ReportingProcess
+    /// Whether it is asked by root, the daemon's own user or an operator, who have a query thread of their own.
+    var isPrivileged = false
     var work: Work
 }

@@ -4,66 +4,106 @@ import IssueStore
 import UnixIO
 
 /// Answers questions on threads of their own, each with a connection that only reads.
+///
+/// `Status` is answered by `StatusService`, which waits for none of them.
 final class QueryService: Sendable {
     private let inbox = Monitor(QueryInbox())
+    private let watch = QuestionWatch(slice: QueryInbox.slice)
     private let path: String
     private let writer: WriterService
-    private let board: StatusBoard
     private let log: Log
+    let status: StatusService
 
     init(path: String, writer: WriterService, board: StatusBoard, log: Log) {
         self.path = path
         self.writer = writer
-        self.board = board
         self.log = log
+        status = StatusService(path: path, snapshots: writer.snapshots, board: board, log: log)
     }
 
     func ask(_ job: QueryJob) {
-        inbox.withLock { $0.asked(job) }
-        inbox.signal()
+        switch job.work {
+        case .status, .destinations: status.ask(job)
+        case .list, .records, .newest, .news, .show, .histogram, .fates, .deadLetters, .setState:
+            inbox.withLock { $0.asked(job) }
+            inbox.broadcast()
+        }
     }
 
-    /// A connection is gone: what it has asked is not answered.
+    /// A connection is gone: what it has asked is not answered, and is ended where it has begun.
     func withdraw(_ connection: UInt64) {
         inbox.withLock { $0.closed(connection) }
+        watch.cancel(connection: connection)
+    }
+
+    /// Has everything that is asked, and that is being answered, answered with `Busy`.
+    func refuseAll() {
+        watch.stop()
     }
 
     func stop() {
+        watch.stop()
         inbox.withLock { $0.isStopping = true }
         inbox.broadcast()
+        status.stop()
+    }
+
+    /// Ends the thread that watches, once those that answer have ended.
+    func finish() {
+        watch.finish()
+    }
+
+    /// Watches the questions until `finish` is called.
+    func runWatch() {
+        watch.run()
     }
 
     /// Answers until it is told to stop.
     ///
-    /// - Parameter damaged: called when a question has met damage in the file.
-    func run(_ answered: @Sendable (Answer) -> Void, damaged: @Sendable (StoreFailure) -> Void) {
+    /// - Parameters:
+    ///   - thread: The thread's number among those that answer.
+    ///   - damaged: called when a question has met damage in the file.
+    func run(
+        _ lane: QueryInbox.Lane, thread: Int, _ answered: @Sendable (Answer) -> Void,
+        damaged: @Sendable (StoreFailure) -> Void
+    ) {
         // Opened with the first question: a daemon that is only reported to needs none.
         var reader: StoreReader?
-        while let job = nextJob() {
+        while let (job, payer) = next(lane) {
+            let began = MonotonicClock.now
+            var content: Answer.Content
             do {
-                let open = try reader ?? StoreReader(path: path)
+                let open = try reader ?? StoreReader(path: path, control: writer.snapshots.control(.question))
                 reader = open
-                answered(Answer(connection: job.connection, content: try answer(job, open)))
+                let inbox = inbox
+                watch.begin(thread, connection: job.connection, open.interruption) { time in
+                    inbox.withLock { $0.mustYield(payer, after: time) }
+                }
+                content = try answer(job, open, thread)
+                _ = watch.end(thread)
             } catch {
+                let reason = watch.end(thread)
                 if case StoreFailure.failed = error { reader = nil }
                 if let damage = error as? StoreFailure, damage.isDamage {
                     reader = nil
                     damaged(damage)
                 }
-                answered(Answer(connection: job.connection, content: .refusal(refusal(for: error))))
+                content = .refusal(refusal(for: error, endedFor: reason))
             }
+            inbox.withLock { $0.answered(payer, after: began.duration(to: MonotonicClock.now)) }
+            answered(Answer(connection: job.connection, content: content))
         }
     }
 
-    private func nextJob() -> QueryJob? {
-        let next: QueryJob?? = inbox.wait { inbox in
+    private func next(_ lane: QueryInbox.Lane) -> (job: QueryJob, payer: QueryInbox.Payer)? {
+        let next = inbox.wait { inbox -> (job: QueryJob, payer: QueryInbox.Payer)?? in
             if inbox.isStopping { return .some(nil) }
-            return inbox.take().map { .some($0) }
+            return inbox.take(for: lane).map { .some($0) }
         }
         return next ?? nil
     }
 
-    private func answer(_ job: QueryJob, _ reader: StoreReader) throws -> Answer.Content {
+    private func answer(_ job: QueryJob, _ reader: StoreReader, _ thread: Int) throws -> Answer.Content {
         switch job.work {
         case .list(let parameters): return .reply(Self.reply(try list(parameters, job.viewer, reader)))
         case .records(let parameters): return .page(try records(parameters, job.viewer, reader))
@@ -80,14 +120,9 @@ final class QueryService: Sendable {
         case .deadLetters(let parameters):
             let limit = try Self.limit(parameters.limit, atMost: Self.mostRecords)
             return .reply(Self.reply(try reader.deadLetters(parameters, limit: limit, viewer: job.viewer)))
-        case .status:
-            return .reply(Self.reply(board.status(try reader.figures(viewer: job.viewer), viewer: job.viewer)))
         case .setState(let parameters, let isOperator):
-            return .reply(Self.reply(try set(parameters, job, isOperator: isOperator, reader)))
-        case .destinations(let name):
-            let status = board.status(try reader.figures(viewer: job.viewer), viewer: job.viewer)
-            return .reply(
-                Self.reply(FlushReply(destinations: status.destinations.filter { name == nil || $0.name == name })))
+            return .reply(Self.reply(try set(parameters, job, isOperator: isOperator, reader, thread)))
+        case .status, .destinations: preconditionFailure("Status is asked of its own service")
         }
     }
 
@@ -153,7 +188,7 @@ final class QueryService: Sendable {
 
     /// Has the writer keep what somebody says of a group: his own, or any where he is an operator.
     private func set(
-        _ parameters: SetStateParameters, _ job: QueryJob, isOperator: Bool, _ reader: StoreReader
+        _ parameters: SetStateParameters, _ job: QueryJob, isOperator: Bool, _ reader: StoreReader, _ thread: Int
     ) throws -> SetStateReply {
         let now = Clock.wall
         if let name = parameters.senselessParameter(at: now) { throw QueryFailure.invalidParameter(name) }
@@ -162,6 +197,8 @@ final class QueryService: Sendable {
         let standing = GroupStanding(
             parameters.state, mutedUntil: parameters.until,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
+        // The writer does it in any case from here on, so the answer must say so.
+        guard watch.protect(thread) else { throw StoreFailure.tooSlow }
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
             throw QueryFailure.notFound(id: parameters.group)
         }
@@ -178,7 +215,7 @@ final class QueryService: Sendable {
         VarlinkReply(parameters: parameters.json).message
     }
 
-    private func refusal(for error: any Error) -> CollectorError {
+    private func refusal(for error: any Error, endedFor reason: QuestionWatch.Reason?) -> CollectorError {
         switch error {
         case QueryFailure.invalidFilter(let field, let reason): return .invalidFilter(field: field, reason: reason)
         case QueryFailure.invalidParameter(let name): return .invalidParameter(name)
@@ -186,6 +223,8 @@ final class QueryService: Sendable {
         case let error as CollectorError: return error
         case StoreFailure.noSpace: return .noSpace
         case is WriterClosed: return .busy(retryAfter: .seconds(1))
+        case StoreFailure.walTooLarge: return .busy(retryAfter: .seconds(1))
+        case StoreFailure.tooSlow where reason != nil && reason != .tooSlow: return .busy(retryAfter: .seconds(1))
         case StoreFailure.tooSlow:
             log.warning("A query took too long and was given up", [:])
             return .busy(retryAfter: .seconds(1))

@@ -23,6 +23,8 @@ final class WriterService: Sendable {
 
     private let inbox = Monitor(WriterInbox())
     private let gate = LogGate()
+    /// All snapshots of the database, by whoever takes them.
+    let snapshots: SnapshotGate
     private let opening: StoreOpening
     private let log: Log
 
@@ -42,6 +44,9 @@ final class WriterService: Sendable {
     init(opening: StoreOpening, log: Log) {
         self.opening = opening
         self.log = log
+        let inbox = inbox
+        // The writer waits for the last snapshot that ends, and may have nothing else to do.
+        snapshots = SnapshotGate(emptied: { inbox.append(errand: { _ in }) })
     }
 
     /// Adds reports to what the next commit takes, and gives an empty batch for those that follow.
@@ -88,10 +93,7 @@ final class WriterService: Sendable {
 
     /// Has something done by the writer between two commits, without waiting for it.
     func nudge(_ work: @escaping @Sendable () -> Void) {
-        inbox.withLock { inbox in
-            if !inbox.isClosed { inbox.errands.append { _ in work() } }
-        }
-        inbox.signal()
+        inbox.append(errand: { _ in work() })
     }
 
     /// The file is called damaged: if it is, it is set aside, and a fresh one takes its place.
@@ -120,7 +122,10 @@ final class WriterService: Sendable {
         }
         let file = opening.file
         started(.success(writer))
-        defer { gate.open() }
+        defer {
+            gate.open()
+            snapshots.open()
+        }
         var gates: [UInt64: NumberGate] = [:]
         // Once the file is set aside, nothing more may be acknowledged from it.
         var isSetAside = false
@@ -128,7 +133,9 @@ final class WriterService: Sendable {
         var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
         var pace = CommitPace(most: Self.mostRecords, shared: Self.sharedRecords)
         var checkpoints = CheckpointPace(pages: Self.logPages)
-        var copyFailure: StoreFailure?
+        var relief = WALRelief(snapshots, pageBytes: writer.pageBytes, log: log)
+        // What the last run has left may take the space that the first commit needs.
+        var copyFailure = checkpoint(writer, &checkpoints, after: nil, restarts: true)
         var upkeep = StoreUpkeep(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
         while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline(writer)) {
@@ -141,11 +148,19 @@ final class WriterService: Sendable {
                 abandon(listener)
                 isSetAside = true
             }
+            let mayCommit =
+                isSetAside
+                || relief.relieve(writer, wantsCommit: !work.isEmpty) {
+                    copyFailure = checkpoint(writer, &checkpoints, after: copyFailure, restarts: true)
+                }
             for errand in work.errands { errand(writer) }
             if isSetAside {
                 refuse(work.submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
             } else if !work.submissions.isEmpty {
-                let end = commit(work.submissions, writer, &gates, listener)
+                let end =
+                    mayCommit
+                    ? commit(work.submissions, writer, &gates, listener)
+                    : refuseForWAL(work.submissions, copyFailure, &gates, listener)
                 if end != lastEnd { changed(to: end, listener) }
                 lastEnd = end
                 if end == .refused(.noSpace) { checkpoints.lackedSpace() }
@@ -231,6 +246,16 @@ final class WriterService: Sendable {
             refuse(submissions, answer, &gates, listener)
             return error.isDamage ? .damaged(error) : .refused(error)
         }
+    }
+
+    /// Nothing may be added to the write-ahead log until it begins anew.
+    private func refuseForWAL(
+        _ submissions: [Submission], _ reason: StoreFailure?, _ gates: inout [UInt64: NumberGate],
+        _ listener: Listener
+    ) -> CommitEnd {
+        let isFull = reason == .noSpace
+        refuse(submissions, isFull ? .noSpace : .busy(retryAfter: .milliseconds(250)), &gates, listener)
+        return .refused(isFull ? .noSpace : .walTooLarge)
     }
 
     /// One line when it changes whether reports can be stored, not one for each that can't.
@@ -347,4 +372,14 @@ final class WriterService: Sendable {
 extension Submission {
     /// What it adds to a commit, in records of a usual size.
     fileprivate var cost: Int { max(1, batch.records.count, batch.bytes.count >> 10) }
+}
+
+extension Monitor where State == WriterInbox {
+    /// Has something done by the writer, unless it takes nothing any more.
+    fileprivate func append(errand: @escaping WriterInbox.Errand) {
+        withLock { inbox in
+            if !inbox.isClosed { inbox.errands.append(errand) }
+        }
+        signal()
+    }
 }

@@ -6,8 +6,10 @@ import SQLiteKit
 /// comes then ids of another store, so that none is given out twice.
 package final class StoreCopy {
     private let path: String
-    private let backup: OnlineBackup
+    private var backup: OnlineBackup?
     private let pageSize: Int64
+    private let control: (any SnapshotControl)?
+    private var ticket: UInt64?
     /// In bytes.
     package private(set) var done: Int64 = 0
     package private(set) var total: Int64
@@ -16,29 +18,61 @@ package final class StoreCopy {
     private static let pagesAtATime = 256
 
     /// Begins a copy at a path where nothing is yet.
-    package init(of source: String, to path: String) throws(StoreFailure) {
+    ///
+    /// - Parameter control: Whom to ask for the snapshot, and who may have the copy given up.
+    package init(
+        of source: String, to path: String, control: (any SnapshotControl)? = nil
+    ) throws(StoreFailure) {
         self.path = path
-        do throws(SQLiteError) {
+        self.control = control
+        do {
             let reader = try Connection(path: source, mode: .readOnly, busyTimeout: .seconds(5))
-            let writer = try Connection(path: path, busyTimeout: .seconds(5))
-            // A copy that is not whole is thrown away, and a whole one is synced by whoever has asked for it.
-            try writer.setPragma("synchronous", to: "OFF")
-            try writer.setPragma("journal_mode", to: "MEMORY")
-            backup = try OnlineBackup(from: reader, to: writer)
-            pageSize = try reader.pragma("page_size")
-            total = try reader.pragma("page_count") * pageSize
-        } catch {
+            ticket = try control?.begin(QueryInterruption(reader))
+            do {
+                let writer = try Connection(path: path, busyTimeout: .seconds(5))
+                // A copy that is not whole is thrown away, and a whole one is synced by whoever has asked for it.
+                try writer.setPragma("synchronous", to: "OFF")
+                try writer.setPragma("journal_mode", to: "MEMORY")
+                backup = try OnlineBackup(from: reader, to: writer)
+                pageSize = try reader.pragma("page_size")
+                total = try reader.pragma("page_count") * pageSize
+            } catch {
+                if let ticket { _ = control?.end(ticket) }
+                throw error
+            }
+        } catch let failure as StoreFailure {
+            throw failure
+        } catch let error as SQLiteError {
             throw StoreFailure(error)
+        } catch {
+            preconditionFailure("A copy fails with an error of SQLite or of the store: \(error)")
         }
     }
 
+    deinit { finish() }
+
+    /// Gives up what is not copied yet, and lets go of the snapshot.
+    private func finish() {
+        backup = nil
+        if let ticket { _ = control?.end(ticket) }
+        ticket = nil
+    }
+
     /// Copies a few pages more, and answers whether the copy is whole then.
+    ///
+    /// - Throws: `StoreFailure.walTooLarge` if so much was written meanwhile that the copy is given up.
     package func step() throws(StoreFailure) -> Bool {
+        guard let backup else { return true }
+        if let ticket, control?.isInterrupted(ticket) == true {
+            finish()
+            throw .walTooLarge
+        }
         do throws(SQLiteError) {
             let isDone = try backup.step(pages: Self.pagesAtATime)
             let pages = backup.pages
             if pages.total > 0 { total = Int64(pages.total) * pageSize }
             done = isDone ? total : total - Int64(pages.left) * pageSize
+            if isDone { finish() }
             return isDone
         } catch {
             throw StoreFailure(error)

@@ -28,36 +28,51 @@ extension StoreReader {
         package var oldestPending: Timestamp?
     }
 
+    /// What a viewer may know.
     package func figures(viewer: Viewer) throws -> Figures {
+        try figures().visible(to: viewer)
+    }
+
+    /// The figures of all users, which are not read again while nothing was committed.
+    package func figures() throws -> StoreFigures {
         try snapshot {
-            Figures(
-                store: try storeStatus(viewer), received: try received(viewer), ledgers: try ledgers(viewer),
-                suppressions: try suppressions(viewer))
+            let version = try connection.pragma("data_version")
+            if let last = lastFigures, last.version == version { return last.figures }
+            let figures = try readFigures(version: version)
+            lastFigures = (version, figures)
+            return figures
         }
     }
 
-    private func storeStatus(_ viewer: Viewer) throws -> StoreStatus {
-        let newest = try newestRow()
-        let code = try recordID(row: newest).text.prefix(12)
-        guard viewer == .everything else {
-            return StoreStatus(
-                id: String(code), records: try received(viewer), groups: try groupCount(viewer), bytes: nil,
-                oldest: nil, freeBytes: nil, faults: [])
-        }
-        let pages = try connection.pragma("page_count")
-        let pageSize = try connection.pragma("page_size")
-        let oldest = try connection.withStatement("SELECT received_at FROM records ORDER BY id LIMIT 1") {
+    private func readFigures(version: Int64) throws -> StoreFigures {
+        var figures = StoreFigures()
+        figures.code = String(try recordID(row: try newestRow()).text.prefix(12))
+        figures.bytes = try connection.pragma("page_count") * connection.pragma("page_size")
+        figures.oldest = try connection.withStatement("SELECT received_at FROM records ORDER BY id LIMIT 1") {
             try $0.first { Timestamp(milliseconds: $0.int64(0)) }
         }
-        let records = try recordCount()
-        return StoreStatus(
-            id: String(code), records: records, groups: try groupCount(viewer), bytes: pages * pageSize,
-            oldest: oldest, freeBytes: nil, faults: try ledgerFaults())
+        figures.records = try recordCount(version: version)
+        figures.faults = try ledgerFaults()
+        figures.groups = try groupCounts()
+        var ledgers: [Int64: [Int64: Ledger]] = [:]
+        try readLedgers(&ledgers, received: &figures.received)
+        let destinations = try connection.withStatement("SELECT id, name, kind, cursor FROM destinations ORDER BY id") {
+            try $0.all { (id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.int64(3)) }
+        }
+        for destination in destinations {
+            let own = ledgers[destination.id] ?? [:]
+            let isPending = own.values.contains { $0.pending > 0 }
+            figures.destinations.append(
+                StoreFigures.Destination(
+                    name: destination.name, kind: destination.kind, ledgers: own,
+                    oldestPending: isPending ? try oldestPending(destination.id, cursor: destination.cursor) : nil))
+        }
+        figures.suppressions = try suppressions()
+        return figures
     }
 
     /// How many records are there: of closed ranges that is noted, those of the open one are counted once a commit.
-    private func recordCount() throws -> Int64 {
-        let version = try connection.pragma("data_version")
+    private func recordCount(version: Int64) throws -> Int64 {
         if let counted, counted.version == version { return counted.records }
         let records = try connection.withStatement(
             """
@@ -87,67 +102,36 @@ extension StoreReader {
         }
     }
 
-    private func groupCount(_ viewer: Viewer) throws -> Int64 {
+    /// How many groups each user has.
+    private func groupCounts() throws -> [Int64: Int64] {
         try connection.withStatement(
             """
-            SELECT count(*) FROM groups JOIN accounts ON accounts.id = groups.account
-            WHERE ?1 IS NULL OR accounts.uid = ?1
+            SELECT accounts.uid, count(*) FROM groups JOIN accounts ON accounts.id = groups.account
+            GROUP BY accounts.uid
             """
         ) { statement in
-            statement.bind(viewer.uid, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
+            Dictionary(uniqueKeysWithValues: try statement.all { ($0.int64(0), $0.int64(1)) })
         }
     }
 
-    private func received(_ viewer: Viewer) throws -> Int64 {
+    /// Reads the sums of each destination and user, and how many records of each user came in.
+    private func readLedgers(_ ledgers: inout [Int64: [Int64: Ledger]], received: inout [Int64: Int64]) throws {
         try connection.withStatement(
             """
-            SELECT coalesce(sum(ledger.records), 0) FROM ledger JOIN accounts ON accounts.id = ledger.account
-            WHERE ledger.destination = 0 AND ledger.fate = 7 AND (?1 IS NULL OR accounts.uid = ?1)
+            SELECT ledger.destination, accounts.uid, ledger.fate, sum(ledger.records)
+            FROM ledger JOIN accounts ON accounts.id = ledger.account GROUP BY 1, 2, 3
             """
         ) { statement in
-            statement.bind(viewer.uid, at: 1)
-            return try statement.first { $0.int64(0) } ?? 0
-        }
-    }
-
-    private func ledgers(_ viewer: Viewer) throws -> [DestinationFigures] {
-        let destinations = try connection.withStatement("SELECT id, name, kind, cursor FROM destinations ORDER BY id") {
-            try $0.all { (id: $0.int64(0), name: $0.text(1), kind: $0.text(2), cursor: $0.int64(3)) }
-        }
-        var figures: [DestinationFigures] = []
-        for destination in destinations {
-            let ledger = try ledger(of: destination.id, viewer)
-            var oldest: Timestamp?
-            if ledger.pending > 0, viewer == .everything {
-                oldest = try oldestPending(destination.id, cursor: destination.cursor)
-            }
-            figures.append(
-                DestinationFigures(
-                    name: destination.name, kind: destination.kind, ledger: ledger, oldestPending: oldest))
-        }
-        return figures
-    }
-
-    private func ledger(of destination: Int64, _ viewer: Viewer) throws -> Ledger {
-        var ledger = Ledger()
-        try connection.withStatement(
-            """
-            SELECT fate, sum(ledger.records) FROM ledger JOIN accounts ON accounts.id = ledger.account
-            WHERE destination = ?1 AND (?2 IS NULL OR accounts.uid = ?2) GROUP BY fate
-            """
-        ) { statement in
-            statement.bind(destination, at: 1)
-            statement.bind(viewer.uid, at: 2)
             try statement.forEach { row in
-                if row.int64(0) == LedgerChanges.received {
-                    ledger.received = row.int64(1)
-                } else if let fate = Fate(rawValue: UInt8(clamping: row.int64(0))) {
-                    ledger[fate] = row.int64(1)
+                let (destination, user, sum) = (row.int64(0), row.int64(1), row.int64(3))
+                if row.int64(2) == LedgerChanges.received {
+                    if destination == 0 { received[user] = sum }
+                    ledgers[destination, default: [:]][user, default: Ledger()].received = sum
+                } else if let fate = Fate(rawValue: UInt8(clamping: row.int64(2))) {
+                    ledgers[destination, default: [:]][user, default: Ledger()][fate] = sum
                 }
             }
         }
-        return ledger
     }
 
     private func oldestPending(_ destination: Int64, cursor: Int64) throws -> Timestamp? {
@@ -171,29 +155,29 @@ extension StoreReader {
     }
 
     /// What is being held back now: the windows of each limiter that have not been told yet.
-    private func suppressions(_ viewer: Viewer) throws -> [Suppression] {
+    private func suppressions() throws -> [(user: Int64, suppression: Suppression)] {
         let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
             try $0.first { $0.int64(0) } ?? 0
         }
         return try connection.withStatement(
             """
-            SELECT destinations.name, accounts.app, groups.key, limits.key, limits.value
+            SELECT destinations.name, accounts.app, groups.key, limits.key, limits.value, accounts.uid
             FROM limits
             JOIN destinations ON destinations.id = limits.destination
             JOIN groups ON groups.id = limits.key >> 3
             JOIN accounts ON accounts.id = groups.account
-            WHERE limits.kind = 2 AND destinations.active = 1 AND (?1 IS NULL OR accounts.uid = ?1)
+            WHERE limits.kind = 2 AND destinations.active = 1
             """
         ) { statement in
-            statement.bind(viewer.uid, at: 1)
-            return try statement.all { row -> Suppression? in
+            try statement.all { row -> (user: Int64, suppression: Suppression)? in
                 guard let value = try? JSONValue(json: row.text(4)),
                     let window = LimitRows.window(row.int64(3), value), window.suppressedCount > 0
                 else { return nil }
-                return Suppression(
+                let suppression = Suppression(
                     destination: row.text(0), app: row.text(1), group: GroupID.text(key: row.int64(2)),
                     reason: window.key.reason, count: window.suppressedCount,
                     since: Timestamp(milliseconds: window.start.milliseconds - offset))
+                return (row.int64(5), suppression)
             }
         }.compactMap { $0 }
     }

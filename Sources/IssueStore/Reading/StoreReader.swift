@@ -1,6 +1,6 @@
 import IssueCore
 import IssueProtocol
-package import SQLiteKit
+import SQLiteKit
 
 /// A connection that answers questions: it belongs to the thread that made it.
 ///
@@ -12,11 +12,18 @@ package final class StoreReader {
     var known = KnownRows()
     /// How many records were there when it was asked last, and as of which state of the file.
     var counted: (version: Int64, records: Int64)?
+    /// The figures that were read last, and as of which state of the file.
+    var lastFigures: (version: Int64, figures: StoreFigures)?
+    private let control: (any SnapshotControl)?
 
     /// - Parameters:
     ///   - cache: How much of the file it keeps in memory, in KiB; whoever reads a row once needs little.
+    ///   - control: Whom to ask for each snapshot; nil for a file that no writer waits for.
     ///   - toleratesDamage: Whether it reads what can be read of a file that lacks its end.
-    package init(path: String, cache: Int64 = 2048, toleratesDamage: Bool = false) throws(StoreFailure) {
+    package init(
+        path: String, cache: Int64 = 2048, control: (any SnapshotControl)? = nil, toleratesDamage: Bool = false
+    ) throws(StoreFailure) {
+        self.control = control
         do {
             connection = try Connection(path: path, mode: .readOnly, busyTimeout: .seconds(5))
             if toleratesDamage { try connection.tolerateDamage() }
@@ -28,18 +35,21 @@ package final class StoreReader {
     }
 
     /// Ends the question that is being answered, from another thread.
-    package var interruptHandle: InterruptHandle { connection.interruptHandle }
+    package var interruption: QueryInterruption { QueryInterruption(connection) }
 
     /// Answers one question from one snapshot, or gives up at the deadline; a question within it sees the same.
     package func snapshot<Value>(within deadline: Duration = .seconds(10), _ body: () throws -> Value) throws -> Value {
         if connection.isInTransaction { return try body() }
+        let ticket = try control?.begin(interruption)
         known.forget()
         connection.setDeadline(.after(deadline))
         defer { connection.setDeadline(nil) }
+        let result = Result { try connection.readTransaction(body) }
+        let isForWAL = ticket.flatMap { control?.end($0) } ?? false
         do {
-            return try connection.readTransaction(body)
+            return try result.get()
         } catch let error as SQLiteError {
-            throw StoreFailure(error)
+            throw isForWAL && error.isInterrupted ? StoreFailure.walTooLarge : StoreFailure(error)
         }
     }
 

@@ -16,9 +16,8 @@ extension StoreWriter {
             var facts = RetentionFacts(
                 oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
                 spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
-            let isFull = Retention(settings: retention).lacksRoom(
-                usedBytes: facts.usedBytes, spareBytes: facts.spareBytes, freeBytes: freeBytes)
-            if isFull { facts.holdings = try holdings() }
+            facts.excessWALBytes = excessWALBytes
+            if Retention(settings: retention).lacksRoom(facts) { facts.holdings = try holdings() }
             return facts
         } catch let error as SQLiteError {
             throw StoreFailure(error)

@@ -1,3 +1,4 @@
+import IssueCore
 package import SQLiteKit
 
 /// The tables, as the steps that lead to them.
@@ -67,6 +68,8 @@ package enum Schema {
         try connection.setPragma("foreign_keys", to: "ON")
         try setCache(connection)
         try connection.setPragma("temp_store", to: "MEMORY")
+        // What the log's file took in a busy time is given back when it begins anew.
+        try connection.setPragma("journal_size_limit", to: WALLimits.usualBytes)
         // Debian's default overwrites all that is deleted, also by retention; where something is erased it is set.
         try connection.setPragma("secure_delete", to: 0)
     }

@@ -14,6 +14,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case outdated
     /// A query ran past its deadline.
     case tooSlow
+    /// The write-ahead log must begin anew first; what was asked can be asked again.
+    case walTooLarge
     /// Anything else that SQLite says.
     case failed(SQLiteError)
 
@@ -40,7 +42,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var isUncertain: Bool {
         switch self {
         case .damaged(let error), .failed(let error): error.isOfCommit
-        case .noSpace, .foreign, .inUse, .outdated, .tooSlow: false
+        case .noSpace, .foreign, .inUse, .outdated, .tooSlow, .walTooLarge: false
         }
     }
 
@@ -64,7 +66,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var mayBeOfTheFile: Bool {
         switch self {
         case .damaged, .foreign: true
-        case .noSpace, .inUse, .outdated, .tooSlow: false
+        case .noSpace, .inUse, .outdated, .tooSlow, .walTooLarge: false
         case .failed(let error): !error.isBusy && !error.isOfTheMachine
         }
     }
@@ -77,6 +79,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .inUse: "another daemon has the database open"
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"
+        case .walTooLarge: "the write-ahead log is too large"
         case .failed(let error): "the database says: \(error.words)"
         }
     }

@@ -22,8 +22,8 @@ package final class StoreWriter {
     let closingTable: BatchTable
     let closingMinutes: BatchTable
     package let pageBytes: Int64
-    /// The most pages that the log has held: its file does not become shorter.
-    private var longestLog = 0
+    /// No transaction begins while the write-ahead log has as many frames.
+    package var walFrameLimit = Int.max
     /// Whether the connection syncs each transaction now.
     private var syncsCommits = true
     /// Kept from commit to commit for its memory.
@@ -100,6 +100,8 @@ package final class StoreWriter {
         var name: AccountName
     }
 
+    /// What a commit adds to the write-ahead log, mostly.
+    private static let usualCommitBytes: Int64 = 1 << 20
     private static let patience: Duration = .seconds(5)
     private static let patienceWithReaders: Duration = .milliseconds(5)
 
@@ -170,7 +172,8 @@ package final class StoreWriter {
     func transaction<Value>(
         isSynced: Bool = true, mayUseReserve: Bool = true, _ body: () throws -> Value
     ) throws(StoreFailure) -> Value {
-        try Self.failing {
+        guard logPages < walFrameLimit else { throw .walTooLarge }
+        return try Self.failing {
             if isSynced != syncsCommits {
                 try connection.setPragma("synchronous", to: isSynced ? "FULL" : "NORMAL")
                 syncsCommits = isSynced
@@ -201,11 +204,13 @@ package final class StoreWriter {
     }
 
     private func secureGrowth(mayUseReserve: Bool) throws {
-        longestLog = max(longestLog, connection.walFrames)
         let pages = try connection.pages
-        guard let fileBytes = connection.fileBytes, pages * pageBytes > fileBytes else { return }
+        guard let fileBytes = connection.fileBytes else { return }
+        let walBytes = connection.walFileBytes ?? 0
+        let walGrows = Int64(logPages) * pageBytes + Self.usualCommitBytes > walBytes
+        guard walGrows || pages * pageBytes > fileBytes else { return }
         let step = GrowthReserve().committing(
-            databaseBytes: pages * pageBytes, fileBytes: fileBytes, logBytes: Int64(longestLog) * pageBytes,
+            databaseBytes: pages * pageBytes, fileBytes: fileBytes, logBytes: walBytes, logGrows: walGrows,
             freeBytes: settings.freeBytes(), mayUseReserve: mayUseReserve)
         switch step {
         case .commit: break
@@ -227,13 +232,22 @@ package final class StoreWriter {
         do {
             if restarts { connection.setBusyTimeout(Self.patienceWithReaders) }
             defer { if restarts { connection.setBusyTimeout(Self.patience) } }
-            _ = try connection.checkpoint(restarts ? .restart : .passive)
+            _ = try connection.checkpoint(!restarts ? .passive : isWALFileLarge ? .truncate : .restart)
         } catch {
             // Whoever reads is left alone; what he does not need is copied all the same.
             guard !(restarts && error.isBusy) else { return }
             throw StoreFailure(error)
         }
     }
+
+    /// Whether the write-ahead log's file is longer than it should stay.
+    private var isWALFileLarge: Bool { (connection.walFileBytes ?? 0) > WALLimits.usualBytes }
+
+    /// How much of the disk the write-ahead log's file takes beyond what it usually does; a checkpoint gives that back.
+    var excessWALBytes: Int64 { max(0, (connection.walFileBytes ?? 0) - WALLimits.usualBytes) }
+
+    /// How long the write-ahead log's file is.
+    package var walBytes: Int64 { connection.walFileBytes ?? 0 }
 
     /// How many pages the log holds.
     package var logPages: Int { connection.walFrames }

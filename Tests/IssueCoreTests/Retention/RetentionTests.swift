@@ -52,6 +52,22 @@ struct RetentionTests {
         #expect(reason(facts(free: nil)) == nil)
     }
 
+    @Test("removes nothing for what the write-ahead log takes, since a checkpoint gives that back")
+    func excessWAL() {
+        var facts = facts(free: 100)
+        #expect(reason(facts) == .freeSpace)
+        facts.excessWALBytes = 399
+        #expect(reason(facts) == .freeSpace)
+        facts.excessWALBytes = 400
+        #expect(reason(facts) == nil)
+        #expect(!Self.retention.lacksRoom(facts))
+        facts.freeBytes = 0
+        facts.excessWALBytes = .max
+        #expect(reason(facts) == nil)
+        facts.usedBytes = 1001
+        #expect(reason(facts) == .size)
+    }
+
     @Test("never forgets the open range, and closes it when what it holds has become old")
     func openRange() {
         #expect(Self.retention.next(facts(age: nil, openFor: Self.day - 1, used: 5000)) == .rest(.seconds(60)))

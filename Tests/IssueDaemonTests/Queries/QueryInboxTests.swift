@@ -6,17 +6,22 @@ import Testing
 
 @Suite("Questions that wait")
 struct QueryInboxTests {
-    private func question(_ id: String, from connection: UInt64, user: UInt32 = 1000) -> QueryJob {
+    private func question(
+        _ id: String, from connection: UInt64, user: UInt32 = 1000, isPrivileged: Bool = false
+    ) -> QueryJob {
         QueryJob(
             connection: connection, viewer: .everything,
             process: ReportingProcess(
                 connection: connection, sender: Sender(uid: user, gid: user, pid: 1), startTime: 0),
-            work: .show(id))
+            isPrivileged: isPrivileged, work: .show(id))
     }
 
     private func rest(of inbox: inout QueryInbox) -> [UInt64] {
         var connections: [UInt64] = []
-        while let job = inbox.take() { connections.append(job.connection) }
+        while let (job, payer) = inbox.take(for: .shared) {
+            connections.append(job.connection)
+            inbox.answered(payer, after: .zero)
+        }
         return connections
     }
 
@@ -27,16 +32,43 @@ struct QueryInboxTests {
         inbox.closed(1)
         inbox.closed(4)
         #expect(rest(of: &inbox).sorted() == [2, 3])
-        #expect(inbox.take() == nil)
+        #expect(inbox.take(for: .shared) == nil)
     }
 
     @Test("What was taken before its connection went makes nobody else's wait")
-    func takenBefore() {
+    func takenBefore() throws {
         var inbox = QueryInbox()
         inbox.asked(question("a", from: 1))
-        #expect(inbox.take()?.connection == 1)
+        let firstTaken = inbox.take(for: .shared)
+        let first = try #require(firstTaken)
+        #expect(first.job.connection == 1)
+        inbox.answered(first.payer, after: .zero)
         inbox.closed(1)
         inbox.asked(question("b", from: 1))
         #expect(rest(of: &inbox) == [1])
+    }
+
+    @Test("The operators' thread takes no question of other users, who may keep both shared threads busy")
+    func operators() throws {
+        var inbox = QueryInbox()
+        for user in 1...50 as ClosedRange<UInt32> { inbox.asked(question("a", from: UInt64(user), user: user)) }
+        _ = inbox.take(for: .shared)
+        _ = inbox.take(for: .shared)
+        #expect(inbox.take(for: .privileged) == nil)
+        inbox.asked(question("b", from: 100, user: 0, isPrivileged: true))
+        #expect(inbox.take(for: .privileged)?.job.connection == 100)
+    }
+
+    @Test("A user has one question answered at a time, however many threads are free")
+    func oneAtATime() throws {
+        var inbox = QueryInbox()
+        for connection in [1, 2] as [UInt64] { inbox.asked(question("a", from: connection)) }
+        let firstTaken = inbox.take(for: .shared)
+        let first = try #require(firstTaken)
+        #expect(inbox.take(for: .shared) == nil)
+        inbox.asked(question("b", from: 3, user: 1001))
+        #expect(inbox.take(for: .shared)?.job.connection == 3)
+        inbox.answered(first.payer, after: .seconds(1))
+        #expect(inbox.take(for: .shared)?.job.connection == 2)
     }
 }

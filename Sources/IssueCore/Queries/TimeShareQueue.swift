@@ -1,0 +1,104 @@
+/// Work of many users that waits for a few threads, charged by the time it takes.
+///
+/// The next item is always one of the user whose items have taken the least
+/// time. How long an item takes is known only afterwards, so its user is charged
+/// when it has ended. A user who comes back starts level with those who stayed:
+/// time that was not used is no credit.
+package struct TimeShareQueue<Item: Sendable>: Sendable {
+    private struct User: Sendable {
+        var items: [Item] = []
+        /// The index of the next item.
+        var next = 0
+        var spent: Duration
+        var running = 0
+        /// When the user was last given a turn, as a place in the order of all turns.
+        var turn: UInt64
+
+        var isWaiting: Bool { next < items.count }
+
+        mutating func takeFirst() -> Item {
+            let item = items[next]
+            next += 1
+            if next == items.count {
+                items = []
+                next = 0
+            } else if next >= 64, 2 * next >= items.count {
+                items.removeFirst(next)
+                next = 0
+            }
+            return item
+        }
+    }
+
+    /// After this time an item must end if a user waits who has spent less.
+    package let slice: Duration
+    private let maxRunningPerUser: Int
+    private var users: [UInt32: User] = [:]
+    /// What the user had spent who was given a turn last.
+    private var level: Duration = .zero
+    private var turns: UInt64 = 0
+
+    /// Users without work that are remembered until what they spent no longer matters.
+    private static var maxIdleUsers: Int { 4096 }
+
+    /// - Parameter maxRunningPerUser: How many items of one user may run at a time.
+    package init(slice: Duration, maxRunningPerUser: Int) {
+        precondition(maxRunningPerUser > 0, "Work that may never run would wait forever")
+        self.slice = slice
+        self.maxRunningPerUser = maxRunningPerUser
+    }
+
+    /// Adds an item behind those of the same user.
+    package mutating func append(_ item: Item, user: UInt32) {
+        turns += 1
+        var entry = users[user] ?? User(spent: level, turn: turns)
+        if !entry.isWaiting, entry.running == 0 {
+            entry.spent = max(entry.spent, level)
+            entry.turn = turns
+        }
+        entry.items.append(item)
+        users[user] = entry
+    }
+
+    /// Takes the next item, which runs from now on until `finished` is called for its user.
+    package mutating func take() -> (item: Item, user: UInt32)? {
+        let candidates = users.filter { mayRun($0.value) }
+        let next = candidates.min { ($0.value.spent, $0.value.turn) < ($1.value.spent, $1.value.turn) }
+        guard let user = next?.key, var entry = users.removeValue(forKey: user) else { return nil }
+        level = max(level, entry.spent)
+        turns += 1
+        entry.turn = turns
+        entry.running += 1
+        let item = entry.takeFirst()
+        users[user] = entry
+        return (item, user)
+    }
+
+    /// Charges a user for an item that has ended.
+    package mutating func finished(user: UInt32, after time: Duration) {
+        guard var entry = users[user], entry.running > 0 else {
+            preconditionFailure("An item ended that was not running")
+        }
+        entry.running -= 1
+        entry.spent += max(time, .zero)
+        let isIdle = !entry.isWaiting && entry.running == 0
+        users[user] = isIdle && entry.spent <= level ? nil : entry
+        if users.values.allSatisfy({ !$0.isWaiting && $0.running == 0 }) {
+            // Nobody competes any longer.
+            users = [:]
+            level = .zero
+        } else if users.count > Self.maxIdleUsers {
+            users = users.filter { $0.value.isWaiting || $0.value.running > 0 }
+        }
+    }
+
+    /// Whether an item that has run for some time must end because a user waits who has spent less.
+    package func mustYield(user: UInt32, after time: Duration) -> Bool {
+        guard time >= slice, let spent = users[user]?.spent else { return false }
+        return users.contains { $0.key != user && mayRun($0.value) && $0.value.spent < spent + time }
+    }
+
+    private func mayRun(_ user: User) -> Bool {
+        user.isWaiting && user.running < maxRunningPerUser
+    }
+}

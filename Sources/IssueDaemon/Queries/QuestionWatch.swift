@@ -1,0 +1,170 @@
+import IssueStore
+import UnixIO
+
+/// Ends questions that must not run any longer, from a thread of its own.
+///
+/// A connection's own deadline is checked by SQLite's progress handler, which
+/// is not called inside a virtual table such as the full-text index. An
+/// interruption from another thread ends work there, too.
+final class QuestionWatch: Sendable {
+    /// Why a question was ended.
+    enum Reason: Equatable, Sendable {
+        /// Nobody waits for the answer.
+        case clientGone
+        case tooSlow
+        /// Users wait who have used less time.
+        case yielded
+        case stopping
+    }
+
+    fileprivate struct Running {
+        let connection: UInt64
+        let handle: QueryInterruption
+        let began: KernelInstant
+        /// Returns whether it must yield after so long.
+        let mustYield: @Sendable (Duration) -> Bool
+        var reason: Reason?
+        /// Whether it waits for the writer, which finishes what was asked of it in any case.
+        var isProtected = false
+    }
+
+    fileprivate struct State {
+        var running: [Int: Running] = [:]
+        /// When the thread looks next, unless it is woken.
+        var wakesAt: KernelInstant?
+        var isWoken = false
+        var isStopping = false
+        var hasEnded = false
+    }
+
+    private let state = Monitor(State())
+    private let slice: Duration
+
+    /// How long a question may take at most.
+    static let limit: Duration = .seconds(10)
+    /// How often a question is interrupted until it ends: SQLite forgets an interruption that comes between two
+    /// statements.
+    fileprivate static let repetition: Duration = .milliseconds(10)
+    /// How often it is looked at after its slice whether others wait.
+    fileprivate static let interval: Duration = .milliseconds(250)
+
+    /// - Parameter slice: How long a question may take in any case.
+    init(slice: Duration) {
+        self.slice = slice
+    }
+
+    /// A thread begins to answer a question.
+    func begin(
+        _ thread: Int, connection: UInt64, _ handle: QueryInterruption,
+        mustYield: @escaping @Sendable (Duration) -> Bool
+    ) {
+        let began = MonotonicClock.now
+        let wakes = state.withLock { state in
+            let running = Running(connection: connection, handle: handle, began: began, mustYield: mustYield)
+            state.running[thread] = running
+            if state.isStopping { state.end(thread, .stopping) }
+            guard let wakesAt = state.wakesAt, wakesAt <= began.advanced(by: slice), !state.isStopping else {
+                state.isWoken = true
+                return true
+            }
+            return false
+        }
+        if wakes { state.signal() }
+    }
+
+    /// The question of a thread has its answer; returns why it was ended early, if it was.
+    func end(_ thread: Int) -> Reason? {
+        state.withLock { state in
+            let running = state.running.removeValue(forKey: thread)
+            if running?.reason != nil { running?.handle.clear() }
+            return running?.reason
+        }
+    }
+
+    /// The question of a thread is not interrupted from here on.
+    ///
+    /// - Returns: Whether it may go on; false if it was ended before.
+    func protect(_ thread: Int) -> Bool {
+        state.withLock { state in
+            guard state.running[thread]?.reason == nil else { return false }
+            state.running[thread]?.isProtected = true
+            return true
+        }
+    }
+
+    /// Ends the questions of a connection that is gone.
+    func cancel(connection: UInt64) {
+        let isFound = state.withLock { state in
+            let threads = state.running.filter { $0.value.connection == connection }.keys
+            for thread in threads { state.end(thread, .clientGone) }
+            if !threads.isEmpty { state.isWoken = true }
+            return !threads.isEmpty
+        }
+        if isFound { state.signal() }
+    }
+
+    /// Ends all questions, also those that begin later.
+    func stop() {
+        state.withLock { state in
+            state.isStopping = true
+            state.isWoken = true
+            for thread in state.running.keys { state.end(thread, .stopping) }
+        }
+        state.signal()
+    }
+
+    /// Ends the thread.
+    func finish() {
+        state.withLock { $0.hasEnded = true }
+        state.signal()
+    }
+
+    /// Watches until `finish` is called.
+    func run() {
+        while true {
+            let (next, hasEnded) = state.withLock { ($0.look(at: MonotonicClock.now, slice), $0.hasEnded) }
+            if hasEnded { return }
+            _ = state.wait(deadline: next) { state -> Bool? in
+                guard state.isWoken || state.hasEnded else { return nil }
+                state.isWoken = false
+                return true
+            }
+        }
+    }
+}
+
+extension QuestionWatch.State {
+    mutating func end(_ thread: Int, _ reason: QuestionWatch.Reason) {
+        guard var running = running[thread], !running.isProtected else { return }
+        if running.reason == nil { running.reason = reason }
+        running.handle.cancel()
+        self.running[thread] = running
+    }
+
+    /// Ends what must end now, and returns when to look again.
+    mutating func look(at now: KernelInstant, _ slice: Duration) -> KernelInstant? {
+        var next: KernelInstant?
+        for (thread, running) in running where !running.isProtected {
+            let elapsed = running.began.duration(to: now)
+            if let reason = running.reason {
+                end(thread, reason)
+            } else if elapsed >= QuestionWatch.limit {
+                end(thread, .tooSlow)
+            } else if elapsed >= slice, running.mustYield(elapsed) {
+                end(thread, .yielded)
+            }
+            let time: KernelInstant
+            if self.running[thread]?.reason != nil {
+                time = now.advanced(by: QuestionWatch.repetition)
+            } else if elapsed < slice {
+                time = running.began.advanced(by: slice)
+            } else {
+                let limit = running.began.advanced(by: QuestionWatch.limit)
+                time = min(limit, now.advanced(by: QuestionWatch.interval))
+            }
+            next = min(next ?? time, time)
+        }
+        wakesAt = next
+        return next
+    }
+}

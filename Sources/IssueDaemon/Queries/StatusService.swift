@@ -1,0 +1,150 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Synchronization
+import UnixIO
+
+/// Answers `Status` from published figures, so that nobody waits for a question of somebody else.
+///
+/// One thread reads the figures of all users in one short snapshot and publishes
+/// them; another answers. Who asks sees everything that was stored before, unless
+/// reading takes too long: then the answer is what was published last.
+final class StatusService: Sendable {
+    private struct State {
+        var waiting: [QueryJob] = []
+        /// Counts the questions; figures that were read for one are good for all before it.
+        var asked: UInt64 = 0
+        /// The last question for which figures were read, or that failed.
+        var settled: UInt64 = 0
+        var figures: StoreFigures?
+        /// Why the figures could not be read last, as it is answered while there are none.
+        var refusal: CollectorError?
+        var isStopping = false
+    }
+
+    private let state = Monitor(State())
+    private let reading = Mutex<QueryInterruption?>(nil)
+    private let path: String
+    private let snapshots: SnapshotGate
+    private let board: StatusBoard
+    private let log: Log
+
+    /// How long an answer waits for figures when older ones are there, and when there are none.
+    private static let patience: Duration = .milliseconds(800)
+    private static let firstPatience: Duration = .seconds(5)
+
+    init(path: String, snapshots: SnapshotGate, board: StatusBoard, log: Log) {
+        self.path = path
+        self.snapshots = snapshots
+        self.board = board
+        self.log = log
+    }
+
+    func ask(_ job: QueryJob) {
+        state.withLock { state in
+            state.asked += 1
+            state.waiting.append(job)
+        }
+        state.broadcast()
+    }
+
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        state.broadcast()
+        reading.withLock { $0?.cancel() }
+    }
+
+    // MARK: Answering
+
+    /// Answers until it is told to stop.
+    func run(_ answered: @Sendable (Answer) -> Void) {
+        while let (jobs, number) = nextJobs() {
+            let isFirst = state.withLock { $0.figures == nil }
+            let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstPatience : Self.patience)
+            _ = state.wait(deadline: deadline) { $0.settled >= number || $0.isStopping ? true : nil }
+            let (figures, refusal) = state.withLock { ($0.figures, $0.refusal) }
+            guard let figures else {
+                let error = refusal ?? .busy(retryAfter: .seconds(1))
+                for job in jobs { answered(Answer(connection: job.connection, content: .refusal(error))) }
+                continue
+            }
+            answer(jobs, from: figures, answered)
+        }
+    }
+
+    private func nextJobs() -> (jobs: [QueryJob], number: UInt64)? {
+        let next = state.wait { state -> ([QueryJob], UInt64)?? in
+            if state.isStopping, state.waiting.isEmpty { return .some(nil) }
+            guard !state.waiting.isEmpty else { return nil }
+            defer { state.waiting = [] }
+            return (state.waiting, state.asked)
+        }
+        return next ?? nil
+    }
+
+    /// Operators first; of the many questions of one viewer only the first costs anything.
+    private func answer(_ jobs: [QueryJob], from figures: StoreFigures, _ answered: @Sendable (Answer) -> Void) {
+        var known: [(viewer: Viewer, status: DaemonStatus, reply: [UInt8])] = []
+        for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
+            let found = known.last { $0.viewer == job.viewer }
+            let status = found?.status ?? board.status(figures.visible(to: job.viewer), viewer: job.viewer)
+            let reply = found?.reply ?? QueryService.reply(status)
+            if found == nil { known = Array(known.suffix(3)) + [(job.viewer, status, reply)] }
+            let content: Answer.Content
+            if case .destinations(let name) = job.work {
+                let destinations = status.destinations.filter { name == nil || $0.name == name }
+                content = .reply(QueryService.reply(FlushReply(destinations: destinations)))
+            } else {
+                content = .reply(reply)
+            }
+            answered(Answer(connection: job.connection, content: content))
+        }
+    }
+
+    // MARK: Reading
+
+    /// Publishes figures whenever somebody asks, until it is told to stop.
+    ///
+    /// - Parameter damaged: called when the file turns out to be damaged.
+    func publish(damaged: @Sendable (StoreFailure) -> Void) {
+        // Opened with the first question: a daemon that is only reported to needs none.
+        var reader: StoreReader?
+        while let number = nextNumber() {
+            do {
+                let open = try reader ?? StoreReader(path: path, control: snapshots.control(.question))
+                reader = open
+                reading.withLock { $0 = open.interruption }
+                let figures = try open.figures()
+                settle(number) { $0.figures = figures }
+            } catch {
+                let failure = error as? StoreFailure
+                if case .failed = failure { reader = nil }
+                if let failure, failure.isDamage {
+                    reader = nil
+                    damaged(failure)
+                }
+                if failure != .walTooLarge, failure != .tooSlow {
+                    log.warning("The figures for Status could not be read", ["error": "\(error)"])
+                }
+                settle(number) { $0.refusal = failure == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1)) }
+            }
+        }
+    }
+
+    private func nextNumber() -> UInt64? {
+        let next = state.wait { state -> UInt64?? in
+            if state.isStopping { return .some(nil) }
+            guard state.asked > state.settled else { return nil }
+            return .some(state.asked)
+        }
+        return next ?? nil
+    }
+
+    private func settle(_ number: UInt64, _ change: (inout State) -> Void) {
+        state.withLock { state in
+            state.settled = number
+            change(&state)
+        }
+        state.broadcast()
+    }
+}

@@ -1,0 +1,149 @@
+import IssueStore
+import UnixIO
+
+/// Knows every snapshot of the database, so that the writer can have all of them ended.
+///
+/// When the write-ahead log (WAL) becomes large, the writer closes the gate: who
+/// wants a snapshot waits, and questions that hold one are interrupted. Once all
+/// are gone, the writer begins the WAL anew and opens the gate again.
+final class SnapshotGate: Sendable {
+    enum Kind: Sendable {
+        /// Waits briefly and is interrupted.
+        case question
+        /// Waits and is interrupted.
+        case job
+        /// Waits and is never interrupted, since it is short.
+        case background
+        /// Is held for long, and ends at its next step when it is told to.
+        case backup
+
+        var patience: Duration {
+            switch self {
+            case .question: .seconds(2)
+            case .job, .background, .backup: .seconds(30)
+            }
+        }
+
+        var isInterruptible: Bool { self == .question || self == .job }
+    }
+
+    private struct Holder {
+        let kind: Kind
+        let handle: QueryInterruption
+        var isInterrupted = false
+    }
+
+    private struct State {
+        var holders: [UInt64: Holder] = [:]
+        var lastID: UInt64 = 0
+        var isClosed = false
+        var hasEnded = false
+        var backups = 0
+
+        mutating func register(_ holder: Holder) -> UInt64 {
+            lastID += 1
+            holders[lastID] = holder
+            if holder.kind == .backup { backups += 1 }
+            return lastID
+        }
+
+        mutating func interrupt() {
+            for id in holders.keys where holders[id]?.kind != .background {
+                holders[id]?.isInterrupted = true
+                if let holder = holders[id], holder.kind.isInterruptible { holder.handle.cancel() }
+            }
+        }
+    }
+
+    private let state = Monitor(State())
+    /// Called when the gate is closed and the last snapshot has ended.
+    private let emptied: @Sendable () -> Void
+
+    /// How often an interruption is repeated, since SQLite forgets one that comes between two statements.
+    private static let interval: Duration = .milliseconds(10)
+
+    init(emptied: @escaping @Sendable () -> Void = {}) {
+        self.emptied = emptied
+    }
+
+    /// What a reader of this kind is given.
+    func control(_ kind: Kind) -> any SnapshotControl { Control(gate: self, kind: kind) }
+
+    /// Lets nobody take a snapshot from now on; returns whether none is held.
+    func close(interrupting: Bool) -> Bool {
+        state.withLock { state in
+            state.isClosed = true
+            if interrupting { state.interrupt() }
+            return state.holders.isEmpty
+        }
+    }
+
+    func open() {
+        state.withLock { $0.isClosed = false }
+        state.broadcast()
+    }
+
+    /// Lets nobody take a snapshot any more, and interrupts those that are held until they are gone or it has lasted too
+    /// long.
+    func end(patience: Duration) {
+        state.withLock { state in
+            state.hasEnded = true
+            state.interrupt()
+        }
+        state.broadcast()
+        _ = waitUntilEmpty(patience: patience)
+    }
+
+    /// Interrupts whoever holds a snapshot until all are gone; returns whether they are.
+    func waitUntilEmpty(patience: Duration) -> Bool {
+        let end = MonotonicClock.now.advanced(by: patience)
+        while true {
+            let next = min(end, MonotonicClock.now.advanced(by: Self.interval))
+            let isEmpty = state.wait(deadline: next) { $0.holders.isEmpty ? true : nil }
+            if isEmpty == true { return true }
+            if next == end { return false }
+            state.withLock { $0.interrupt() }
+        }
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Whether a backup holds a snapshot, for which the WAL may grow further.
+    var isBackingUp: Bool { state.withLock { $0.backups > 0 } }
+
+    private struct Control: SnapshotControl {
+        let gate: SnapshotGate
+        let kind: Kind
+
+        func begin(_ handle: QueryInterruption) throws(StoreFailure) -> UInt64 {
+            let deadline = MonotonicClock.now.advanced(by: kind.patience)
+            let holder = Holder(kind: kind, handle: handle)
+            let id = gate.state.wait(deadline: deadline) { state -> UInt64?? in
+                if state.hasEnded { return .some(nil) }
+                guard !state.isClosed else { return nil }
+                return .some(state.register(holder))
+            }
+            guard let id = id ?? nil else { throw .walTooLarge }
+            return id
+        }
+
+        func isInterrupted(_ snapshot: UInt64) -> Bool {
+            gate.state.withLock { $0.holders[snapshot]?.isInterrupted ?? false }
+        }
+
+        func end(_ snapshot: UInt64) -> Bool {
+            let (holder, isLast) = gate.state.withLock { state in
+                let holder = state.holders.removeValue(forKey: snapshot)
+                if holder?.kind == .backup { state.backups -= 1 }
+                // Under the lock, so that no later interruption is taken back.
+                if holder?.isInterrupted == true { holder?.handle.clear() }
+                return (holder, (state.isClosed || state.hasEnded) && state.holders.isEmpty)
+            }
+            if isLast {
+                gate.state.broadcast()
+                gate.emptied()
+            }
+            return holder?.isInterrupted ?? false
+        }
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Synchronization
+import Testing
+import UnixIO
+
+/// What one user's questions may not do to others. Each scenario makes assertions about the others.
+@Suite(
+    "Hostile questions", .daemonLog, .serialized,
+    .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
+struct HostileQuestionsTests {
+    private static let attacker: UInt32 = 5001
+    private static let accomplice: UInt32 = 5002
+    private static let reporter: UInt32 = 5003
+    private static let quiet: UInt32 = 5004
+    private static let limit: Int64 = 64 << 20
+
+    /// A question within all bounds that takes many seconds, nearly all of them inside the full-text index.
+    private static var expensive: ListParameters {
+        var filter = IssueFilter()
+        filter.text = "a b c d e f g h i j k l m n o p"
+        return ListParameters(filter: filter, limit: 1000)
+    }
+
+    /// Runs a daemon whose full-text index makes that question slow, and in which both users have a record.
+    private func withSlowQuestions(
+        _ configuration: DaemonConfiguration = "", documents: Int = 300_000,
+        _ body: (DaemonFixture) async throws -> Void
+    ) async throws {
+        try await DaemonFixture.with(configuration, starts: false) { daemon in
+            try await prepare(daemon, documents: documents)
+            try await body(daemon)
+        }
+    }
+
+    private func prepare(_ daemon: DaemonFixture, documents: Int) async throws {
+        try daemon.start()
+        for user in [Self.attacker, Self.accomplice, Self.quiet] {
+            _ = try OtherUser.client(user, of: daemon).report("Of \(user)")
+        }
+        #expect(try daemon.terminate() == .exit(0))
+        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
+        let filling = try ChildProcess(
+            python, ["-c", Self.filling, daemon.database, "\(documents)"], in: daemon.folder, name: "filling")
+        #expect(try filling.end(within: .seconds(120)) == .exit(0))
+        try daemon.start()
+    }
+
+    private static let filling = """
+        from sqlite3 import connect
+        from sys import argv
+        database = connect(argv[1])
+        words = "abcdefghijklmnop"
+        rows = ((10**9 + i, " ".join(f"{w}{i % 9973:x}" for w in words), "d") for i in range(int(argv[2])))
+        database.executemany("INSERT INTO group_text (rowid, title, domain) VALUES (?, ?, ?)", rows)
+        database.commit()
+        """
+
+    @Test("A question above its bound is refused with the field and the limit")
+    func bounds() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try OtherUser.client(Self.attacker, of: daemon)
+            var words = IssueFilter()
+            words.text = String(repeating: "a ", count: 17)
+            let reason = "at most 16 words are searched for, not 17"
+            #expect(
+                try client.refusal(of: .list, ListParameters(filter: words))
+                    == .invalidFilter(field: "text", reason: reason))
+            #expect(
+                try client.refusal(of: .histogram, HistogramParameters(filter: words, bucket: .seconds(3600)))
+                    == .invalidFilter(field: "text", reason: reason))
+            try client.begin(.records, RecordsParameters(filter: words, follow: true), more: true)
+            #expect(CollectorError(try client.reply()) == .invalidFilter(field: "text", reason: reason))
+            var files = IssueFilter()
+            files.files = (0..<257).map { "File\($0).swift" }
+            #expect(
+                try client.refusal(of: .records, RecordsParameters(filter: files))
+                    == .invalidFilter(field: "files", reason: "at most 256 entries are taken, not 257"))
+            let minutes = HistogramParameters(filter: nil, bucket: .seconds(60))
+            guard case .invalidFilter("bucket", let words)? = try client.refusal(of: .histogram, minutes) else {
+                Issue.record("A day in minutes was counted")
+                return
+            }
+            #expect(words.contains("at most 1000"))
+        }
+    }
+
+    @Test(
+        "Whatever one user asks and another reports at the same time, root's status is quick, both users' reports are stored, others' questions are answered, and the write-ahead log stays below 64 MiB"
+    )
+    func attack() async throws {
+        try await withSlowQuestions { daemon in
+            let outcomes = Outcomes()
+            let (socket, folder) = (daemon.socket, daemon.folder)
+            let attackers = try Senders(count: 8) { number in
+                let user = number % 2 == 0 ? Self.attacker : Self.accomplice
+                let client = try OtherUser.client(user, socket: socket, in: folder)
+                while !outcomes.areOver {
+                    try client.begin(.list, Self.expensive)
+                    outcomes.count(CollectorError(try client.reply()).map { "\($0)" } ?? "answered")
+                }
+                return 0
+            }
+            let reporters = try Senders(count: 1) { _ in
+                let client = try OtherUser.client(Self.reporter, socket: socket, in: folder)
+                let text = JSONValue.string(String(repeating: "x", count: 4000))
+                let records = (0..<200).map { IssueRecord(message: "Load \($0)", metadata: ["text": text]) }
+                var stored = 0
+                while !outcomes.areOver {
+                    do {
+                        stored += try client.report(records).count
+                    } catch CollectorError.busy {
+                        outcomes.count("refused")
+                    }
+                }
+                return stored
+            }
+            defer { outcomes.end() }
+
+            let root = try RawClient(path: daemon.socket)
+            let quiet = try OtherUser.client(Self.quiet, of: daemon)
+            let clock = ContinuousClock()
+            let end = clock.now.advanced(by: .seconds(12))
+            var (slowestStatus, slowestReport, slowestQuestion) = (Duration.zero, Duration.zero, Duration.zero)
+            var longest: Int64 = 0
+            var reported = 1
+            while clock.now < end {
+                longest = max(longest, try walBytes(daemon))
+                slowestStatus = max(slowestStatus, try clock.measure { _ = try root.status() })
+                slowestReport = max(slowestReport, try clock.measure { _ = try quiet.report("Quiet \(reported)") })
+                reported += 1
+                let question = try clock.measure { try answered { try quiet.groups().count == 2 } }
+                slowestQuestion = max(slowestQuestion, question)
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            outcomes.end()
+            _ = try attackers.results()
+            let stored = try reporters.results().reduce(0, +)
+            longest = max(longest, try walBytes(daemon))
+            let counts = outcomes.counts
+            print(
+                "hostile questions: status \(slowestStatus), report \(slowestReport), question \(slowestQuestion), "
+                    + "WAL \(longest), stored \(stored), \(counts)")
+            #expect(longest < Self.limit)
+            #expect(slowestStatus < .seconds(3))
+            #expect(slowestReport < .seconds(5))
+            #expect(slowestQuestion < .seconds(15))
+            #expect(stored > 1000)
+            #expect(try quiet.status().received == Int64(reported))
+            #expect(try quiet.allRecords().count == reported)
+            #expect(try root.status().received == Int64(stored + reported + 2))
+        }
+    }
+
+    @Test("A question whose client hangs up ends, and others are answered")
+    func hangUp() async throws {
+        try await withSlowQuestions { daemon in
+            for _ in 0..<3 {
+                for user in [Self.attacker, Self.accomplice] {
+                    try OtherUser.client(user, of: daemon).begin(.list, Self.expensive)
+                }
+            }
+            let quiet = try OtherUser.client(Self.quiet, of: daemon)
+            var groups: [IssueGroup] = []
+            let time = try ContinuousClock().measure { groups = try quiet.groups() }
+            #expect(groups.count == 1)
+            // Each of the abandoned ones would run for ten seconds.
+            #expect(time < .seconds(8))
+            #expect(!daemon.log.contains("A query took too long"))
+        }
+    }
+
+    @Test("The daemon ends within its stages' time while questions run and wait")
+    func stop() async throws {
+        try await withSlowQuestions { daemon in
+            var clients: [RawClient] = []
+            for user in [Self.attacker, Self.accomplice, Self.quiet, 0] {
+                for _ in 0..<3 {
+                    let client = try OtherUser.client(user, of: daemon)
+                    try client.begin(.list, Self.expensive)
+                    clients.append(client)
+                }
+            }
+            let root = try RawClient(path: daemon.socket)
+            _ = try root.report("Before the end")
+            var end: ChildProcess.End?
+            let time = try ContinuousClock().measure { end = try daemon.terminate(within: .seconds(20)) }
+            #expect(end == .exit(0))
+            #expect(time < .seconds(12))
+            for client in clients {
+                // One that had its answer before is as good.
+                if let reply = try? client.reply(within: .seconds(1)), let error = CollectorError(reply) {
+                    #expect(error == .busy(retryAfter: .seconds(1)))
+                }
+            }
+            try daemon.start()
+            #expect(try RawClient(path: daemon.socket).status().received == 4)
+        }
+    }
+
+    /// Asks again as long as the answer is "not now".
+    private func answered(_ question: () throws -> Bool) throws {
+        for _ in 0..<20 {
+            do {
+                #expect(try question())
+                return
+            } catch CollectorError.busy {
+                continue
+            }
+        }
+        Issue.record("A question was never answered")
+    }
+
+    private func walBytes(_ daemon: DaemonFixture) throws -> Int64 {
+        try FileSystem.status(of: daemon.database + "-wal").size
+    }
+}
+
+/// How often something happened, counted by several threads until it is over.
+private final class Outcomes: Sendable {
+    private let state = Mutex<[String: Int]>([:])
+    private let isOver = Atomic(false)
+
+    var areOver: Bool { isOver.load(ordering: .relaxed) }
+
+    func end() { isOver.store(true, ordering: .relaxed) }
+
+    func count(_ name: String) { state.withLock { $0[name, default: 0] += 1 } }
+
+    var counts: [String: Int] { state.withLock { $0 } }
+}

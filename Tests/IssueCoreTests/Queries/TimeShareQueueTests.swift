@@ -1,0 +1,108 @@
+import IssueCore
+import Testing
+
+@Suite("Turns by time")
+struct TimeShareQueueTests {
+    private func queue(maxRunningPerUser: Int = 1) -> TimeShareQueue<String> {
+        TimeShareQueue(slice: .seconds(1), maxRunningPerUser: maxRunningPerUser)
+    }
+
+    @Test("Users are charged for the time their items took, not for the number of items")
+    func time() throws {
+        var queue = queue()
+        for number in 1...20 {
+            queue.append("slow \(number)", user: 1)
+            queue.append("quick \(number)", user: 2)
+        }
+        var taken: [UInt32: Int] = [:]
+        for _ in 0..<22 {
+            let nextTaken = queue.take()
+            let next = try #require(nextTaken)
+            taken[next.user, default: 0] += 1
+            queue.finished(user: next.user, after: next.user == 1 ? .seconds(10) : .milliseconds(1))
+        }
+        #expect(taken == [1: 2, 2: 20])
+    }
+
+    @Test("A user who comes with the first item is next, whatever the others have waiting")
+    func newcomer() throws {
+        var queue = queue()
+        for user in 1...10 as ClosedRange<UInt32> {
+            for _ in 0..<100 { queue.append("old", user: user) }
+        }
+        for _ in 0..<30 {
+            let nextTaken = queue.take()
+            let next = try #require(nextTaken)
+            queue.finished(user: next.user, after: .seconds(1))
+        }
+        queue.append("new", user: 11)
+        #expect(queue.take()?.item == "new")
+    }
+
+    @Test("Time that a user has not used is no credit")
+    func noCredit() throws {
+        var queue = queue()
+        for _ in 0..<100 { queue.append("busy", user: 1) }
+        for _ in 0..<10 {
+            let nextTaken = queue.take()
+            let next = try #require(nextTaken)
+            queue.finished(user: next.user, after: .seconds(1))
+        }
+        for _ in 0..<100 { queue.append("late", user: 2) }
+        var taken: [UInt32: Int] = [:]
+        for _ in 0..<20 {
+            let nextTaken = queue.take()
+            let next = try #require(nextTaken)
+            taken[next.user, default: 0] += 1
+            queue.finished(user: next.user, after: .seconds(1))
+        }
+        #expect(taken == [1: 10, 2: 10])
+    }
+
+    @Test("Items of one user keep their order, and no more of them run at a time than may")
+    func ordered() throws {
+        var queue = queue(maxRunningPerUser: 2)
+        for number in 1...200 { queue.append("\(number)", user: 1) }
+        #expect(queue.take()?.item == "1")
+        #expect(queue.take()?.item == "2")
+        #expect(queue.take() == nil)
+        for number in 3...200 {
+            queue.finished(user: 1, after: .zero)
+            #expect(queue.take()?.item == "\(number)")
+        }
+        queue.finished(user: 1, after: .zero)
+        #expect(queue.take() == nil)
+    }
+
+    @Test("After its slice an item yields to a user who has used less time, but to nobody else")
+    func yields() throws {
+        var queue = queue()
+        queue.append("first", user: 1)
+        queue.append("second", user: 1)
+        _ = queue.take()
+        #expect(!queue.mustYield(user: 1, after: .seconds(9)))
+        queue.append("other", user: 2)
+        #expect(!queue.mustYield(user: 1, after: .milliseconds(999)))
+        #expect(queue.mustYield(user: 1, after: .seconds(1)))
+        _ = queue.take()
+        // Whoever waits, waits for a turn of its own.
+        #expect(!queue.mustYield(user: 1, after: .seconds(9)))
+        #expect(!queue.mustYield(user: 2, after: .seconds(9)))
+    }
+
+    @Test("Users without work are forgotten")
+    func forgets() throws {
+        var queue = queue()
+        queue.append("long", user: 0)
+        _ = queue.take()
+        for user in 1...10_000 as ClosedRange<UInt32> {
+            queue.append("a", user: user)
+            _ = queue.take()
+            queue.finished(user: user, after: .seconds(1))
+        }
+        queue.finished(user: 0, after: .seconds(1))
+        queue.append("b", user: 7)
+        queue.append("c", user: 8)
+        #expect(queue.take()?.user == 7)
+    }
+}

@@ -1,0 +1,69 @@
+import IssueStore
+import SQLiteKit
+import Synchronization
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+@Suite("Snapshots and the write-ahead log")
+struct SnapshotGateTests {
+    private func connection() throws -> SQLiteKit.Connection { try SQLiteKit.Connection(path: ":memory:") }
+
+    @Test("A closed gate lets nobody take a snapshot until it is opened, and tells when the last has ended")
+    func closed() throws {
+        let emptied = Atomic(0)
+        let gate = SnapshotGate(emptied: { emptied.add(1, ordering: .relaxed) })
+        let (first, second) = (try connection(), try connection())
+        let control = gate.control(.question)
+        let one = try control.begin(QueryInterruption(first))
+        let two = try control.begin(QueryInterruption(second))
+        #expect(!gate.close(interrupting: false))
+        #expect(!control.isInterrupted(one))
+        #expect(!control.end(one))
+        #expect(emptied.load(ordering: .relaxed) == 0)
+        #expect(!control.end(two))
+        #expect(emptied.load(ordering: .relaxed) == 1)
+        #expect(throws: StoreFailure.walTooLarge) { try control.begin(QueryInterruption(first)) }
+        gate.open()
+        #expect(!control.end(try control.begin(QueryInterruption(first))))
+    }
+
+    @Test("An interrupted snapshot's statements fail until it has ended, and those of the next one do not")
+    func interrupted() throws {
+        let gate = SnapshotGate()
+        let connection = try connection()
+        let control = gate.control(.question)
+        let ticket = try control.begin(QueryInterruption(connection))
+        #expect(!gate.close(interrupting: true))
+        #expect(control.isInterrupted(ticket))
+        #expect(throws: SQLiteError.self) { try connection.withStatement("SELECT 1") { try $0.run() } }
+        #expect(control.end(ticket))
+        try connection.withStatement("SELECT 1") { try $0.run() }
+        #expect(gate.waitUntilEmpty(patience: .zero))
+    }
+
+    @Test("Forwarding is not interrupted, and a backup is told to give up")
+    func kinds() throws {
+        let gate = SnapshotGate()
+        let connection = try connection()
+        let forwarding = try gate.control(.background).begin(QueryInterruption(connection))
+        let backup = try gate.control(.backup).begin(QueryInterruption(connection))
+        #expect(gate.isBackingUp)
+        _ = gate.close(interrupting: true)
+        try connection.withStatement("SELECT 1") { try $0.run() }
+        #expect(!gate.control(.background).end(forwarding))
+        #expect(gate.control(.backup).isInterrupted(backup))
+        #expect(gate.control(.backup).end(backup))
+        #expect(!gate.isBackingUp)
+    }
+
+    @Test("At the end nobody waits for a snapshot")
+    func end() throws {
+        let gate = SnapshotGate()
+        let connection = try connection()
+        _ = gate.close(interrupting: false)
+        gate.end(patience: .zero)
+        #expect(throws: StoreFailure.walTooLarge) { try gate.control(.job).begin(QueryInterruption(connection)) }
+    }
+}
