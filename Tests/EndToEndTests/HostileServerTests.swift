@@ -147,16 +147,22 @@ struct HostileServerTests {
         let target = other.folder["root-only"]
         try FileSystem.makeFolders(target, mode: 0o700)
         let script = """
-            mkdir -p -m 700 "$1/.local/state/issued/unsent" && ln -s "$2" "$1/.local/state/issued/unsent/client-under-test"
+            mkdir -p "$1/.local/state/issued" && ln -s "$2" "$1/.local/state/issued/unsent"
             """
         let plot = try FalseDaemon.start(
             "/bin/sh", ["-c", script, "sh", other.home, target], in: other.folder, name: "plot")
         #expect(try plot.end() == .exit(0), "\(plot.errors)")
         let before = other.names
+        let environment = ["HOME": other.home, "ISSUED_SOCKET": other.folder["nobody.sock"]]
         let program = try ChildProcess(
             try TestBinaries.path(of: "client-under-test"), ["return", "3", "kept"], in: other.folder, name: "program",
-            environment: ["HOME": other.home, "ISSUED_SOCKET": other.folder["nobody.sock"]])
+            environment: environment)
         #expect(try program.end() == .exit(0))
+        let control = try ChildProcess(
+            try TestBinaries.path(of: "issuectl"), ["report", "--spool", "kept"], in: other.folder, name: "control",
+            environment: environment)
+        #expect(try control.end() == .exit(69))
+        #expect(control.errors.contains("can't be kept"))
         #expect(try FileSystem.names(in: target) == [])
         #expect(other.names == before)
     }

@@ -276,8 +276,8 @@ struct ReportTests {
         let method = #"{"method":"org.issued.Collector.Report","parameters":{"records":["#
         #expect(
             outcome.kept == [
-                "\(producer) 1 1 \(method)" + #"{"message":"one",\#(time)}],"producer":"\#(producer)","sequence":1}}"#,
-                "\(producer) 2 2 \(method)" + #"{"message":"two",\#(time)},{"message":"three",\#(time)}],"#
+                "\(producer) 1 \(method)" + #"{"message":"one",\#(time)}],"producer":"\#(producer)","sequence":1}}"#,
+                "\(producer) 2 \(method)" + #"{"message":"two",\#(time)},{"message":"three",\#(time)}],"#
                     + #""producer":"\#(producer)","sequence":2}}"#,
             ])
         // No second wait for a daemon that has not answered once.

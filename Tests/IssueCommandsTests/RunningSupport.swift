@@ -31,9 +31,9 @@ final class ScriptedSurroundings {
             elapsed: { [self] in time },
             sleep: { [self] in time += $0 },
             makeProducer: { Self.producer }, caller: caller,
-            keep: { [self] call, producer, sequence, count in
+            keep: { [self] call, producer, sequence in
                 guard keeps else { return nil }
-                kept.append("\(producer) \(sequence) \(count) \(String(decoding: call.dropLast(), as: UTF8.self))")
+                kept.append("\(producer) \(sequence) \(String(decoding: call.dropLast(), as: UTF8.self))")
                 return "/unsent"
             },
             sendKept: { [self] _ in sendings += 1 })

@@ -48,6 +48,17 @@ struct TerminalTests {
         #expect(text.contains("went offline"))
     }
 
+    @Test("What a person is shown moves no cursor and adds no option, whoever wrote it")
+    func escapes() throws {
+        let result = try type("2\\n", to: "escapes")
+        let text = result.text.replacingOccurrences(of: "\r\n", with: "\n")
+        #expect(text.contains("Cannot read \\x1b]0;title\\x07the file\n\\x9b2J\\u{202e}of names\n"))
+        #expect(text.contains("  2) Skip \\x1b[31mit\\n  3) Pay\n"))
+        #expect(text.contains("text of \\x1b[2Jrefusal"))
+        #expect(text.contains("skipped"))
+        #expect(!text.unicodeScalars.contains { ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"].contains($0) })
+    }
+
     @Test("It speaks German where the environment does")
     func german() throws {
         let text = try type("3\\n", to: "heal", language: "de_DE.UTF-8").text

@@ -230,7 +230,7 @@ struct ReportSession {
         }
         let call = VarlinkCall(
             method: CollectorMethod.report.fullName, parameters: parameters(records, from: sequence))
-        guard let folder = context.reporting.keep(call.message, how.producer, sequence, entries.count) else {
+        guard let folder = context.reporting.keep(call.message, how.producer, sequence) else {
             let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
             throw CommandFailure(
                 reason.code, "the issue can't be kept for the next run either: \(reason.message ?? "")")

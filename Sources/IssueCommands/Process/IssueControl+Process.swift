@@ -44,8 +44,9 @@ extension ReportSurroundings {
                 _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: time)) { _ -> Bool? in nil }
             },
             makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
-            keep: { call, producer, sequence, count in
-                guard let folder, folder.keep(call, of: producer, from: sequence, issues: count) else { return nil }
+            keep: { call, producer, sequence in
+                // What can't be kept is said at once, and no later run has to.
+                guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
                 return folder.path
             },
             sendKept: { socket in

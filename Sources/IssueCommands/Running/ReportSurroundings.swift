@@ -13,16 +13,16 @@ package struct ReportSurroundings {
     package var caller: String?
     /// Keeps a call for the next run of a program that reports as this user.
     ///
-    /// Takes the message, the producer, its first number and how many records it
-    /// holds, and answers the folder; nil where it can't be kept.
-    package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64, _ count: Int) -> String?
+    /// Takes the message, the producer and its first number, and answers the
+    /// folder; nil where it can't be kept.
+    package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
     /// Sends what earlier runs have kept, to the socket that was named or those in the usual places.
     package var sendKept: (_ socket: String?) -> Void
 
     package init(
         now: @escaping () -> Timestamp, elapsed: @escaping () -> Duration, sleep: @escaping (Duration) -> Void,
         makeProducer: @escaping () -> String, caller: String?,
-        keep: @escaping (_ call: [UInt8], _ producer: String, _ sequence: Int64, _ count: Int) -> String?,
+        keep: @escaping (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?,
         sendKept: @escaping (_ socket: String?) -> Void
     ) {
         self.now = now

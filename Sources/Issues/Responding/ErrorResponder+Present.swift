@@ -1,3 +1,5 @@
+internal import IssueWire
+
 extension ErrorResponder {
     /// Tells the reporters, then asks people what to do, and does it.
     ///
@@ -12,7 +14,8 @@ extension ErrorResponder {
             if case .terminate? = (report.error as? any ReportableError)?.recovery {
                 LastWords.say()
                 Swift.fatalError(
-                    report.report.message, file: report.report.site.filePath, line: report.report.site.line)
+                    HarmlessText.line(report.report.message), file: report.report.site.filePath,
+                    line: report.report.site.line)
             }
             return .handled
         }

@@ -38,14 +38,17 @@ extension Delivery {
     func pickUp(from path: String) {
         guard let spillFolder, !hasPickedUp.exchange(true, ordering: .relaxed) else { return }
         // Hardly ever is there anything, and then no thread is needed.
-        let folders = [spillFolder, spillFolder.besideForCommand].filter { !$0.isEmpty }
-        guard !folders.isEmpty else { return }
-        let pickups = folders.map { folder in
-            SpillPickup(
+        func pickup(_ folder: SpillFolder, tellLost: (@Sendable (Int) -> Void)?) -> SpillPickup? {
+            guard !folder.isEmpty else { return nil }
+            return SpillPickup(
                 folder: folder, sockets: [path], trust: trust, isStopped: { [self] in isStopped },
-                pause: { [self] time in pause(time) },
-                tellLost: { [self] lost in state.withLock { $0.outbox.lost(lost) } })
+                pause: { [self] time in pause(time) }, tellLost: tellLost)
         }
+        let pickups = [
+            pickup(spillFolder, tellLost: { [self] lost in state.withLock { $0.outbox.lost(lost) } }),
+            pickup(spillFolder.besideForCommand, tellLost: nil),
+        ].compactMap(\.self)
+        guard !pickups.isEmpty else { return }
         state.withLock { $0.isPickingUp = true }
         let body: @Sendable () -> Void = { [self] in
             Forks.heldOff { for pickup in pickups { pickup.run() } }

@@ -45,7 +45,13 @@ package struct SpillFolder: Sendable {
     /// The folder of `issuectl`, whatever applications its records name.
     package static let commandName = "issuectl"
 
-    /// Keeps a call; false where it can't be, and then the next run is told how many issues are missing.
+    /// Keeps a call; false where it can't be.
+    ///
+    /// - Parameters:
+    ///   - call: The message.
+    ///   - producer: Who numbers its records.
+    ///   - sequence: The number of the first.
+    ///   - issues: How many of them the next run is told to be missing if the call can't be kept.
     package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
         guard let folder = try? PrivateFolder(path, makesMissing: true) else { return false }
         let size = Self.files(in: folder).reduce(call.count) { $0 + $1.size }
@@ -53,7 +59,7 @@ package struct SpillFolder: Sendable {
         let padded = String(repeating: "0", count: max(0, 19 - number.utf8.count)) + number
         let file = "\(producer)-\(padded)\(Self.suffix)"
         guard size <= limit, (try? folder.writeAtomically(call, to: file)) != nil else {
-            Self.noteLost(issues, in: folder)
+            if issues > 0 { Self.noteLost(issues, in: folder) }
             return false
         }
         return true

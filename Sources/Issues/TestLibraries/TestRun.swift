@@ -29,7 +29,8 @@ enum TestRun {
     /// The library alone says little. A program in production loads one as soon
     /// as it links any package with helpers for tests.
     static let isThere: Bool = {
-        guard TestingTypes.loaded != nil || XCTestLibrary.isLoaded else { return false }
+        // Whoever starts a setuid program does not decide that it reports nothing.
+        guard !CurrentProcess.isPrivileged, TestingTypes.loaded != nil || XCTestLibrary.isLoaded else { return false }
         return isAnnounced(
             executable: CurrentProcess.executable, arguments: CommandLine.arguments, variable: { Environment[$0] })
     }()

@@ -22,6 +22,12 @@ enum Healing {
                             .retry { print("tried again") },
                             HealingOption("Erase", style: .destructive) { print("erased") },
                             HealingOption("Work offline") { print("went offline") })))
+            case "escapes":
+                reportIssue(
+                    Problem(
+                        "Cannot read \u{1B}]0;title\u{7}the file\n\u{9B}2J\u{202E}of names", source: .invalidUserInput,
+                        message: "text of \u{1B}[2Jrefusal",
+                        recovery: .heal(.retry {}, HealingOption("Skip \u{1B}[31mit\n  3) Pay") { print("skipped") })))
             case "acknowledge": reportIssue(Problem("The name is empty.", source: .invalidUserInput))
             case "terminate": reportIssue(Problem("The catalogue is lost.", recovery: .terminate))
             default: reportIssue("text of nothing for people")
