@@ -157,3 +157,41 @@ static inline int csqlite_file_extend(sqlite3 *db, sqlite3_int64 size, int page)
     sqlite3_file_control(db, "main", SQLITE_FCNTL_CHUNK_SIZE, &none);
     return code;
 }
+
+static inline sqlite3_file *csqlite_file(sqlite3 *db, int which) {
+    sqlite3_file *file = 0;
+    if (sqlite3_file_control(db, "main", which, &file) != SQLITE_OK) return 0;
+    return file != 0 && file->pMethods != 0 ? file : 0;
+}
+
+/// Reads from the database's file, or with SQLITE_FCNTL_JOURNAL_POINTER from its log, past all caches.
+static inline int csqlite_file_read(sqlite3 *db, int which, void *bytes, int count, sqlite3_int64 offset) {
+    sqlite3_file *file = csqlite_file(db, which);
+    return file == 0 ? SQLITE_MISUSE : file->pMethods->xRead(file, bytes, count, offset);
+}
+
+/// How long the log is, in bytes; 0 where there is none.
+static inline sqlite3_int64 csqlite_log_size(sqlite3 *db) {
+    sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_JOURNAL_POINTER);
+    sqlite3_int64 size = 0;
+    return file == 0 || file->pMethods->xFileSize(file, &size) != SQLITE_OK ? 0 : size;
+}
+
+static inline int csqlite_file_write(sqlite3 *db, const void *bytes, int count, sqlite3_int64 offset) {
+    sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_FILE_POINTER);
+    return file == 0 ? SQLITE_MISUSE : file->pMethods->xWrite(file, bytes, count, offset);
+}
+
+static inline int csqlite_file_sync(sqlite3 *db) {
+    sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_FILE_POINTER);
+    return file == 0 ? SQLITE_MISUSE : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+}
+
+/// Takes or gives back the lock that every checkpoint takes (sqlite.org/walformat.html, 2.3.2).
+static inline int csqlite_checkpoint_lock(sqlite3 *db, int on) {
+    sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_FILE_POINTER);
+    if (file == 0 || file->pMethods->iVersion < 2 || file->pMethods->xShmLock == 0) return SQLITE_MISUSE;
+    const int checkpoint = 1;
+    return file->pMethods->xShmLock(
+        file, checkpoint, 1, (on ? SQLITE_SHM_LOCK : SQLITE_SHM_UNLOCK) | SQLITE_SHM_EXCLUSIVE);
+}

@@ -6,6 +6,7 @@ extension Connection {
 
     /// Brings frames of the log into the database.
     package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
+        if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInLog()) }
         var framesInLog: CInt = 0
         var framesCheckpointed: CInt = 0
         let code = unsafe sqlite3_wal_checkpoint_v2(

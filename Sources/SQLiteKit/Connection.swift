@@ -12,6 +12,8 @@ internal import CSQLite
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()
+    /// Collects which pages the log has held at each checkpoint, while it isn't nil.
+    package var pagesCheckpointed: Set<UInt32>?
 
     /// Ends a query of this connection from another thread.
     package let interruptHandle: InterruptHandle

@@ -3,6 +3,9 @@ import IssueStore
 
 /// Removes what nothing refers to any more, behind what retention or a purge has removed.
 struct Collection {
+    /// Whether nothing but their ids may stay of the newest rows either, which are never removed.
+    var isErasing = false
+
     func run(_ run: JobRun) throws {
         let writer = run.writer
         let reader = try run.reader()
@@ -21,6 +24,10 @@ struct Collection {
             try run.goOn()
         }
         while try writer.perform({ try $0.collectOwners() }) { try run.goOn() }
+        if isErasing {
+            try writer.perform { try $0.eraseNewestOwners(processes: unreferenced.processes, seenThrough: edge) }
+            while try writer.perform({ try $0.collectOwners() }) { try run.goOn() }
+        }
         try collectCounts(run)
         try rollUpCounts(run)
         var number: Int64? = 0

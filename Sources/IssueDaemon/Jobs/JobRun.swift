@@ -55,6 +55,11 @@ struct JobRun {
         guard !isStopping() else { throw Stopped() }
     }
 
+    /// Waits a moment for somebody else.
+    func rest(_ duration: Duration) {
+        _ = Monitor(0).wait(deadline: MonotonicClock.now.advanced(by: duration)) { _ -> Bool? in nil }
+    }
+
     /// What is to stay free stays free: otherwise records would be removed to make room for a copy of them.
     func expectRoom(for bytes: Int64) throws {
         let keepFree = try writer.perform { $0.retention.keepFree }

@@ -1,3 +1,4 @@
+import IssueCore
 import IssueProtocol
 import IssueStore
 import UnixIO
@@ -38,8 +39,11 @@ struct PurgeJob {
             return erasure.records
         }
         try finish(erasure, run)
+        // Also where nothing is left to be erased: an earlier purge may have been cut off here.
+        let leftInFile = try eraseUnusedBytes(erasure, &run)
         run.log.notice("Records were erased on request", ["records": "\(erasure.records)"])
-        return PurgeReply(count: erasure.records, unreachable: try unreachable(erasure, reader, run))
+        return PurgeReply(
+            count: erasure.records, unreachable: leftInFile + (try unreachable(erasure, reader, run)))
     }
 
     private func walk(
@@ -65,11 +69,46 @@ struct PurgeJob {
             series = series.dropFirst(some.count)
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
-        guard !erasure.series.isEmpty else { return }
-        try Collection().collectCounts(run)
-        try writer.perform {
-            try $0.finishErasingText()
-            _ = try $0.checkpoint()
+        // What nothing refers to any more goes with it: whose processes they were, and what they were called.
+        try Collection(isErasing: true).run(run)
+        try writer.perform { try $0.finishErasingText() }
+    }
+
+    /// How long those who read the store may keep the pass over the file from going on.
+    private static let patience: Duration = .seconds(60)
+
+    /// Rids the file of what deleting leaves in it.
+    ///
+    /// - Returns: Where something may be left, in words.
+    private func eraseUnusedBytes(_ erasure: Erasure, _ run: inout JobRun) throws -> [String] {
+        let writer = run.writer
+        try writer.perform { $0.beginErasingUnusedBytes() }
+        defer {
+            writer.letReadersIn()
+            try? writer.perform { $0.endErasingUnusedBytes() }
+        }
+        var pass = StoreWriter.UnusedBytesPass()
+        var lastStep = Clock.monotonic
+        while true {
+            let before = pass
+            let result = try writer.performAlone { writer in
+                var pass = before
+                let step = try writer.eraseUnusedBytes(&pass)
+                return (step: step, pass: pass)
+            }
+            if let result { pass = result.pass }
+            switch result?.step {
+            case .more: lastStep = Clock.monotonic
+            case .done:
+                guard pass.unread > 0 else { return [] }
+                return ["\(pass.unread) pages of the database that can't be read: see issuectl status"]
+            case .waiting, nil:
+                guard lastStep.duration(to: Clock.monotonic) < Self.patience else {
+                    return ["the free space of the database, which was read all the while: purge once more"]
+                }
+                run.rest(.milliseconds(5))
+            }
+            try run.progress(PurgeReply(count: erasure.records))
         }
     }
 

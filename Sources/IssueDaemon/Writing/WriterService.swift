@@ -83,6 +83,25 @@ final class WriterService: Sendable {
         return try result.get()
     }
 
+    /// Has something done by the writer while nobody is inside who reads the log at length.
+    ///
+    /// - Returns: nil while somebody is; nobody else comes in then before it is asked for again, or before
+    ///   `letReadersIn()`.
+    func performAlone<Value: Sendable>(
+        _ work: @escaping @Sendable (StoreWriter) throws -> Value
+    ) throws -> Value? {
+        let gate = gate
+        return try perform { writer in
+            guard gate.close() else { return nil }
+            defer { gate.open() }
+            return try work(writer)
+        }
+    }
+
+    func letReadersIn() {
+        gate.open()
+    }
+
     /// Reads the log in a long snapshot, of which one may follow the other.
     func readingLog<Value>(_ body: () throws -> Value) rethrows -> Value {
         gate.enter()

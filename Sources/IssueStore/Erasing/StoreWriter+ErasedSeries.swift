@@ -39,11 +39,77 @@ extension StoreWriter {
         try erasing { try connection.execute("INSERT INTO group_text (group_text) VALUES ('optimize')") }
     }
 
-    private func run(_ sql: StaticString, _ id: Int64) throws {
+    private func run(
+        _ sql: StaticString, _ id: Int64, _ owner: (account: Int64, sender: Int64?)? = nil
+    ) throws {
         try connection.withStatement(sql) { statement in
             statement.bind(id, at: 1)
+            if let owner {
+                statement.bind(owner.account, at: 2)
+                if let sender = owner.sender { statement.bind(sender, at: 3) }
+            }
             try statement.run()
         }
+    }
+
+    /// The account and the sender of rows of which only the id is to stay; their user is the number that no user has
+    /// (credentials(7)).
+    private func nobody() throws -> (account: Int64, sender: Int64?) {
+        try connection.execute(
+            """
+            INSERT OR IGNORE INTO accounts (uid, app, first_at) VALUES (4294967295, '', 0);
+            INSERT OR IGNORE INTO senders (uid, command, executable, unit) VALUES (4294967295, '', '', '')
+            """)
+        let ids = try connection.withStatement(
+            """
+            SELECT accounts.id, senders.id FROM accounts, senders
+            WHERE accounts.uid = 4294967295 AND app = ''
+                AND senders.uid = 4294967295 AND command = '' AND executable = '' AND unit = ''
+            """
+        ) { try $0.first { ($0.int64(0), $0.int64(1)) } }
+        guard let ids else { throw StoreFailure.damaged(SQLiteError(code: .corrupt, message: "a row is missing")) }
+        return ids
+    }
+
+    /// Takes all but the id from the newest process, sender and account if nothing refers to them.
+    ///
+    /// - Parameter processes: Those without a record up to a row.
+    package func eraseNewestOwners(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
+        let cached = Set(self.processes.values.map(\.process))
+        try erasing {
+            let newest = try connection.withStatement(
+                """
+                SELECT max(id) FROM processes
+                WHERE NOT EXISTS (SELECT 1 FROM records WHERE id > ?1 AND process = (SELECT max(id) FROM processes))
+                """
+            ) { statement in
+                statement.bind(edge, at: 1)
+                return try statement.first { $0.int64(0) } ?? 0
+            }
+            if processes.contains(newest), !cached.contains(newest) {
+                let sender = try nobody().sender
+                try connection.withStatement(
+                    "UPDATE processes SET sender = ?2, pid = 0, gid = 0, started = 0 WHERE id = ?1"
+                ) { statement in
+                    statement.bind(newest, at: 1)
+                    statement.bind(sender, at: 2)
+                    try statement.run()
+                }
+            }
+            try connection.execute(
+                """
+                UPDATE senders SET uid = 4294967295, command = '', executable = '', unit = 'erased ' || id
+                WHERE id = (SELECT max(id) FROM senders)
+                    AND id NOT IN (SELECT sender FROM processes) AND id NOT IN (SELECT sender FROM series);
+                UPDATE accounts SET uid = 4294967295, app = 'erased ' || id
+                WHERE id = (SELECT max(id) FROM accounts)
+                    AND id NOT IN (SELECT account FROM groups) AND id NOT IN (SELECT account FROM series)
+                    AND id NOT IN (SELECT account FROM ledger)
+                """)
+        }
+        forgetCaches()
+        senders.removeAll()
+        accounts.removeAll()
     }
 
     private func reportedSinceLastRange() throws -> Set<Int64> {
@@ -151,6 +217,7 @@ extension StoreWriter {
                 line = NULL, "column" = NULL, function = NULL, module = NULL, fingerprint = NULL, template = ''
             WHERE id = ?1
             """, series)
+        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try nobody())
         let next = try connection.withStatement(
             #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#
         ) { statement in
@@ -217,6 +284,7 @@ extension StoreWriter {
                 state = 0, muted_until = NULL, muted_version = NULL
             WHERE id = ?1
             """, group)
+        try run("UPDATE groups SET account = ?2 WHERE id = ?1", group, (try nobody().account, nil))
         try run("INSERT INTO group_text (rowid, title) SELECT id, title FROM groups WHERE id = ?1", group)
     }
 }

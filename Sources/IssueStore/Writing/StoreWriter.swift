@@ -230,9 +230,12 @@ package final class StoreWriter {
     /// - Parameter restarts: whether readers are waited for, for a moment, so that the next commit begins the log anew.
     package func checkpoint(restarts: Bool = false) throws(StoreFailure) {
         do {
-            if restarts { connection.setBusyTimeout(Self.patienceWithReaders) }
-            defer { if restarts { connection.setBusyTimeout(Self.patience) } }
-            _ = try connection.checkpoint(!restarts ? .passive : isWALFileLarge ? .truncate : .restart)
+            if restarts {
+                let mode: CheckpointMode = isWALFileLarge ? .truncate : .restart
+                try withLittlePatience { () throws(SQLiteError) in _ = try connection.checkpoint(mode) }
+            } else {
+                _ = try connection.checkpoint(.passive)
+            }
         } catch {
             // Whoever reads is left alone; what he does not need is copied all the same.
             guard !(restarts && error.isBusy) else { return }
@@ -248,6 +251,13 @@ package final class StoreWriter {
 
     /// How long the write-ahead log's file is.
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }
+
+    /// Does something that waits for readers, but only for a moment.
+    func withLittlePatience(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        connection.setBusyTimeout(Self.patienceWithReaders)
+        defer { connection.setBusyTimeout(Self.patience) }
+        try body()
+    }
 
     /// How many pages the log holds.
     package var logPages: Int { connection.walFrames }

@@ -1,0 +1,126 @@
+/// Where a page of a tree holds something, by the file format (sqlite.org/fileformat2.html, 1.6).
+///
+/// What lies between may be anything that the page has held before: SQLite leaves it there when it moves rows to another
+/// page, and when it deletes them while `secure_delete` is off.
+package struct PageLayout: Equatable, Sendable {
+    /// A row whose end lies on pages of its own.
+    package struct Overflow: Equatable, Sendable {
+        package var firstPage: UInt32
+        /// How many bytes of the row lie on those pages.
+        package var bytes: Int64
+    }
+
+    /// The bytes that mean nothing, in ascending order.
+    package private(set) var unused: [Range<Int>] = []
+    package private(set) var overflows: [Overflow] = []
+
+    /// Reads a page, or returns nil if it is not a page of a tree, or a damaged one.
+    ///
+    /// - Parameters:
+    ///   - page: The whole page; none of it is reserved for extensions.
+    ///   - start: Where the page's own header begins: 100 in the first page of a file, otherwise 0.
+    package init?(_ page: [UInt8], from start: Int) {
+        let size = page.count
+        guard (512...65_536).contains(size), start == 0 || start == 100 else { return nil }
+        let kind = page[start]
+        guard let form = Form(rawValue: kind) else { return nil }
+        let cells = page.number(start + 3, 2)
+        let pointers = start + form.headerBytes
+        guard pointers + 2 * cells <= size else { return nil }
+        var used: [Range<Int>] = [0..<pointers + 2 * cells]
+        used.reserveCapacity(cells + 8)
+        for index in 0..<cells {
+            let place = page.number(pointers + 2 * index, 2)
+            guard place >= pointers + 2 * cells, let end = form.end(ofCellAt: place, in: page, &overflows)
+            else { return nil }
+            used.append(place..<end)
+        }
+        // Of a free block the first four bytes say where the next one is and how long it is. They are in ascending order.
+        var free = page.number(start + 1, 2)
+        while free != 0 {
+            guard free + 4 <= size else { return nil }
+            let bytes = page.number(free + 2, 2)
+            guard bytes >= 4, free + bytes <= size else { return nil }
+            used.append(free..<free + 4)
+            let next = page.number(free, 2)
+            guard next == 0 || next >= free + bytes else { return nil }
+            free = next
+        }
+        used.sort { $0.lowerBound < $1.lowerBound }
+        var end = 0
+        for range in used {
+            // Two things in one place: then nobody knows what means something.
+            guard range.lowerBound >= end else { return nil }
+            if range.lowerBound > end { unused.append(end..<range.lowerBound) }
+            end = range.upperBound
+        }
+        if end < size { unused.append(end..<size) }
+    }
+
+    private enum Form: UInt8 {
+        case interiorIndex = 2
+        case interiorTable = 5
+        case leafIndex = 10
+        case leafTable = 13
+
+        var headerBytes: Int { self == .interiorIndex || self == .interiorTable ? 12 : 8 }
+
+        func end(ofCellAt place: Int, in page: [UInt8], _ overflows: inout [Overflow]) -> Int? {
+            var cursor = place
+            if headerBytes == 12 {
+                cursor += 4
+                guard cursor <= page.count else { return nil }
+            }
+            guard let first = page.variableInteger(at: &cursor) else { return nil }
+            var end = cursor
+            if self != .interiorTable {
+                if self == .leafTable, page.variableInteger(at: &cursor) == nil { return nil }
+                guard let payload = Int64(exactly: first), payload <= 1 << 31 else { return nil }
+                let local = localBytes(of: payload, usable: page.count)
+                end = cursor + Int(local)
+                if local < payload {
+                    guard end + 4 <= page.count else { return nil }
+                    overflows.append(
+                        Overflow(firstPage: UInt32(page.number(end, 4)), bytes: payload - local))
+                    end += 4
+                }
+            }
+            // A cell takes four bytes at least, so that a free block fits where it was.
+            end = max(end, place + 4)
+            return end <= page.count ? end : nil
+        }
+
+        /// How many bytes of a row lie on the page itself.
+        private func localBytes(of payload: Int64, usable: Int) -> Int64 {
+            let usable = Int64(usable)
+            let most = self == .leafTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
+            if payload <= most { return payload }
+            let least = (usable - 12) * 32 / 255 - 23
+            let some = least + (payload - least) % (usable - 4)
+            return some <= most ? some : least
+        }
+    }
+}
+
+extension [UInt8] {
+    /// A number of some bytes, the highest first.
+    func number(_ place: Int, _ count: Int) -> Int {
+        var number = 0
+        for index in place..<place + count { number = number << 8 | Int(self[index]) }
+        return number
+    }
+
+    /// A number of one to nine bytes (1.6.1), or nil where the page ends in the midst of it.
+    func variableInteger(at cursor: inout Int) -> UInt64? {
+        var number: UInt64 = 0
+        for index in 0..<9 {
+            guard cursor < count else { return nil }
+            let byte = self[cursor]
+            cursor += 1
+            if index == 8 { return number << 8 | UInt64(byte) }
+            number = number << 7 | UInt64(byte & 0x7F)
+            if byte < 0x80 { return number }
+        }
+        return number
+    }
+}

@@ -1,0 +1,229 @@
+internal import CSQLite
+
+/// Overwrites what a database's file holds beside its content: unused parts of pages, free pages, and the end of the last
+/// page of a long row.
+///
+/// SQLite can't do that for what it has left there before, but for writing the whole file anew. Content is neither
+/// changed nor moved, so readers are not disturbed, and a power cut in the midst of it does no harm: zeros are
+/// written where nothing is read. That a disk changes no bytes beside those that are written is what SQLite
+/// relies on, too (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
+///
+/// The file itself is written, past the log. So all of the log must have been copied into the file, and nothing may be
+/// copied meanwhile. Pages that the connection keeps in memory are let go of, or they would bring back what was erased.
+@safe package struct UnusedBytes {
+    /// The file is not one whose pages can be told apart, which are all that this program makes.
+    package struct Unknown: Error {}
+
+    private let connection: Connection
+    private let pageBytes: Int
+    /// How many pages the database has.
+    package let pageCount: UInt32
+    private let firstTrunk: UInt32
+    private var trunks: Set<UInt32>?
+    private var maps: [UInt32: [UInt8]] = [:]
+    /// Pages that could not be understood, and were left as they are.
+    package private(set) var unread = 0
+
+    /// The kinds of pages in the map of a file with `auto_vacuum` (sqlite.org/fileformat2.html, 1.8).
+    private enum Kind: UInt8 {
+        case root = 1
+        case free, firstOverflow, overflow, tree
+    }
+
+    init(_ connection: Connection) throws {
+        self.connection = connection
+        let header = try connection.readFile(at: 0, count: 100)
+        let size = header.number(16, 2)
+        pageBytes = size == 1 ? 65_536 : size
+        pageCount = UInt32(header.number(28, 4))
+        firstTrunk = UInt32(header.number(32, 4))
+        let reserved = header[20]
+        let isMapped = header.number(52, 4) != 0
+        guard pageBytes >= 512, pageBytes & (pageBytes - 1) == 0, reserved == 0, isMapped, pageCount > 0,
+            Int64(pageCount) * Int64(pageBytes) <= connection.fileBytes ?? 0
+        else { throw Unknown() }
+    }
+
+    /// Overwrites what is unused in a page.
+    mutating func erase(_ number: UInt32) throws {
+        guard number > 0, number <= pageCount, number != pendingBytePage, !isMap(number) else { return }
+        if number == 1 { return try eraseInTree(number, from: 100) }
+        guard let entry = try entry(of: number), let kind = Kind(rawValue: entry.kind) else {
+            unread += 1
+            return
+        }
+        switch kind {
+        case .root, .tree: try eraseInTree(number, from: 0)
+        case .free: try eraseFree(number)
+        case .firstOverflow, .overflow: try eraseOverflow(number)
+        }
+    }
+
+    // MARK: Kinds of pages
+
+    private mutating func eraseInTree(_ number: UInt32, from start: Int) throws {
+        let page = try read(number)
+        guard let layout = PageLayout(page, from: start) else {
+            unread += 1
+            return
+        }
+        try overwrite(number, page, layout.unused)
+    }
+
+    private mutating func eraseFree(_ number: UInt32) throws {
+        let page = try read(number)
+        guard try allTrunks().contains(number) else { return try overwrite(number, page, [0..<pageBytes]) }
+        let leaves = page.number(4, 4)
+        guard 8 + 4 * leaves <= pageBytes else {
+            unread += 1
+            return
+        }
+        try overwrite(number, page, [8 + 4 * leaves..<pageBytes])
+    }
+
+    /// Only the last page of a row may have room left; how much is to be seen from where the row begins.
+    private mutating func eraseOverflow(_ number: UInt32) throws {
+        let page = try read(number)
+        guard page.number(0, 4) == 0 else { return }
+        var first = number
+        var before: Int64 = 0
+        while let entry = try entry(of: first), entry.kind == Kind.overflow.rawValue {
+            first = entry.parent
+            before += 1
+            guard before <= Int64(pageCount) else { break }
+        }
+        let capacity = Int64(pageBytes - 4)
+        guard let owner = try entry(of: first), owner.kind == Kind.firstOverflow.rawValue, owner.parent > 0,
+            owner.parent <= pageCount,
+            let layout = PageLayout(try read(owner.parent), from: owner.parent == 1 ? 100 : 0),
+            let row = layout.overflows.first(where: { $0.firstPage == first }),
+            case let bytes = row.bytes - before * capacity, (1...capacity).contains(bytes)
+        else {
+            unread += 1
+            return
+        }
+        try overwrite(number, page, [4 + Int(bytes)..<pageBytes])
+    }
+
+    // MARK: What says which is which
+
+    private var pendingBytePage: UInt32 { UInt32(0x4000_0000 / pageBytes + 1) }
+
+    /// The page of the map that a page's entry stands in.
+    private func map(of number: UInt32) -> UInt32 {
+        let perMap = UInt32(pageBytes / 5 + 1)
+        let map = (number - 2) / perMap * perMap + 2
+        return map == pendingBytePage ? map + 1 : map
+    }
+
+    private func isMap(_ number: UInt32) -> Bool { number > 1 && map(of: number) == number }
+
+    private mutating func entry(of number: UInt32) throws -> (kind: UInt8, parent: UInt32)? {
+        guard number > 2, number <= pageCount, number != pendingBytePage, !isMap(number) else { return nil }
+        let map = map(of: number)
+        let place = 5 * Int(number - map - 1)
+        guard number > map, place + 5 <= pageBytes else { return nil }
+        let page = try maps[map] ?? read(map)
+        maps[map] = page
+        return (page[place], UInt32(page.number(place + 1, 4)))
+    }
+
+    /// The free pages that name other free pages.
+    private mutating func allTrunks() throws -> Set<UInt32> {
+        if let trunks { return trunks }
+        var found: Set<UInt32> = []
+        var next = firstTrunk
+        while next != 0 {
+            guard next <= pageCount, found.insert(next).inserted else { throw Unknown() }
+            next = UInt32(try connection.readFile(at: offset(of: next), count: 4).number(0, 4))
+        }
+        trunks = found
+        return found
+    }
+
+    // MARK: The file
+
+    private func offset(of number: UInt32) -> Int64 { Int64(number - 1) * Int64(pageBytes) }
+
+    private func read(_ number: UInt32) throws -> [UInt8] {
+        try connection.readFile(at: offset(of: number), count: pageBytes)
+    }
+
+    private func overwrite(_ number: UInt32, _ page: [UInt8], _ ranges: [Range<Int>]) throws {
+        let span = page.span
+        var changed: Range<Int>?
+        for range in ranges {
+            for index in range where span[index] != 0 {
+                changed = (changed?.lowerBound ?? index)..<index + 1
+            }
+        }
+        guard let changed else { return }
+        var page = page
+        for range in ranges { for index in range.clamped(to: changed) { page[index] = 0 } }
+        try connection.writeFile(Array(page[changed]), at: offset(of: number) + Int64(changed.lowerBound))
+    }
+}
+
+extension Connection {
+    /// Overwrites what is unused in some pages of the file; all of the log must have been copied, and it holds up
+    /// every checkpoint meanwhile.
+    ///
+    /// - Returns: How many pages the database has, and how many of these could not be understood; nil while another
+    ///   process copies the log.
+    package func eraseUnusedBytes(
+        of pages: some Sequence<UInt32>
+    ) throws -> (pageCount: UInt32, unread: Int)? {
+        precondition(!isInTransaction, "Unused bytes are erased between two transactions")
+        releaseMemory()
+        guard unsafe csqlite_checkpoint_lock(handle, 1) == SQLITE_OK else { return nil }
+        defer { _ = unsafe csqlite_checkpoint_lock(handle, 0) }
+        var unused = try UnusedBytes(self)
+        for page in pages { try unused.erase(page) }
+        return (unused.pageCount, unused.unread)
+    }
+
+    /// Returns once what was written to the file is on the disk.
+    package func synchronizeFile() throws(SQLiteError) {
+        try check(unsafe csqlite_file_sync(handle))
+    }
+
+    /// The numbers of the pages whose content the file of the log holds, of this round and of earlier ones.
+    func pagesInLog() -> Set<UInt32> {
+        let size = unsafe csqlite_log_size(handle)
+        guard size > 32, let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32) else { return [] }
+        let frame = Int64(24 + header.number(8, 4))
+        var pages: Set<UInt32> = []
+        var place: Int64 = 32
+        while place + frame <= size {
+            guard let number = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: place, count: 4) else { break }
+            pages.insert(UInt32(number.number(0, 4)))
+            place += frame
+        }
+        return pages
+    }
+
+    func readFile(
+        _ which: CInt = SQLITE_FCNTL_FILE_POINTER, at offset: Int64, count: Int
+    ) throws(SQLiteError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let code = unsafe bytes.withUnsafeMutableBytes { bytes in
+            unsafe csqlite_file_read(handle, which, bytes.baseAddress, CInt(count), offset)
+        }
+        try check(code)
+        return bytes
+    }
+
+    func writeFile(_ bytes: [UInt8], at offset: Int64) throws(SQLiteError) {
+        try check(
+            unsafe bytes.withUnsafeBytes { bytes in
+                unsafe csqlite_file_write(handle, bytes.baseAddress, CInt(bytes.count), offset)
+            })
+    }
+
+    private func check(_ code: CInt) throws(SQLiteError) {
+        guard code != SQLITE_OK else { return }
+        throw SQLiteError(
+            code: ResultCode(rawValue: code), message: "The file could not be read or written",
+            systemErrno: unsafe csqlite_file_errno(handle, SQLITE_FCNTL_FILE_POINTER))
+    }
+}
