@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
@@ -118,6 +119,50 @@ ssize_t clinux_send_to_unix(
     struct sockaddr_un address;
     socklen_t length = unix_address(&address, path, path_count);
     return sendto(descriptor, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, length);
+}
+
+union descriptor_message {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+ssize_t clinux_send_descriptor(int socket, const void *bytes, size_t count, int passed) {
+    union descriptor_message control;
+    memset(&control, 0, sizeof control);
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof passed);
+    memcpy(CMSG_DATA(&control.header), &passed, sizeof passed);
+    struct iovec part = {(void *)bytes, count};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *received) {
+    // Room for one: the kernel closes those that do not fit.
+    union descriptor_message control;
+    struct iovec part = {bytes, count};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    *received = -1;
+    ssize_t result = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    if (result == -1) return -1;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part != NULL; part = CMSG_NXTHDR(&message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+        // Alignment may leave room for a second one, which nobody wants.
+        size_t descriptors = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t index = 0; index < descriptors; index++) {
+            int descriptor;
+            memcpy(&descriptor, CMSG_DATA(part) + index * sizeof descriptor, sizeof descriptor);
+            if (*received == -1) {
+                *received = descriptor;
+            } else {
+                close(descriptor);
+            }
+        }
+    }
+    return result;
 }
 
 static int set_option(int descriptor, int level, int option, int value) {

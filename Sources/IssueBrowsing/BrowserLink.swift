@@ -12,9 +12,12 @@ package protocol BrowserLink: AnyObject {
     ) throws(CollectorConnectionError) -> [UInt8]
 
     /// Calls with `more`, and hands over each reply, however late, until there is none or the receiver answers false.
+    ///
+    /// - Parameter takesFile: `true` to keep the open file that comes along with the replies; otherwise it is closed.
+    /// - Returns: That file, if one came.
     func stream(
-        _ method: CollectorMethod, parameters: [UInt8], receive: ([UInt8]) -> Bool
-    ) throws(CollectorConnectionError)
+        _ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool
+    ) throws(CollectorConnectionError) -> PassedFile?
 }
 
 /// Opens the way to the socket that was named, or to the first that answers.

@@ -73,18 +73,37 @@ package struct BrowserSession<Failure: Error> {
         return last
     }
 
+    /// Has the daemon copy its store, and returns the copy as an open file.
+    ///
+    /// - Returns: The last reply, and the file: nil if the daemon is too old to pass one.
+    package func backup(
+        progress: (BackupReply) -> Void
+    ) throws(Failure) -> (answer: BrowserAnswer<BackupReply>, file: PassedFile?) {
+        var last: BrowserAnswer<BackupReply>?
+        let parameters = BackupParameters(descriptor: true).json
+        let file = try stream(.backup, parameters, takesFile: true) {
+            (answer: BrowserAnswer<BackupReply>) throws(Failure) in
+            if let last { progress(last.value) }
+            last = answer
+        }
+        guard let last else { throw failing(.malformed("it is missing")) }
+        return (last, last.value.descriptor == 0 ? file : nil)
+    }
+
     /// The failure for an answer that can be read and makes no sense.
     package func senseless(_ reason: String) -> Failure {
         failing(.malformed(reason))
     }
 
+    @discardableResult
     private func stream<Reply>(
-        _ method: CollectorMethod, _ parameters: [UInt8],
+        _ method: CollectorMethod, _ parameters: [UInt8], takesFile: Bool = false,
         receive: (BrowserAnswer<Reply>) throws(Failure) -> Void
-    ) throws(Failure) {
+    ) throws(Failure) -> PassedFile? {
         var failure: Failure?
+        let file: PassedFile?
         do throws(CollectorConnectionError) {
-            try link.stream(method, parameters: parameters) { json in
+            file = try link.stream(method, parameters: parameters, takesFile: takesFile) { json in
                 do throws(Failure) {
                     try receive(try answer(json))
                     return true
@@ -97,6 +116,7 @@ package struct BrowserSession<Failure: Error> {
             throw failing(error)
         }
         if let failure { throw failure }
+        return file
     }
 
     private func call<Reply>(

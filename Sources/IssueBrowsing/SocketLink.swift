@@ -18,8 +18,15 @@ package final class SocketLink: BrowserLink {
     }
 
     package func stream(
-        _ method: CollectorMethod, parameters: [UInt8], receive: ([UInt8]) -> Bool
-    ) throws(CollectorConnectionError) {
-        try connection.stream(method.fullName, json: parameters, timeout: nil, onReply: receive)
+        _ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool
+    ) throws(CollectorConnectionError) -> PassedFile? {
+        guard takesFile else {
+            try connection.stream(method.fullName, json: parameters, timeout: nil, onReply: receive)
+            return nil
+        }
+        switch try connection.streamTakingFile(method.fullName, json: parameters, timeout: nil, onReply: receive) {
+        case .some(let file): return PassedFile(file)
+        case .none: return nil
+        }
     }
 }

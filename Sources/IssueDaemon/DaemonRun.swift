@@ -119,7 +119,11 @@ final class DaemonRun {
             try ThreadBox(name: "socket") {
                 socket.run(
                     SocketService.Handlers(
-                        submit: { writer.submit($0) }, ask: { queries.ask($0) }, withdraw: { queries.withdraw($0) },
+                        submit: { writer.submit($0) }, ask: { queries.ask($0) },
+                        withdraw: {
+                            queries.withdraw($0)
+                            jobs.withdraw($0)
+                        },
                         order: { jobs.order($0) },
                         flush: { name, completed in
                             let asked = forwarders.withLock { $0 }.filter { name == nil || $0.destination.name == name }

@@ -17,19 +17,34 @@ struct MaintenanceTests {
         #expect(outcome.calls == ["Backup {}"])
     }
 
-    @Test("A backup is moved to the file that is named, and where it can't be, that is said")
-    func movedBackup() {
-        let moved = issuectl(["backup", "/srv/copy.db"], .parts([Self.copied], nil))
-        #expect(moved.output == lines("/srv/copy.db: 3.0 MiB"))
-        let json = issuectl(["backup", "/srv/copy.db", "--json"], .parts([Self.copied], nil))
+    private static let passed = #"{"descriptor":0,"bytes_done":3145728,"bytes_total":3145728}"#
+
+    @Test("A backup that is handed over is written to the file that is named, or into a folder under a name of its own")
+    func savedBackup() {
+        let saved = issuectl(["backup", "/srv/copy.db"], .file([Self.copying, Self.passed]))
+        #expect(saved.output == lines("/srv/copy.db: 3.0 MiB"))
+        #expect(saved.calls == [#"Backup {"descriptor":true}"#])
+        let json = issuectl(["backup", "/srv/copy.db", "--json"], .file([Self.passed]))
         #expect(json.output == lines(#"{"path":"/srv/copy.db","bytes_done":3145728,"bytes_total":3145728}"#))
-        let full = issuectl(["backup", "/full/copy.db"], .parts([Self.copied], nil))
+        let folder = issuectl(["backup", "/srv/"], .file([Self.passed]))
+        #expect(folder.output == lines("/srv/issues.db.backup-2026-11-21T12:00:00.000Z: 3.0 MiB"))
+        let full = issuectl(["backup", "/full/copy.db"], .file([Self.passed]))
         #expect(full.code == .refused)
-        #expect(full.errors == lines("issuectl: it stays at /state/issues.db.backup-T"))
+        #expect(full.errors == lines("issuectl: the disk is full"))
         // Asked before anything is copied.
         let taken = issuectl(["backup", "/taken/copy.db"])
         #expect(taken.code == .refused)
         #expect(taken.calls.isEmpty)
+    }
+
+    @Test("A path in place of an open file is named to the user, and nothing is done with it")
+    func pathInsteadOfFile() {
+        let outcome = issuectl(["backup", "/srv/copy.db"], .parts([Self.copied], nil))
+        #expect(outcome.code == .refused)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errors.contains("/state/issues.db.backup-T"))
+        // Nor is a file taken that the reply does not speak of.
+        #expect(issuectl(["backup", "/srv/copy.db"], .file([Self.copied])).code == .refused)
     }
 
     @Test("A database of another name than those that were set aside is not called an id")

@@ -94,13 +94,13 @@ func issuectl(
         environment: { variables[$0] }, now: noon,
         terminal: TerminalFacts(isTerminal: width != nil, columns: width, rows: rows),
         input: ScriptedInput(bytes ?? input.map { Array($0.utf8) }), output: output,
-        moveFile: FileMove(
+        files: FileSaving(
             check: { (destination) throws(CommandFailure) in
                 if destination.hasPrefix("/taken") { throw CommandFailure(.refused, "it is there already") }
             },
-            move: { (source, destination) throws(CommandFailure) in
-                if destination.hasPrefix("/full") { throw CommandFailure(.refused, "it stays at \(source)") }
-                return destination
+            save: { (file, destination, name) throws(CommandFailure) in
+                if destination.hasPrefix("/full") { throw CommandFailure(.refused, "the disk is full") }
+                return destination.hasSuffix("/") ? destination + name : destination
             }),
         reporting: surroundings.surroundings(caller: caller, keeps: keeps),
         connect: { (path) throws(CollectorConnectionError) in

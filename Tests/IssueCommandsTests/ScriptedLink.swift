@@ -2,6 +2,7 @@ import IssueBrowsing
 import IssueCommands
 import IssueProtocol
 import Issues
+import UnixIO
 
 /// A daemon that says what a test has written down for it, and remembers what it was asked.
 final class ScriptedLink: BrowserLink {
@@ -10,6 +11,8 @@ final class ScriptedLink: BrowserLink {
         case failure(CollectorConnectionError)
         /// The parts of a stream, and how it ends.
         case parts([String], CollectorConnectionError?)
+        /// The parts of a stream that comes with an open file.
+        case file([String])
     }
 
     private var script: [Reply]
@@ -26,21 +29,34 @@ final class ScriptedLink: BrowserLink {
         switch next(method, parameters) {
         case .reply(let json): return Array(json.utf8)
         case .failure(let failure): throw failure
-        case .parts: throw .malformed("the script has a stream where a reply is asked for")
+        case .parts, .file: throw .malformed("the script has a stream where a reply is asked for")
         }
     }
 
-    func stream(_ method: CollectorMethod, parameters: [UInt8], receive: ([UInt8]) -> Bool)
-        throws(CollectorConnectionError)
+    func stream(_ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool)
+        throws(CollectorConnectionError) -> PassedFile?
     {
-        switch next(method, parameters) {
+        guard try play(next(method, parameters), receive), takesFile else { return nil }
+        guard let pipe = try? DescriptorPair.pipe(), let end = try? pipe.first.duplicate() else { return nil }
+        return PassedFile(end)
+    }
+
+    /// Hands over the parts of a stream, and answers whether a file comes with them.
+    private func play(_ reply: Reply, _ receive: ([UInt8]) -> Bool) throws(CollectorConnectionError) -> Bool {
+        switch reply {
         case .reply: throw .malformed("the script has a reply where a stream is asked for")
         case .failure(let failure): throw failure
         case .parts(let parts, let failure):
             for part in parts {
-                guard receive(Array(part.utf8)) else { return }
+                guard receive(Array(part.utf8)) else { return false }
             }
             if let failure { throw failure }
+            return false
+        case .file(let parts):
+            for part in parts {
+                guard receive(Array(part.utf8)) else { return false }
+            }
+            return true
         }
     }
 

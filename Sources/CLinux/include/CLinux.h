@@ -67,6 +67,11 @@ ssize_t clinux_send_two(
     int descriptor, const void *head, size_t head_count, const void *body, size_t body_count);
 ssize_t clinux_send_to_unix(
     int descriptor, const void *bytes, size_t count, const uint8_t *path, size_t path_count);
+/// Sends at least one byte and an open descriptor with it, without ever raising SIGPIPE.
+ssize_t clinux_send_descriptor(int socket, const void *bytes, size_t count, int passed);
+/// Reads as recv(2) does. `received` is a descriptor that came with the bytes, closed on exec, or -1; of several that
+/// came at once all but the first are closed.
+ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *received);
 /// The error a non-blocking connect ended with: 0 for none, or -1 and errno.
 int clinux_socket_error(int descriptor);
 int clinux_set_send_timeout(int descriptor, int64_t nanoseconds);

@@ -2,14 +2,14 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl backup`: has the daemon copy its store, and takes the copy where it is wanted.
+/// `issuectl backup`: has the daemon copy its store, and writes the copy to where it is wanted.
 struct BackupCommand: Command {
     static let specification = CommandSpecification(
         "backup", "Copy the daemon's whole store while it runs", operands: .optional("FILE"),
         notes: [
-            "The copy lies beside the database, in the daemon's own folder; with FILE it is moved there, which only root "
-                + "can do. A FILE that is there already is not overwritten; in a folder the copy keeps its name. How to "
-                + "go back to it stands in the operator's guide."
+            "The copy lies beside the database, in the daemon's own folder. With FILE it is handed over and written there, "
+                + "for your eyes only, and none stays with the daemon. A FILE that is there already is not overwritten; "
+                + "a folder is given a new file. How to go back to a copy stands in the operator's guide."
         ],
         examples: ["issuectl backup", "issuectl backup /srv/copies/"])
 
@@ -20,19 +20,39 @@ struct BackupCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
+        guard let file else { return try runInPlace(context) }
         // A copy takes long, and would be for nothing.
-        if let file { try context.moveFile.check(file) }
+        try context.files.check(file)
         let collector = try context.collector()
-        var answer: Answer<BackupReply> = try collector.order(.backup, Array("{}".utf8)) { reply in
-            context.tellProgress("\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied")
-        }
+        var (answer, copy) = try collector.backup { tell($0, context) }
         context.tellProgress("")
-        guard var path = answer.value.path else { throw collector.senseless("it names no file") }
-        if let file {
-            path = try context.moveFile.move(path, file)
-            answer.value.path = path
-            answer.json = answer.value.json
+        guard let copy else {
+            let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
+            throw CommandFailure(
+                .refused, "the daemon has handed over no copy\(path): is it older than issuectl? (issuectl status)")
         }
+        let path = try context.files.save(copy, file, "issues.db.backup-\(context.now.text)")
+        answer.value.path = path
+        answer.value.descriptor = nil
+        answer.json = answer.value.json
+        return try print(answer, path, context)
+    }
+
+    private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
+        let collector = try context.collector()
+        let answer: Answer<BackupReply> = try collector.order(.backup, BackupParameters().json) { tell($0, context) }
+        context.tellProgress("")
+        guard let path = answer.value.path else { throw collector.senseless("it names no file") }
+        return try print(answer, path, context)
+    }
+
+    private func tell(_ reply: BackupReply, _ context: CommandContext) {
+        context.tellProgress("\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied")
+    }
+
+    private func print(
+        _ answer: Answer<BackupReply>, _ path: String, _ context: CommandContext
+    ) throws(CommandFailure) -> ExitCode {
         switch context.format {
         case .human: try context.print("\(HarmlessText.line(path)): \(Quantity.bytes(answer.value.bytesTotal))")
         case .json, .lines: try context.print(json: answer.json)

@@ -17,11 +17,7 @@ extension IssueControl {
             now: Timestamp(milliseconds: WallClock.nowMilliseconds),
             terminal: TerminalFacts(isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows),
             input: StandardInput(), output: output,
-            moveFile: FileMove(
-                check: { (destination) throws(CommandFailure) in try FileMoving.check(destination) },
-                move: { (source, destination) throws(CommandFailure) in
-                    try FileMoving.move(source, to: destination)
-                }),
+            files: .process,
             reporting: .process(),
             connect: { (path) throws(CollectorConnectionError) in try IssueBrowser(socket: path).link() })
         let code = control.run(arguments)

@@ -11,7 +11,7 @@ struct CommandContext {
     var painter: Painter
     var input: any CommandInput
     var output: any CommandOutput
-    var moveFile: FileMove
+    var files: FileSaving
     var reporting: ReportSurroundings
     var connect: () throws(CollectorConnectionError) -> any BrowserLink
     /// Whether a daemon has answered.

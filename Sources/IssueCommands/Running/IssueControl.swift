@@ -21,13 +21,13 @@ package struct IssueControl {
     private let input: any CommandInput
     private let output: any CommandOutput
     private let connect: BrowserLinking
-    private let moveFile: FileMove
+    private let files: FileSaving
     private let reporting: ReportSurroundings
 
     package init(
         environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalFacts,
         input: any CommandInput, output: any CommandOutput,
-        moveFile: FileMove, reporting: ReportSurroundings,
+        files: FileSaving, reporting: ReportSurroundings,
         connect: @escaping BrowserLinking
     ) {
         self.environment = environment
@@ -35,7 +35,7 @@ package struct IssueControl {
         self.terminal = terminal
         self.input = input
         self.output = output
-        self.moveFile = moveFile
+        self.files = files
         self.reporting = reporting
         self.connect = connect
     }
@@ -110,7 +110,7 @@ package struct IssueControl {
             environment: environment, now: now, terminal: terminal,
             format: arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human,
             painter: Painter(isColored: (choice ?? .auto).applies(to: terminal, environment)),
-            input: input, output: output, moveFile: moveFile, reporting: reporting,
+            input: input, output: output, files: files, reporting: reporting,
             connect: { () throws(CollectorConnectionError) in
                 let link = try connect(socket)
                 hasConnected.value = true

@@ -27,6 +27,8 @@ final class Connection {
     /// Reports that want no reply.
     var silent: Set<UInt64> = []
     var replies = ReplyQueue()
+    /// What goes with the replies that are sent next.
+    var file: PassedFile?
     var question: Question?
     var questionToken: UInt64 = 0
     /// Questions of it that the store is being asked.

@@ -57,7 +57,9 @@ extension SocketLoop {
         case .purge:
             try allowOperators(connection)
             try order(.purge(try read(parameters)), more: more, connection)
-        case .backup: try order(.backup, more: more, connection)
+        case .backup:
+            try allowOperators(connection)
+            try order(.backup(try read(parameters)), more: more, connection)
         case .repair:
             try allowOperators(connection)
             try order(.repair(try read(parameters)), more: more, connection)
@@ -103,9 +105,10 @@ extension SocketLoop {
     /// Has something done that takes long.
     private func order(_ work: Job.Work, more: Bool, _ connection: Connection) throws(CollectorError) {
         try allowOperators(connection)
-        guard handlers.order(Job(connection: connection.id, wantsProgress: more, work: work)) else {
-            throw .busy(retryAfter: .seconds(10))
-        }
+        let job = Job(
+            connection: connection.id, requester: connection.process.sender, wantsProgress: more, work: work)
+        guard handlers.order(job) else { throw .busy(retryAfter: .seconds(10)) }
+        connection.openJobs += 1
         connection.question = .working
     }
 
@@ -116,11 +119,13 @@ extension SocketLoop {
         let service = service
         let count = handlers.flush(parameters.destination) { service.tell { $0.flushed.append(id) } }
         if count == 0, let name = parameters.destination { throw .notFound(id: name) }
+        service.log.began("flush", by: connection.process.sender, String(decoding: parameters.json, as: UTF8.self))
         connection.question = .flushing(parameters, until: until, waitingFor: count)
         if count == 0 { endFlush(parameters, connection) }
     }
 
     private func endFlush(_ parameters: FlushParameters, _ connection: Connection) {
+        service.log.ended("flush", by: connection.process.sender, result: "done")
         connection.question = .single
         job(.destinations(parameters.destination), connection)
     }
@@ -129,7 +134,7 @@ extension SocketLoop {
 
     func handle(_ answer: Answer) {
         guard let connection = connections[answer.connection] else { return }
-        connection.openJobs -= 1
+        if case .progress = answer.content {} else { connection.openJobs -= 1 }
         touch(connection)
         guard let question = connection.question else { return }
         switch (answer.content, question) {
@@ -137,6 +142,9 @@ extension SocketLoop {
             connection.replies.add(reply)
             touch(connection)
         case (.reply(let reply), _): finish(reply, connection)
+        case (.fileReply(let reply, let file), _):
+            if !connection.silent.contains(connection.questionToken) { connection.file = file }
+            finish(reply, connection)
         case (.refusal(let error), _): finish(error.reply.message, connection)
         case (.page(let page), .pages(let parameters)):
             connection.isFetchingPage = false
@@ -261,7 +269,14 @@ extension SocketLoop {
     func giveUpQuestion(of connection: Connection) {
         guard connections[connection.id] != nil else { return }
         if connection.openJobs > 0 { handlers.withdraw(connection.id) }
+        noteGivenUpFlush(of: connection)
         finish([], connection)
+    }
+
+    /// Ends a flush in the log whose end nobody is there to be told of.
+    func noteGivenUpFlush(of connection: Connection) {
+        guard case .flushing = connection.question else { return }
+        service.log.ended("flush", by: connection.process.sender, result: "given up")
     }
 
     /// The daemon is at its end: what would go on for ever ends here.
@@ -269,6 +284,7 @@ extension SocketLoop {
         switch connection.question {
         case .following, .pages: finish(QueryService.reply(RecordsReply(records: [])), connection)
         case .awaiting, .flushing, .working:
+            noteGivenUpFlush(of: connection)
             finish(CollectorError.busy(retryAfter: .seconds(1)).reply.message, connection)
         case .single, nil: break
         }

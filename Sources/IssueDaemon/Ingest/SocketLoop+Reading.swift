@@ -262,8 +262,15 @@ extension SocketLoop {
     func send(_ connection: Connection) {
         defer { settleSending(of: connection) }
         while connection.replies.unsentCount > 0 {
-            switch connection.descriptor.attemptSend(connection.replies.unsent) {
+            let result =
+                if let file = connection.file {
+                    connection.descriptor.attemptSend(connection.replies.unsent, passing: file.descriptor)
+                } else {
+                    connection.descriptor.attemptSend(connection.replies.unsent)
+                }
+            switch result {
             case .bytes(let count):
+                connection.file = nil
                 connection.replies.sent(count)
                 connection.unsentSince = nil
             case .wouldBlock:

@@ -191,6 +191,7 @@ final class SocketLoop {
         connection.hasEnded = true
         deadlines.remove(connection.id)
         if connection.openJobs > 0 { handlers.withdraw(connection.id) }
+        noteGivenUpFlush(of: connection)
         depart(connection)
         service.board.counted(connections: connections.count)
     }

@@ -3,28 +3,52 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Writes a copy of the whole store into the daemon's own folder, while reports go on being stored.
+/// Writes a copy of the whole store while reports go on being stored.
+///
+/// The copy stays in the daemon's own folder, or it is passed to the client as an open file that has no name any more.
+/// So the client need not act on a path that it was told, and the daemon on none that a client names.
 struct BackupJob {
     static let beginning = "backup-"
     private static let unfinished = ".unfinished"
 
-    func run(_ run: inout JobRun) throws -> BackupReply {
-        try removeUnfinished(in: run.folder)
+    private let passesDescriptor: Bool
+
+    init(_ parameters: BackupParameters) {
+        passesDescriptor = parameters.descriptor == true
+    }
+
+    func run(_ run: inout JobRun) throws -> Answer.Content {
+        try Self.removeUnfinished(of: run.path)
         let path = "\(run.folder)/\(run.fileName).\(Self.beginning)\(Clock.wall.text)"
         let began = Clock.monotonic
-        let size: Int64
+        var reply: BackupReply
+        var file: PassedFile?
         do {
-            size = try copy(to: path + Self.unfinished, &run)
+            let size = try copy(to: path + Self.unfinished, &run)
+            reply = BackupReply(bytesDone: size, bytesTotal: size)
+            if passesDescriptor {
+                file = PassedFile(try FileDescriptor.open(path + Self.unfinished, .noFollow))
+                try FileSystem.remove(path + Self.unfinished)
+            } else {
+                try FileSystem.rename(path + Self.unfinished, to: path)
+                try FileSystem.synchronizeFolder(run.folder)
+            }
         } catch {
-            try removeUnfinished(in: run.folder)
+            try Self.removeUnfinished(of: run.path)
             throw error
         }
-        try FileSystem.rename(path + Self.unfinished, to: path)
-        try FileSystem.synchronizeFolder(run.folder)
         run.log.notice(
             "A backup was made",
-            ["file": path, "bytes": "\(size)", "took": "\(began.duration(to: Clock.monotonic))"])
-        return BackupReply(path: path, bytesDone: size, bytesTotal: size)
+            [
+                "file": passesDescriptor ? "(handed over)" : path, "bytes": "\(reply.bytesTotal)",
+                "took": "\(began.duration(to: Clock.monotonic))",
+            ])
+        if let file {
+            reply.descriptor = 0
+            return .fileReply(QueryService.reply(reply), file)
+        }
+        reply.path = path
+        return .reply(QueryService.reply(reply))
     }
 
     private func copy(to path: String, _ run: inout JobRun) throws -> Int64 {
@@ -35,13 +59,26 @@ struct BackupJob {
         }
         try StoreCopy.mark(path)
         try FileDescriptor.open(path).synchronize()
+        // Who has left meanwhile takes no copy.
+        try run.goOn()
         return copy.total
     }
 
-    /// What a daemon left behind that ended in the middle of it.
-    private func removeUnfinished(in folder: String) throws {
+    /// Removes what a daemon has left behind that ended in the middle of a backup or a repair.
+    static func removeLeftovers(of path: String, _ log: Log) {
+        do {
+            try removeUnfinished(of: path)
+        } catch {
+            log.warning("What an unfinished backup has left could not be removed", ["error": "\(error)"])
+        }
+        RepairJob.removeLeftovers(of: path)
+    }
+
+    private static func removeUnfinished(of path: String) throws {
+        let folder = FileSystem.parentFolder(of: path)
+        let fileName = path.dropFirst(folder.count).drop { $0 == "/" }
         for name in try FileSystem.names(in: folder)
-        where name.contains(".\(Self.beginning)") && name.contains(Self.unfinished) {
+        where name.hasPrefix("\(fileName).\(beginning)") && name.contains(unfinished) {
             try FileSystem.remove("\(folder)/\(name)")
         }
     }

@@ -4,12 +4,15 @@ import UnixIO
 
 /// Does what takes long, one job after the other, on a thread of its own.
 ///
-/// What has to be written for it, the writer writes in small steps between commits. A job goes on when whoever has
-/// asked for it does not wait any more.
+/// What has to be written for it, the writer writes in small steps between commits. Some jobs end when their client
+/// disconnects (`Job.Work.endsWithClient`), all of them when the daemon stops.
 final class JobService: Sendable {
     private struct Inbox: Sendable {
         var jobs: [Job] = []
         var isStopping = false
+        /// The connection whose job is under way, and whether that job is to be given up.
+        var running: UInt64?
+        var isWithdrawn = false
     }
 
     private let inbox = Monitor(Inbox())
@@ -42,7 +45,15 @@ final class JobService: Sendable {
 
     /// Has removed what nothing refers to any more.
     func collect() {
-        _ = order(Job(connection: 0, wantsProgress: false, work: .collect))
+        _ = order(Job(connection: 0, requester: nil, wantsProgress: false, work: .collect))
+    }
+
+    /// The client of a connection is gone: what it has ordered is given up, as far as that ends with its client.
+    func withdraw(_ connection: UInt64) {
+        inbox.withLock { inbox in
+            inbox.jobs.removeAll { $0.connection == connection && $0.work.endsWithClient }
+            if inbox.running == connection { inbox.isWithdrawn = true }
+        }
     }
 
     /// Ends the thread, and with it the job that is under way, at its next step.
@@ -55,42 +66,56 @@ final class JobService: Sendable {
     ///
     /// - Parameter damaged: called when a job has met damage in the file.
     func run(_ answered: @Sendable @escaping (Answer) -> Void, damaged: @Sendable (StoreFailure) -> Void) {
+        BackupJob.removeLeftovers(of: path, log)
         while let job = nextJob() {
             let inbox = inbox
             var run = JobRun(
-                path: path, writer: writer, log: log, isStopping: { inbox.withLock { $0.isStopping } },
+                path: path, writer: writer, log: log,
+                isStopping: { inbox.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient } },
                 tell: { reply in
                     guard job.wantsProgress else { return }
                     answered(Answer(connection: job.connection, content: .progress(reply)))
                 })
+            let audit = job.requester.flatMap { requester in job.work.audit.map { ($0, requester) } }
+            if let (audit, requester) = audit { log.began(audit.request, by: requester, audit.parameters) }
+            var result = "done"
             do {
-                guard let reply = try reply(to: job.work, &run) else { continue }
-                answered(Answer(connection: job.connection, content: .reply(reply)))
+                if let content = try answer(to: job.work, &run) {
+                    answered(Answer(connection: job.connection, content: content))
+                }
             } catch {
                 if let damage = error as? StoreFailure, damage.isDamage { damaged(damage) }
-                answered(Answer(connection: job.connection, content: .refusal(refusal(for: error))))
+                let refusal = refusal(for: error)
+                result = error is JobRun.Stopped ? "given up" : "\(refusal)"
+                answered(Answer(connection: job.connection, content: .refusal(refusal)))
             }
+            if let (audit, requester) = audit { log.ended(audit.request, by: requester, result: result) }
         }
     }
 
     private func nextJob() -> Job? {
         let next: Job?? = inbox.wait { inbox in
+            inbox.running = nil
+            inbox.isWithdrawn = false
             if inbox.isStopping { return .some(nil) }
-            return inbox.jobs.isEmpty ? nil : .some(inbox.jobs.removeFirst())
+            guard !inbox.jobs.isEmpty else { return nil }
+            let job = inbox.jobs.removeFirst()
+            inbox.running = job.connection
+            return .some(job)
         }
         return next ?? nil
     }
 
-    private func reply(to work: Job.Work, _ run: inout JobRun) throws -> [UInt8]? {
+    private func answer(to work: Job.Work, _ run: inout JobRun) throws -> Answer.Content? {
         switch work {
-        case .backup: return QueryService.reply(try BackupJob().run(&run))
-        case .purge(let parameters): return QueryService.reply(try PurgeJob(parameters).run(&run))
+        case .backup(let parameters): return try BackupJob(parameters).run(&run)
+        case .purge(let parameters): return .reply(QueryService.reply(try PurgeJob(parameters).run(&run)))
         case .repair(let parameters):
             defer { arrived() }
-            return QueryService.reply(try RepairJob(parameters).run(&run))
+            return .reply(QueryService.reply(try RepairJob(parameters).run(&run)))
         case .requeue(let parameters):
             defer { arrived() }
-            return QueryService.reply(try RequeueJob(parameters).run(&run))
+            return .reply(QueryService.reply(try RequeueJob(parameters).run(&run)))
         case .collect:
             try Collection().run(run)
             return nil

@@ -73,9 +73,17 @@ struct RepairJob {
         }
     }
 
+    /// The file into which a database is copied whose schema is replaced.
+    private static func copy(of path: String) -> String { "\(path).repairing" }
+
+    /// Removes what a daemon has left behind that ended in the middle of a repair.
+    static func removeLeftovers(of path: String) {
+        StoreFiles.remove(copy(of: path))
+    }
+
     /// Opens a copy that has the schema of a fresh store; nothing where that does not help.
     private func openByFreshSchema(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
-        let copy = "\(run.path).repairing"
+        let copy = Self.copy(of: run.path)
         StoreFiles.remove(copy)
         // Whoever has opened it goes on reading it, and nothing is left behind by a daemon that ends meanwhile.
         defer { StoreFiles.remove(copy) }

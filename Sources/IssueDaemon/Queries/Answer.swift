@@ -1,10 +1,13 @@
 import IssueProtocol
+import UnixIO
 
 /// What a question was answered with.
 struct Answer: Sendable {
     enum Content: Sendable {
         /// A whole reply, its NUL included.
         case reply([UInt8])
+        /// A whole reply, its NUL included, and the open file that goes with it.
+        case fileReply([UInt8], PassedFile)
         case refusal(CollectorError)
         /// One of several replies, its NUL included.
         case progress([UInt8])
@@ -18,4 +21,13 @@ struct Answer: Sendable {
 
     var connection: UInt64
     var content: Content
+}
+
+/// An open file that a client is given along with a reply. It is closed when it was sent, or when nobody is there for it.
+final class PassedFile: Sendable {
+    let descriptor: FileDescriptor
+
+    init(_ descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
+    }
 }

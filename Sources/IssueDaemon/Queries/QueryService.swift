@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import Synchronization
 import UnixIO
 
 /// Answers questions on threads of their own, each with a connection that only reads.
@@ -13,6 +14,7 @@ final class QueryService: Sendable {
     private let writer: WriterService
     private let log: Log
     let status: StatusService
+    private let changes = Mutex(ChangeLogLimit())
 
     init(path: String, writer: WriterService, board: StatusBoard, log: Log) {
         self.path = path
@@ -202,7 +204,23 @@ final class QueryService: Sendable {
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
             throw QueryFailure.notFound(id: parameters.group)
         }
+        noteChange(parameters, by: job.process.sender, isOperator: isOperator)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
+    }
+
+    /// Logs a state change: each of an operator, and of ordinary users only so many that nobody can fill the log.
+    private func noteChange(_ parameters: SetStateParameters, by requester: Sender, isOperator: Bool) {
+        if !isOperator {
+            let (isLogged, leftOut) = changes.withLock { $0.changed(by: requester.uid, at: Clock.monotonic) }
+            if leftOut > 0 { log.notice("Users changed more states than are logged", ["left_out": "\(leftOut)"]) }
+            guard isLogged else { return }
+        }
+        log.notice(
+            "A state was changed",
+            [
+                "request": "set_state", "uid": "\(requester.uid)", "pid": "\(requester.pid)",
+                "command": requester.command ?? "", "group": parameters.group, "state": parameters.state.name,
+            ])
     }
 
     private static func limit(_ limit: Int?, atMost most: Int) throws -> Int {

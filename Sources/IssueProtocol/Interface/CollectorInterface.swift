@@ -170,8 +170,9 @@ package enum CollectorInterface {
         # With more, says how far it is.
         method Purge(filter: Filter, dry_run: ?bool) -> (count: int, unreachable: []string)
 
-        # Writes a copy of the whole store into the daemon's own state directory; with more, says how far it is.
-        method Backup() -> (path: ?string, bytes_done: int, bytes_total: int)
+        # Writes a copy of the whole store into the daemon's own state directory; with more, says how far it is. With descriptor
+        # the last reply comes with an open file descriptor (SCM_RIGHTS) of the copy in place of a path, and no file is left.
+        method Backup(descriptor: ?bool) -> (path: ?string, descriptor: ?int, bytes_done: int, bytes_total: int)
 
         # Brings over what is readable from stores that were set aside, or from the one that is named; with more, says how
         # far it is. files: which there are, or with dry_run, which there would be; hopeless:

@@ -1,5 +1,5 @@
 package import IssueWire
-internal import UnixIO
+package import UnixIO
 
 /// A connection for questions to the daemon, one after the other.
 ///
@@ -8,6 +8,9 @@ package struct CollectorConnection: ~Copyable {
     /// The socket that answered.
     package let path: String
     private let socket: FileDescriptor
+    /// `true` while descriptors that come with replies are kept; otherwise the kernel closes them.
+    private var takesFiles = false
+    private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
 
     // A page of a thousand of the largest records would not fit; the daemon's pages are smaller.
@@ -86,6 +89,18 @@ package struct CollectorConnection: ~Copyable {
         }
     }
 
+    /// Calls a method as `stream` does, and returns the descriptor that was passed along with the replies, if any.
+    ///
+    /// It is whatever the other side has opened: look at its status before it is read.
+    package mutating func streamTakingFile(
+        _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
+    ) throws(CollectorConnectionError) -> FileDescriptor? {
+        takesFiles = true
+        defer { takesFiles = false }
+        try stream(method, json: parameters, timeout: timeout, onReply: onReply)
+        return passedFile.take()
+    }
+
     /// Sends a call that is encoded already, with the NUL behind it, and waits for its one reply, be it an error.
     mutating func exchange(_ message: [UInt8], timeout: Duration) throws(CollectorConnectionError) -> VarlinkReply {
         let deadline = MonotonicClock.now.advanced(by: timeout)
@@ -138,7 +153,10 @@ package struct CollectorConnection: ~Copyable {
             do throws(Errno) {
                 let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
                 guard try Readiness.wait(socket, for: .read, timeout: timeout) else { throw Errno.timedOut }
-                let count = try replies.read(from: socket, atMost: 64 << 10)
+                let count =
+                    takesFiles
+                    ? try replies.read(from: socket, atMost: 64 << 10, passed: &passedFile)
+                    : try replies.read(from: socket, atMost: 64 << 10)
                 guard count > 0 else { throw Errno.connectionReset }
             } catch .wouldBlock {
                 continue

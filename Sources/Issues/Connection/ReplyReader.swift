@@ -22,6 +22,17 @@ struct ReplyReader: Sendable {
         }
     }
 
+    /// Reads what is there, and takes the descriptor that was passed along with it, if any.
+    mutating func read(
+        from socket: borrowing FileDescriptor, atMost count: Int, passed file: inout FileDescriptor?
+    ) throws(Errno) -> Int {
+        // A closure can't borrow an argument that is changed, nor copy a descriptor.
+        var buffer = [UInt8](repeating: 0, count: count)
+        let received = try socket.receive(into: &buffer, at: 0, atMost: count, passed: &file)
+        frames.receive(buffer.span.extracting(0..<received))
+        return received
+    }
+
     mutating func releaseMemory() {
         frames.releaseMemory()
     }

@@ -1,0 +1,267 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+/// A server that is not the daemon: it answers each call with the same bytes, along with an open file.
+private final class FalseServer: Sendable {
+    let path: String
+
+    init(in folder: ScratchFolder, reply: String, passing file: consuming FileDescriptor? = nil) throws {
+        path = folder["false-\(UUID().uuidString.prefix(8)).sock"]
+        let listener = try Socket.listenUnix(at: .unix(path), mode: 0o600)
+        let bytes = Array("{\"parameters\":\(reply)}".utf8) + [0]
+        let box = Box(listener, file)
+        Foundation.Thread.detachNewThread { box.serve(bytes) }
+    }
+
+    private final class Box: Sendable {
+        private let listener: FileDescriptor
+        private let file: FileDescriptor?
+
+        init(_ listener: consuming FileDescriptor, _ file: consuming FileDescriptor?) {
+            self.listener = listener
+            self.file = file
+        }
+
+        func serve(_ bytes: [UInt8]) {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while (try? Readiness.wait(listener, for: .read, timeout: .seconds(60))) == true {
+                guard let connection = try? listener.accept() else { continue }
+                _ = try? Readiness.wait(connection, for: .read, timeout: .seconds(10))
+                guard let count = try? connection.read(into: &buffer), count > 0 else { continue }
+                switch file {
+                case .some(let file): _ = connection.attemptSend(bytes.span, passing: file)
+                case .none: _ = connection.attemptSend(bytes.span)
+                }
+                // The client hangs up when it has read the reply.
+                _ = try? Readiness.wait(connection, for: .read, timeout: .seconds(10))
+            }
+        }
+    }
+}
+
+@Suite("Backups among hostile servers, clients and files", .daemonLog)
+struct HostileBackupTests {
+    /// Runs `issuectl backup` into a new folder, and returns what lies there afterwards and what was said.
+    private func backup(
+        from socket: String, in folder: ScratchFolder
+    ) throws -> (end: ChildProcess.End?, names: [String], output: String, errors: String) {
+        let target = folder["copies-\(UUID().uuidString)"]
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+        let name = "issuectl-\(UUID().uuidString)"
+        let process = try ChildProcess(
+            try TestBinaries.path(of: "issuectl"), ["backup", "--socket", socket, target], in: folder, name: name)
+        let end = try process.end(within: .seconds(60))
+        let names = try FileManager.default.contentsOfDirectory(atPath: target)
+        return (end, names, folder.text(of: "\(name).out"), folder.text(of: "\(name).err"))
+    }
+
+    @Test("A server that names a file has it neither copied nor removed, whatever it is, and nobody hangs")
+    func namedPath() throws {
+        let folder = try ScratchFolder(named: "issued-hostile")
+        try folder.write("the secret", to: "secret")
+        #expect(try ChildProcess("/usr/bin/mkfifo", [folder["fifo"]], in: folder, name: "mkfifo").end() == .exit(0))
+        for path in [folder["secret"], folder["fifo"], "/etc/shadow", "/dev/zero", folder.path, "-rf", ""] {
+            let reply = #"{"path":"\#(path)","bytes_done":1,"bytes_total":-9223372036854775808}"#
+            let server = try FalseServer(in: folder, reply: reply)
+            let outcome = try backup(from: server.path, in: folder)
+            #expect(outcome.end == ChildProcess.End.exit(1))
+            #expect(outcome.names.isEmpty)
+        }
+        #expect(folder.text(of: "secret") == "the secret")
+        #expect(try FileSystem.status(of: folder["fifo"]).kind == .pipe)
+        #expect(try FileSystem.status(of: "/etc/shadow").kind == .regular)
+    }
+
+    @Test("A server that passes something else than a database is refused, and nothing of it is written")
+    func passedFile() throws {
+        let folder = try ScratchFolder(named: "issued-hostile")
+        try folder.write("no database", to: "text")
+        try folder.write("", to: "empty")
+        try folder.write("SQLite format 3\0", to: "huge")
+        try FileDescriptor.open(folder["huge"], .writeOnly).truncate(to: 1 << 42)
+        let pipe = try DescriptorPair.pipe()
+        for name in ["text", "empty", "huge", "folder", "pipe", "zero", "writeOnly"] {
+            let file =
+                switch name {
+                case "folder": try FileDescriptor.open(folder.path, .directory)
+                case "pipe": try pipe.first.duplicate()
+                case "zero": try FileDescriptor.open("/dev/zero")
+                case "writeOnly": try FileDescriptor.open(folder["huge"], .writeOnly)
+                default: try FileDescriptor.open(folder[name])
+                }
+            let server = try FalseServer(
+                in: folder, reply: #"{"descriptor":0,"bytes_done":1,"bytes_total":9223372036854775807}"#, passing: file)
+            let outcome = try backup(from: server.path, in: folder)
+            #expect(outcome.end == ChildProcess.End.exit(1), "\(name)")
+            #expect(outcome.names.isEmpty, "\(name)")
+        }
+    }
+
+    @Test("A file that comes with a reply that does not speak of it is not used")
+    func unannouncedFile() throws {
+        let folder = try ScratchFolder(named: "issued-hostile")
+        try folder.write("SQLite format 3\0", to: "database")
+        let server = try FalseServer(
+            in: folder, reply: #"{"path":"/etc/passwd","bytes_done":1,"bytes_total":1}"#,
+            passing: try FileDescriptor.open(folder["database"]))
+        let outcome = try backup(from: server.path, in: folder)
+        #expect(outcome.end == ChildProcess.End.exit(1))
+        #expect(outcome.names.isEmpty)
+        #expect(try FileSystem.status(of: "/etc/passwd").kind == .regular)
+    }
+
+    @Test("A backup that is handed over is whole, for its owner alone, and leaves no file with the daemon")
+    func handedOver() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("One", "Two")
+            let outcome = try backup(from: daemon.socket, in: daemon.folder)
+            #expect(outcome.end == ChildProcess.End.exit(0), "\(outcome.errors)")
+            let name = try #require(outcome.names.first)
+            #expect(outcome.names.count == 1 && name.hasPrefix("issues.db.backup-"))
+            let path = try #require(outcome.output.split(separator: ": ").first).description
+            let status = try FileSystem.status(of: path, followingLinks: false)
+            #expect(status.kind == .regular && status.mode == 0o600)
+            #expect(try DatabaseFile(path).rows("SELECT count(*) FROM records", columns: 1) == [["2"]])
+            let names = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
+            #expect(!names.contains { $0.contains("backup") })
+        }
+    }
+
+    @Test("A client that leaves during a backup leaves no file behind, and what a crash has left is removed at start")
+    func leftovers() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            try FileManager.default.createDirectory(
+                atPath: daemon.folder["state"], withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            for name in [
+                "issues.db.backup-T.unfinished", "issues.db.backup-T.unfinished-journal", "issues.db.repairing",
+            ] {
+                try daemon.folder.write("left", to: "state/\(name)")
+            }
+            func leftovers() -> [String] {
+                let names = (try? FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])) ?? []
+                return names.filter { $0.contains("backup") || $0.contains("repairing") }
+            }
+            try daemon.start()
+            try await eventually("leftovers are removed") { leftovers().isEmpty }
+            do {
+                let client = try RawClient(path: daemon.socket)
+                try client.begin(.backup, BackupParameters(descriptor: true), more: true)
+            }
+            // One is done after the other.
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.call(.repair, RepairParameters(isDryRun: true), returning: RepairReply.self)
+            #expect(leftovers().isEmpty)
+            #expect(try client.report("Still served").count == 1)
+        }
+    }
+
+    @Test("Whatever operators order is logged with who asked for it, at its beginning and at its end")
+    func audit() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let id = try client.report("Zaphod was here", app: "private")[0]
+            let group = try client.show(id).group.id
+            _ = try client.call(
+                .setState, SetStateParameters(group: group, state: .resolved), returning: SetStateReply.self)
+            _ = try client.call(.backup, BackupParameters(), returning: BackupReply.self)
+            _ = try client.call(.repair, RepairParameters(), returning: RepairReply.self)
+            _ = try client.call(.requeue, RequeueParameters(), returning: RequeueReply.self)
+            _ = try client.call(.flush, FlushParameters(), returning: FlushReply.self)
+            var filter = IssueFilter()
+            filter.apps = ["private"]
+            filter.text = "Zaphod"
+            _ = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
+            let who = "uid=0 pid=\(ProcessInfo.processInfo.processIdentifier) command="
+            for request in ["backup", "repair", "requeue", "flush", "purge"] {
+                try await eventually("\(request) has ended") {
+                    daemon.log.contains("notice: An operator's request has ended request=\(request) \(who)")
+                }
+                #expect(daemon.log.contains("notice: An operator's request begins request=\(request) \(who)"))
+            }
+            #expect(daemon.log.contains("notice: A state was changed request=set_state \(who)"))
+            #expect(daemon.log.contains("private"))
+            #expect(!daemon.log.split(separator: "\n").contains { $0.contains("request=") && $0.contains("Zaphod") })
+            // A count changes nothing.
+            let lines = daemon.log.split(separator: "\n").count { $0.contains("request=purge") }
+            _ = try client.call(.purge, PurgeParameters(filter: filter, isDryRun: true), returning: PurgeReply.self)
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("request=purge") } == lines)
+        }
+    }
+
+    /// Pieces of the words of `purgedBytes` that stand in a file, byte for byte.
+    private func secrets(in path: String) -> [String] {
+        guard let data = FileManager.default.contents(atPath: path) else { return [] }
+        let kinds = ["msg", "meta", "app", "version", "file", "function", "module", "domain", "fingerprint", "word"]
+        // The index keeps the end of a word without its beginning.
+        return (kinds.map { "zq\($0)x" } + ["xqz"]).compactMap { piece in
+            guard let place = data.range(of: Data(piece.utf8)) else { return nil }
+            let end = min(data.count, place.lowerBound + 80)
+            return "\(path): \(String(decoding: data[place.lowerBound..<end], as: UTF8.self))"
+        }
+    }
+
+    @Test("Of what was purged nothing stands in the database or its log, in no page and in no table, and later neither")
+    func purgedBytes() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            func secret(_ kind: String, _ number: Int) -> String { "zq\(kind)x\(number)xqz" }
+            /// Records with words that stand nowhere else: what is purged comes first, so that it fills the first pages.
+            func report(_ numbers: Range<Int>, isSecret: Bool) throws {
+                let records = numbers.map { number in
+                    func word(_ kind: String) -> String {
+                        guard isSecret else { return "open\(kind)x\(number)" }
+                        return secret(kind, number)
+                    }
+                    var record = IssueRecord(message: "Zaphod \(word("word")) said \(word("msg"))")
+                    record.app = Application(
+                        name: isSecret ? secret("app", number % 40) : "shop", version: word("version"))
+                    record.fingerprint = number.isMultiple(of: 3) ? word("fingerprint") : nil
+                    record.domain = word("domain")
+                    record.metadata = .object([
+                        JSONValue.Member("key", .string(word("meta"))),
+                        JSONValue.Member(
+                            "long", .string(String(repeating: word("meta") + " ", count: number % 50 == 0 ? 900 : 2))),
+                    ])
+                    record.source = SourceLocation(
+                        fileID: word("file"), line: Int64(number), function: word("function"), module: word("module"))
+                    return record
+                }
+                for part in stride(from: 0, to: records.count, by: 100) {
+                    _ = try client.report(Array(records[part..<min(records.count, part + 100)]))
+                }
+            }
+            try report(0..<1_000, isSecret: true)
+            for round in 0..<4 {
+                try report(10_000 + 1_000 * round..<11_000 + 1_000 * round, isSecret: false)
+                try report(1_000 + 200 * round..<1_200 + 200 * round, isSecret: true)
+            }
+            #expect(!(secrets(in: daemon.database) + secrets(in: daemon.database + "-wal")).isEmpty)
+
+            var filter = IssueFilter()
+            filter.text = "Zaphod"
+            filter.apps = (0..<40).map { secret("app", $0) }
+            let reply = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
+            #expect(reply.count == 1_800)
+            #expect(reply.unreachable.isEmpty)
+            func left() -> [String] {
+                ["", "-wal", "-shm"].flatMap { secrets(in: daemon.database + $0) }
+            }
+            #expect(left() == [])
+            #expect(try daemon.file.rows("PRAGMA integrity_check", columns: 1) == [["ok"]])
+            #expect(try daemon.file.ledgerFaults == [])
+
+            // What the writer had in memory brings nothing back.
+            try report(20_000..<22_000, isSecret: false)
+            #expect(left() == [])
+            #expect(try client.status().store.records == 6_000)
+            try daemon.restart()
+            #expect(left() == [])
+            #expect(try daemon.file.rows("PRAGMA integrity_check", columns: 1) == [["ok"]])
+            #expect(try RawClient(path: daemon.socket).report("More").count == 1)
+        }
+    }
+}
