@@ -25,6 +25,7 @@ COST_RATIO = 4
 # Until the load is under way.
 RAMP = 2
 RECORD_BYTES = 250_000
+ISSUES = "1,000 issues"
 # The guards against floods of names, which are off elsewhere, as they are by default.
 GUARDS = "[Limits]\nNewGroupsPerApplication=\nNewSeriesPerApplication=\n"
 STATUS = b'{"method":"org.issued.Collector.Status","parameters":{}}\0'
@@ -100,7 +101,7 @@ def _reports():
     found["long numbers"] = _report(metadata={"list": ["N"] * 100}).replace('"N"', "1" * (RECORD_BYTES // 101))
     found["frames"] = _report(backtrace=[{"symbol": "s" * 20}] * (RECORD_BYTES // 40))
     found["causes"] = _report(causes=[{"message": "m" * 20}] * (RECORD_BYTES // 40))
-    found["1,000 issues"] = _call("Report", records=[
+    found[ISSUES] = _call("Report", records=[
         {"message": _words(1, 200, number), "fingerprint": _words(1, 20, number)} for number in range(1000)])
     found["a fingerprint"] = _report(fingerprint=_fill("f"))
     return found
@@ -189,6 +190,7 @@ def _beside(daemon, name, records, attackers):
             sent = _quiet(daemon, records)
         load = (daemon.processor_nanoseconds() - before) / 1e9 / (time.monotonic() - began)
     total = {key: sum(one.get(key, 0) for one in results) for key in ("calls", "answers", "errors", "closed", "open")}
+    total["first_error"] = next((one["first_error"] for one in results if one.get("first_error")), "")
     return {
         "load": name, "daemon_load": load, "status_s": max(status.seconds), "hostile": total,
         "log_mib": daemon.write_ahead_log() / (1 << 20), **sent,
@@ -301,13 +303,14 @@ def measure(binary, folder, options, progress):
             (HOSTILE + number, ["--connections", 1100]) for number in range(6)])
     with Daemon(binary, f"{folder}/issues", GUARDS) as daemon:
         os.chmod(f"{folder}/issues", 0o711)
-        path = write("issues", _reports()["1,000 issues"])
+        path = write("issues", _reports()[ISSUES])
         beside("1,000 issues a call", [(HOSTILE, ["--message", path, "--connections", 6])], daemon)
     progress("hostile: half messages")
     halves = _halves(binary, f"{folder}/halves", write)
     progress("hostile: what messages cost")
     costs = _costs(binary, f"{folder}/costs", options, write)
-    worst = costs["messages"][0]
+    issues = next(one for one in costs["messages"] if one["message"] == ISSUES)
+    worst = next(one for one in costs["messages"] if one is not issues)
     found = []
     for one in results:
         found.append(marks.at_most(
@@ -316,5 +319,6 @@ def measure(binary, folder, options, progress):
     found.append(marks.at_most("memory for 60 users with half messages", halves["mib"], HALVES_MIB, "MiB"))
     found.append(marks.at_most("status for root, beside half messages", halves["status_s"], STATUS_SECONDS, "s"))
     found.append(marks.at_most(
-        f"the most expensive message ({worst['message']})", worst["ratio"], COST_RATIO, "times a plain text"))
+        f"the most expensive record ({worst['message']})", worst["ratio"], COST_RATIO, "times a plain text"))
+    found.append(marks.at_most(f"a call of {ISSUES}", issues["ratio"], COST_RATIO, "times a plain text"))
     return {"loads": [{"load": "alone"} | alone, *results], "halves": halves, "costs": costs, "marks": found}

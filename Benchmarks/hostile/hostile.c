@@ -48,6 +48,7 @@ struct sender {
     int readiness;
     struct connection *connections;
     uint64_t calls, answers, errors, closed;
+    char first_error[160];
 };
 
 static const char usage[] =
@@ -152,6 +153,15 @@ static bool has(const char *input, ssize_t count, const char *text) {
     return memmem(input, (size_t)count, text, strlen(text)) != NULL;
 }
 
+/* Keeps the beginning of an answer, as part of a JSON string. */
+static void keep_error(struct sender *sender, const char *input, size_t count) {
+    size_t length = 0;
+    while (length < count && length + 1 < sizeof sender->first_error && input[length] != '\0') {
+        char byte = input[length];
+        sender->first_error[length++] = byte < ' ' || byte > '~' || byte == '\\' ? '?' : byte == '"' ? '\'' : byte;
+    }
+}
+
 /* Reads what has come; each NUL ends an answer, after which the message goes out once more. */
 static void receive(struct sender *sender, struct connection *connection, int64_t now) {
     static char input[256 << 10];
@@ -164,7 +174,10 @@ static void receive(struct sender *sender, struct connection *connection, int64_
             close_connection(connection, now);
             return;
         }
-        if (has(input, count, "{\"error\":") || has(input, count, "\"rejected\":{")) connection->has_error = true;
+        if (has(input, count, "{\"error\":") || has(input, count, "\"rejected\":{")) {
+            connection->has_error = true;
+            if (sender->errors == 0) keep_error(sender, input, (size_t)count);
+        }
         // Of a stream of answers, only the last one lets the message go out once more.
         if (memchr(input, '\0', (size_t)count) == NULL || has(input, count, "\"continues\":true")) continue;
         sender->answers++;
@@ -231,8 +244,9 @@ int main(int argument_count, char **arguments) {
     for (uint32_t index = 0; index < sender.options.connections; index++) {
         if (sender.connections[index].descriptor >= 0) open++;
     }
-    printf("{\"calls\":%llu,\"answers\":%llu,\"errors\":%llu,\"closed\":%llu,\"open\":%u}\n",
+    printf("{\"calls\":%llu,\"answers\":%llu,\"errors\":%llu,\"closed\":%llu,\"open\":%u,"
+           "\"first_error\":\"%s\"}\n",
            (unsigned long long)sender.calls, (unsigned long long)sender.answers, (unsigned long long)sender.errors,
-           (unsigned long long)sender.closed, open);
+           (unsigned long long)sender.closed, open, sender.first_error);
     return 0;
 }
