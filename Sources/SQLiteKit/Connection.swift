@@ -122,6 +122,11 @@ internal import CSQLite
         try setPragma("writable_schema", to: "ON")
     }
 
+    /// Sets the length above which a text, a blob or a row is an error.
+    package func setLongestValue(bytes: Int) {
+        _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, CInt(clamping: bytes))
+    }
+
     private func configure(_ option: CInt, _ isOn: Bool) {
         let code = unsafe csqlite_db_config_switch(handle, option, isOn ? 1 : 0)
         precondition(code == SQLITE_OK, "This SQLite does not know the switch \(option)")

@@ -97,7 +97,7 @@ struct SalvageTests {
             try store.store(
                 [IssueRecord(message: "muted", app: Application(name: "shop"))], from: .of(uid: 7), to: writer)
             _ = try bringOver(old, into: writer, of: store)
-            try writer.bringOver(SetAsideStore(path: old, randomBits: 42).notes())
+            try writer.bringOver(SetAsideStore(path: old, randomBits: 42).notes()?.notes ?? [])
             let query = """
                 SELECT uid, title, state, muted_until, muted_version, regressed
                 FROM groups JOIN accounts ON accounts.id = account ORDER BY title, uid

@@ -39,12 +39,16 @@ struct RepairJob {
             reply.unreadable += portion.unreadable
             try run.progress(reply)
         }
-        try bringOver(store.notes(), run)
-        guard isReadable || reply.unreadable == before.unreadable else {
+        try bringOverNotes(of: store, run)
+        guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
             run.log.warning(
                 "None of the records of a database that was set aside can be read, leaving it",
-                ["file": path, "unreadable": "\(reply.unreadable - before.unreadable)"])
+                [
+                    "file": path, "records": "\(reply.recovered - before.recovered)",
+                    "unreadable": "\(reply.unreadable - before.unreadable)",
+                    "ended": store.hasGivenUp ? "reading it came to no end" : "all was tried",
+                ])
             return
         }
         try putAway(name, run)
@@ -106,12 +110,11 @@ struct RepairJob {
         }
     }
 
-    private func bringOver(_ notes: [GroupNote], _ run: JobRun) throws {
-        var notes = notes[...]
-        while !notes.isEmpty {
-            let some = Array(notes.prefix(StoreWriter.notesAtATime))
-            notes = notes.dropFirst(some.count)
-            try run.writer.perform { try $0.bringOver(some) }
+    private func bringOverNotes(of store: SetAsideStore, _ run: JobRun) throws {
+        var last: Int64 = 0
+        while let (notes, next) = store.notes(above: last) {
+            last = next
+            try run.writer.perform { try $0.bringOver(notes) }
             try run.goOn()
         }
     }

@@ -16,6 +16,8 @@ struct SalvagedRecord {
     var startTime: Int64
     var stored: StoredRecord
     var losses: Set<Loss>
+    /// How many bytes of it can be long.
+    var bytes: Int
     /// Whether some destination still had to be given it.
     var isPending = true
 }

@@ -3,6 +3,8 @@ import IssueProtocol
 import SQLiteKit
 
 /// A database that was set aside, read as far as it can be; it is not changed.
+///
+/// It may hold anything: no number in it is trusted, and work is bounded by the length of the file and by time.
 package final class SetAsideStore {
     /// What one step has read.
     package struct Portion {
@@ -18,24 +20,46 @@ package final class SetAsideStore {
     /// What makes connections of this file's processes unlike any other.
     private let salt: UInt64
     private var decoder: RecordDecoder
-    private var next: Int64 = 1
+    /// The rows that are still to be looked for, the first ones last. All of them are above 0.
+    private var waiting: [ClosedRange<Int64>] = []
     /// The newest row that anything says there was.
     private let known: Int64
-    /// The newest row that is looked for.
-    private let last: Int64
+    /// How many lookups may still fail. A file can't hold more rows than it has room for, whatever its numbers say.
+    private var failuresLeft: Int64
+    /// How often in a row a step came to its deadline without having read anything.
+    private var fruitlessSteps = 0
+    /// Whether something was left out for want of an end.
+    package private(set) var hasGivenUp = false
     /// It was made by an earlier version, and lacks what came later.
     private let isOlder: Bool
 
-    /// How many rows are read at a time.
+    /// How many rows one lookup reads.
     private static let stretch: Int64 = 256
+    /// What one step does at most.
+    private static let lookupsAtATime = 256
+    private static let bytesAtATime = 8 << 20
+    private static let timeOfStep: Duration = .seconds(2)
+    private static let mostFruitlessSteps = 10
+    /// No row is as long; with the members that can be long, a record of the largest size has several times that.
+    private static let longestValue = 64 << 20
+    /// No id is as high: a writer refuses such a file.
+    private static let highestRow: Int64 = (1 << 60) - 1
+    /// No row takes less of the file.
+    private static let leastRowBytes: Int64 = 8
 
     /// Opens a file; fails where it is none of ours, or where nothing can be told of its records.
     ///
     /// - Parameter original: The file that this is a copy of, if it is one.
     package init(path: String, original: String? = nil, randomBits: UInt64) throws(StoreFailure) {
         reader = try StoreReader(path: path, toleratesDamage: true)
+        reader.connection.setLongestValue(bytes: Self.longestValue)
         let id: Int32
+        let last: Int64
         do throws(SQLiteError) {
+            reader.connection.setDeadline(.after(Self.timeOfStep))
+            if let name = try Self.nameOfNoTable(reader.connection) {
+                throw SQLiteError(code: .corrupt, message: "\(name) is no table")
+            }
             id = Int32(truncatingIfNeeded: try reader.connection.pragma("application_id"))
             (known, last) = id == Schema.applicationID ? try Self.lastRow(reader.connection) : (0, 0)
             isOlder = try reader.connection.pragma("user_version") < Int64(Schema.migrator.newestVersion)
@@ -43,7 +67,13 @@ package final class SetAsideStore {
             throw StoreFailure(error)
         }
         guard id == Schema.applicationID else { throw .foreign("it is no database of issued") }
+        if last > 0 { waiting = [1...last] }
+        let pages = (try? reader.connection.pragma("page_count")) ?? 0
+        let pageBytes = (try? reader.connection.pragma("page_size")) ?? 0
+        let (bytes, isBeyond) = max(pages, 0).multipliedReportingOverflow(by: max(pageBytes, 0))
+        failuresLeft = (isBeyond ? .max : bytes) / Self.leastRowBytes + 131_072
         producer = Self.producer(reader.connection, original ?? path)
+        reader.connection.setDeadline(nil)
         // Connections of the socket count from one on.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
         var limits = RecordLimits()
@@ -54,26 +84,59 @@ package final class SetAsideStore {
         decoder = RecordDecoder(limits: limits, seed: randomBits)
     }
 
-    /// Reads a few rows more; nothing behind the last.
+    /// Reads a few rows more; nil behind the last.
     package func step() -> Portion? {
-        guard next <= last else { return nil }
-        let rows = next...min(last, next + Self.stretch - 1)
-        next = rows.upperBound + 1
+        guard !waiting.isEmpty else { return nil }
+        let began = ContinuousClock.now
+        reader.connection.setDeadline(.after(Self.timeOfStep))
+        defer { reader.connection.setDeadline(nil) }
         var portion = Portion()
-        read(rows, into: &portion)
+        var isInterrupted = false
+        var lookups = 0
+        while !isInterrupted, lookups < Self.lookupsAtATime, let rows = waiting.popLast() {
+            lookups += 1
+            do {
+                if try read(rows, since: began, into: &portion) { break }
+            } catch let error as SQLiteError where error.isInterrupted {
+                isInterrupted = true
+                // What could not be read in all that time is left out.
+                let isFirst = lookups == 1 && portion.submissions.isEmpty
+                if isFirst { failed(rows, &portion) } else { waiting.append(rows) }
+            } catch {
+                failed(rows, &portion)
+            }
+        }
+        fruitlessSteps = isInterrupted && portion.submissions.isEmpty ? fruitlessSteps + 1 : 0
+        // Whatever it is, it does not come to an end.
+        if fruitlessSteps >= Self.mostFruitlessSteps { giveUp() }
         return portion
     }
 
-    /// What somebody has said of groups; nothing where that can't be read.
-    package func notes() -> [GroupNote] {
+    private func giveUp() {
+        waiting = []
+        hasGivenUp = true
+    }
+
+    /// What somebody has said of groups, above a row of the groups.
+    ///
+    /// - Returns: Some notes in the order of their rows, and the last row; nil where there are none, or they can't be read.
+    package func notes(above row: Int64 = 0) -> (notes: [GroupNote], last: Int64)? {
+        reader.connection.setDeadline(.after(Self.timeOfStep))
+        defer { reader.connection.setDeadline(nil) }
+        var last = row
         let notes = try? reader.connection.withStatement(
             """
-            SELECT uid, app, fingerprint, rule, state, muted_until, muted_version, regressed
-            FROM groups JOIN accounts ON accounts.id = groups.account WHERE state <> 0 OR regressed <> 0
+            SELECT uid, app, fingerprint, rule, state, muted_until, muted_version, regressed, groups.id
+            FROM groups JOIN accounts ON accounts.id = groups.account
+            WHERE groups.id > ?1 AND (state <> 0 OR regressed <> 0)
+                AND length(app) <= 1024 AND length(fingerprint) <= 1024 AND length(coalesce(muted_version, '')) <= 1024
+            ORDER BY groups.id LIMIT 256
             """
         ) { (statement) throws(SQLiteError) in
-            try statement.all { row in
-                GroupNote(
+            statement.bind(row, at: 1)
+            return try statement.all { row in
+                last = max(last, row.int64(8))
+                return GroupNote(
                     uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
                     rule: row.int64(3),
                     standing: GroupStanding(
@@ -83,7 +146,24 @@ package final class SetAsideStore {
                         hasRegressed: row.int64(7) != 0))
             }
         }
-        return notes ?? []
+        guard let notes, !notes.isEmpty, last > row else { return nil }
+        return (notes, last)
+    }
+
+    /// The tables that are read.
+    private static let tables = """
+        'records', 'ranges', 'groups', 'ledger', 'stores', 'series', 'processes', 'senders', 'accounts', 'destinations',
+        'batches', 'singles', 'summaries', 'summary_windows', 'dead_letters', 'mutes', 'limits', 'clock', 'express'
+        """
+
+    /// A name of a table that is none: a view may give rows without end out of a file of a few pages.
+    private static func nameOfNoTable(_ connection: Connection) throws(SQLiteError) -> String? {
+        try Statement(
+            composedSQL: """
+                SELECT name FROM sqlite_schema
+                WHERE lower(name) IN (\(tables)) AND (type <> 'table' OR rootpage IS NULL OR rootpage <= 0) LIMIT 1
+                """, on: connection
+        ).first { $0.text(0) }
     }
 
     /// The last row, by whatever can be read that says so.
@@ -104,11 +184,12 @@ package final class SetAsideStore {
                 failure = error
             }
         }
-        guard let last = rows.max() else {
+        guard let newest = rows.max() else {
             throw failure ?? SQLiteError(code: .corrupt, message: "nothing can be read")
         }
+        let last = min(max(newest, 0), highestRow)
         // Where the newest rows can't be seen, there may be a range of them behind what is known.
-        return (last, failure == nil ? last : last + 65_536)
+        return (last, failure == nil ? last : min(last + 65_536, highestRow))
     }
 
     /// By the codes of the store, so that a copy of the file under another name is known, too.
@@ -128,32 +209,56 @@ package final class SetAsideStore {
 
     // MARK: Reading what is there
 
-    private func read(_ rows: ClosedRange<Int64>, into portion: inout Portion) {
-        guard let ids = try? ids(in: rows) else {
-            guard rows.count > 1 else {
-                if rows.lowerBound <= known { portion.unreadable += 1 }
-                return
-            }
-            let middle = rows.lowerBound + Int64(rows.count) / 2
-            read(rows.lowerBound...(middle - 1), into: &portion)
-            read(middle...rows.upperBound, into: &portion)
-            return
+    /// Reads the first of some rows, and leaves the others for later.
+    ///
+    /// - Returns: Whether the portion is as large as it may be.
+    private func read(
+        _ rows: ClosedRange<Int64>, since began: ContinuousClock.Instant, into portion: inout Portion
+    ) throws -> Bool {
+        var bytes = 0
+        func leave(_ row: Int64) {
+            if row <= rows.upperBound { waiting.append(row...rows.upperBound) }
         }
-        for id in ids {
-            guard let record = try? record(id) else {
+        let ids = try ids(in: rows)
+        for (place, id) in ids.enumerated() {
+            let isLate = began.duration(to: .now) >= Self.timeOfStep
+            guard !isLate || place == 0, bytes < Self.bytesAtATime else {
+                leave(id)
+                return true
+            }
+            guard let record = try? record(id), record.losses.isEmpty || !isLate else {
                 portion.unreadable += 1
                 continue
             }
+            bytes += record.size
             add(record, to: &portion)
         }
+        if ids.count == Int(Self.stretch), let last = ids.last { leave(last + 1) }
+        return !ids.isEmpty
+    }
+
+    /// Looks for what can be read of some rows in smaller parts.
+    private func failed(_ rows: ClosedRange<Int64>, _ portion: inout Portion) {
+        failuresLeft -= 1
+        guard failuresLeft > 0 else { return giveUp() }
+        guard rows.lowerBound < rows.upperBound else {
+            if rows.lowerBound <= known { portion.unreadable += 1 }
+            return
+        }
+        let distance = rows.upperBound - rows.lowerBound
+        let middle = rows.lowerBound + (distance >= Self.stretch ? Self.stretch - 1 : distance / 2)
+        waiting.append(middle + 1...rows.upperBound)
+        waiting.append(rows.lowerBound...middle)
     }
 
     private func ids(in rows: ClosedRange<Int64>) throws -> [Int64] {
-        try reader.connection.withStatement("SELECT id FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id") {
-            statement in
+        try reader.connection.withStatement(
+            "SELECT id FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3"
+        ) { statement in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
-            return try statement.all { $0.int64(0) }
+            statement.bind(Self.stretch, at: 3)
+            return try statement.all { $0.int64(0) }.filter { rows.contains($0) }
         }
     }
 
@@ -246,3 +351,8 @@ package final class SetAsideStore {
 
 @available(*, unavailable)
 extension SetAsideStore: Sendable {}
+
+extension SalvagedRecord {
+    /// How much of a portion it takes, about.
+    fileprivate var size: Int { 256 + bytes }
+}

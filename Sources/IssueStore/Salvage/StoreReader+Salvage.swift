@@ -32,7 +32,8 @@ extension StoreReader {
             cells, of: series ?? KnownSeries(SeriesDescription()),
             by: sender?.sender ?? Sender(uid: 0, gid: 0, pid: process?.pid ?? 0), id: id, isWhole: true)
         return SalvagedRecord(
-            row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored, losses: losses)
+            row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored, losses: losses,
+            bytes: record.size)
     }
 
     /// What its message had in the place of each thing that varies, the template being gone.

@@ -17,9 +17,6 @@ extension StoreWriter {
         return outcomes.reduce(0) { $0 + $1.receipts.storedCount }
     }
 
-    /// How many notes one transaction takes at most.
-    package static let notesAtATime = 256
-
     /// Takes over what was said of groups that are here, too, and of which nothing has been said here.
     package func bringOver(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
         let changed = try transaction {

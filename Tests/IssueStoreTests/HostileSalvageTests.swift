@@ -1,0 +1,147 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import Testing
+
+@testable import IssueStore
+
+@Suite("Databases made by hand that are to be brought over")
+struct HostileSalvageTests {
+    /// Changes a store of a hundred records by hand, and returns what a repair of it comes to.
+    private func salvage(
+        _ script: String, damage: (String) throws -> Void = { _ in }
+    ) throws -> (recovered: Int64, steps: Int, hasGivenUp: Bool)? {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 20
+            do {
+                let writer = try store.writer()
+                for part in 0..<10 {
+                    try store.store(
+                        (0..<10).map { IssueRecord(message: "record \(part) \($0)", app: Application(name: "shop")) },
+                        to: writer)
+                }
+            }
+            let old = store.path + ".old"
+            for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: store.path + ending) {
+                try FileManager.default.moveItem(atPath: store.path + ending, toPath: old + ending)
+            }
+            do {
+                let connection = try Connection(path: old, checkpointsOnClose: true)
+                try connection.tolerateDamage()
+                try connection.execute(composedSQL: script)
+            }
+            try damage(old)
+            store.settings.randomBits = { 0x2222 }
+            let writer = try store.writer()
+            guard let salvaged = try? SetAsideStore(path: old, randomBits: 42) else { return nil }
+            var result = (recovered: Int64(0), steps: 0, hasGivenUp: false)
+            while let portion = salvaged.step() {
+                result.steps += 1
+                // The file has some hundred pages.
+                guard result.steps < 10_000 else {
+                    Issue.record("It does not end")
+                    break
+                }
+                guard !portion.submissions.isEmpty else { continue }
+                result.recovered += try writer.bringOver(
+                    portion.submissions, wall: store.wall, monotonic: store.monotonic)
+            }
+            var last: Int64 = 0
+            while let (notes, next) = salvaged.notes(above: last) {
+                try writer.bringOver(notes)
+                last = next
+            }
+            result.hasGivenUp = salvaged.hasGivenUp
+            #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 6).isEmpty)
+            return result
+        }
+    }
+
+    @Test(
+        "Numbers as high as can be, and tables that are missing, neither trap nor keep it busy, and records come over",
+        arguments: [
+            "UPDATE ranges SET last_id = 9223372036854775807",
+            "UPDATE ranges SET last_id = 9223372036854775807; DROP TABLE group_text; DROP TABLE groups",
+            "UPDATE ranges SET last_id = 9223372036854700000; DROP TABLE ledger",
+            "UPDATE groups SET first_record = 9223372036854775807; UPDATE ledger SET records = 9223372036854775807",
+            "UPDATE records SET received_at = -9223372036854775808, occurred = -9223372036854775808 WHERE id > 1",
+            "UPDATE records SET received_at = 9223372036854775807, occurred = 9223372036854775807 WHERE id > 1",
+            "UPDATE processes SET pid = 9223372036854775807, gid = -1, started = -9223372036854775808",
+            "UPDATE accounts SET uid = -9223372036854775808; UPDATE senders SET uid = 9223372036854775807",
+            "UPDATE groups SET state = 2, rule = 9223372036854775807, muted_until = 9223372036854775807",
+            "UPDATE stores SET first_id = -9223372036854775808; UPDATE clock SET first_id = 9223372036854775807",
+            "DELETE FROM ranges; DELETE FROM ledger; DELETE FROM totals; DELETE FROM postings",
+        ])
+    func numbers(script: String) throws {
+        let result = try #require(try salvage(script))
+        #expect(result.recovered > 0)
+        #expect(!result.hasGivenUp)
+    }
+
+    @Test("Rows with an id that no store gives out are left, the others come over")
+    func rows() throws {
+        let result = try #require(
+            try salvage(
+                """
+                UPDATE records SET id = 9223372036854775807 WHERE id = 100;
+                UPDATE records SET id = -5 WHERE id = 99;
+                UPDATE records SET id = 1152921504606846975 WHERE id = 98
+                """))
+        #expect((97...98).contains(result.recovered))
+    }
+
+    @Test(
+        "A table that is a view, or no table, is refused, and nothing it would give without end is read",
+        arguments: [
+            """
+            DROP TABLE records; CREATE VIEW records AS WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n)
+            SELECT id, 1 AS series, 1 AS process, 0 AS received_at, NULL AS occurred, NULL AS first_occurred, 1 AS count,
+            'x' AS message, NULL AS metadata, NULL AS details FROM n
+            """,
+            """
+            DROP TABLE ledger; CREATE VIEW ledger AS WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n)
+            SELECT 0 AS destination, 1 AS account, 7 AS fate, id AS records, id AS occurrences FROM n
+            """,
+            "DROP TABLE records; CREATE VIRTUAL TABLE records USING fts5 (id, message)",
+        ])
+    func views(script: String) throws {
+        #expect(try salvage(script) == nil)
+    }
+
+    @Test("Columns of other types, and texts longer than any record, cost only the records they belong to")
+    func types() throws {
+        let result = try #require(
+            try salvage(
+                """
+                DROP TABLE records;
+                CREATE TABLE records (id INTEGER PRIMARY KEY, series, process, received_at, occurred, first_occurred, count,
+                    message, metadata, details);
+                INSERT INTO records VALUES (1, 1, 1, 1000, NULL, NULL, 1, 'fine', NULL, NULL);
+                INSERT INTO records VALUES (2, 'x', 'y', 'z', 'a', 'b', 'c', 1.5, x'00ff', 3);
+                INSERT INTO records VALUES (3, 1e300, -1e300, 1e300, 1e300, 1e300, 1e300, NULL, '{', '[[[[');
+                INSERT INTO records VALUES (4, 1, 1, 1000, NULL, NULL, 1, CAST(zeroblob(70000000) AS TEXT), NULL, NULL);
+                INSERT INTO records VALUES (5, 1, 1, 1000, NULL, NULL, 1, 'fine, too', NULL, NULL)
+                """))
+        #expect(result.recovered >= 2)
+    }
+
+    @Test("Pages full of anything end in a step or two more, whatever they say", arguments: 0..<12)
+    func pages(seed: UInt64) throws {
+        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func random() -> UInt64 {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return state
+        }
+        _ = try salvage("UPDATE ranges SET last_id = 9000000000000000000") { path in
+            let file = try FileHandle(forUpdating: URL(filePath: path))
+            let size = try file.seekToEnd()
+            for _ in 0..<64 {
+                try file.seek(toOffset: 8192 + random() % (size - 8192))
+                try file.write(contentsOf: Data((0..<8).map { _ in UInt8(truncatingIfNeeded: random()) }))
+            }
+        }
+    }
+}
