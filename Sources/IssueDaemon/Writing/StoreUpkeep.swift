@@ -104,6 +104,11 @@ struct StoreUpkeep {
         return failure != lastFailure
     }
 
+    /// A report found no space: whether something can be removed is looked at soon.
+    mutating func lackedSpace(at now: MonotonicInstant) {
+        lookAt = min(lookAt, now.advanced(by: Self.shortPause))
+    }
+
     private mutating func look(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         seen = (writer.closedRanges, writer.retention)
         try writer.secureGrowth()

@@ -182,7 +182,10 @@ final class WriterService: Sendable {
                     : refuseForWAL(work.submissions, copyFailure, &gates, listener)
                 if end != lastEnd { changed(to: end, listener) }
                 lastEnd = end
-                if end == .refused(.noSpace) { checkpoints.lackedSpace() }
+                if end == .refused(.noSpace) {
+                    checkpoints.lackedSpace()
+                    upkeep.lackedSpace(at: Clock.monotonic)
+                }
                 if case .damaged(let damage) = end {
                     setAside(damage, listener)
                     isSetAside = true
