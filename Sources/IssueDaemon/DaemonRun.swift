@@ -32,8 +32,10 @@ final class DaemonRun {
     /// Whether the forwarders could not be started, and must be.
     private(set) var lacksForwarding = false
 
-    /// Threads for everybody's questions, of which one user's take at most one at a time. One more is for operators.
-    static let sharedQueryThreads = 2
+    /// The threads that answer questions. One user's questions take at most one of those that are not the operators'.
+    static let queryThreads: [(name: String, lane: QueryInbox.Lane)] = [
+        ("query-operator", .privileged), ("query-1", .shared), ("query-2", .mixed),
+    ]
     /// How long questions may go on after the end has begun, and how long their threads are then waited for.
     private static let questionPatience: Duration = .seconds(1)
     private static let readerPatience: Duration = .seconds(5)
@@ -101,12 +103,11 @@ final class DaemonRun {
             }
         }
         readers.append(try ThreadBox(name: "announcer") { announcer.run() })
-        for number in 0...Self.sharedQueryThreads {
+        for (number, thread) in Self.queryThreads.enumerated() {
             readers.append(
-                try ThreadBox(name: number == 0 ? "query-operator" : "query-\(number)") {
+                try ThreadBox(name: thread.name) {
                     queries.run(
-                        number == 0 ? .privileged : .shared, thread: number, { socket.answered($0) },
-                        damaged: { writer.condemn($0) })
+                        thread.lane, thread: number, { socket.answered($0) }, damaged: { writer.condemn($0) })
                 })
         }
         readers.append(try ThreadBox(name: "figures") { queries.status.publish(damaged: { writer.condemn($0) }) })

@@ -12,8 +12,8 @@ struct Collection {
         let kept = try writer.perform { try $0.keptSince(wall: Clock.wall, monotonic: Clock.monotonic) }
         let old = try writer.perform { try $0.lastOldRange(wall: Clock.wall, monotonic: Clock.monotonic) }
         var references = StoreReader.References()
-        while try reader.read(&references) { try run.goOn() }
-        let unreferenced = try reader.unreferenced(references, quietSince: old)
+        while try run.reading({ try reader.read(&references) }) { try run.goOn() }
+        let unreferenced = try run.reading { try reader.unreferenced(references, quietSince: old) }
         let edge = references.edge
         for some in Self.portions(unreferenced.series) {
             try writer.perform { try $0.collect(series: some, seenThrough: edge) }

@@ -6,15 +6,17 @@ import IssueStore
 struct QueryInbox: Sendable {
     /// Which questions a thread answers.
     enum Lane: Sendable {
-        /// Those of all users.
+        /// Those of all users but operators, who can't keep this thread busy.
         case shared
+        /// Those of all users, and those of operators when there are no others.
+        case mixed
         /// Only those of root, the daemon's own user and operators.
         case privileged
     }
 
     /// Whom an answered question is charged to.
     struct Payer: Sendable {
-        fileprivate var lane: Lane
+        fileprivate var isPrivileged: Bool
         fileprivate var user: UInt32
     }
 
@@ -45,10 +47,8 @@ struct QueryInbox: Sendable {
     }
 
     /// Takes out the next question that somebody still wants answered.
-    ///
-    /// A shared thread that has nothing else to do answers privileged questions, too.
     mutating func take(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
-        while let next = (lane == .shared ? take(from: .shared) : nil) ?? take(from: .privileged) {
+        while let next = takeAny(for: lane) {
             let isWanted = !gone.contains(next.job.connection)
             let left = waiting[next.job.connection, default: 1] - 1
             waiting[next.job.connection] = left > 0 ? left : nil
@@ -59,24 +59,28 @@ struct QueryInbox: Sendable {
         return nil
     }
 
-    private mutating func take(from lane: Lane) -> (job: QueryJob, payer: Payer)? {
-        let next = lane == .shared ? shared.take() : privileged.take()
-        return next.map { ($0.item, Payer(lane: lane, user: $0.user)) }
+    private mutating func takeAny(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
+        if lane != .privileged, let next = shared.take() {
+            return (next.item, Payer(isPrivileged: false, user: next.user))
+        }
+        if lane != .shared, let next = privileged.take() {
+            return (next.item, Payer(isPrivileged: true, user: next.user))
+        }
+        return nil
     }
 
     /// A question was answered: its user may have the next one answered, and is charged for the time.
     mutating func answered(_ payer: Payer, after time: Duration) {
-        switch payer.lane {
-        case .shared: shared.finished(user: payer.user, after: time)
-        case .privileged: privileged.finished(user: payer.user, after: time)
+        if payer.isPrivileged {
+            privileged.finished(user: payer.user, after: time)
+        } else {
+            shared.finished(user: payer.user, after: time)
         }
     }
 
     /// Whether a question that has run for some time must end so that others have their turn.
     func mustYield(_ payer: Payer, after time: Duration) -> Bool {
-        switch payer.lane {
-        case .shared: shared.mustYield(user: payer.user, after: time)
-        case .privileged: privileged.mustYield(user: payer.user, after: time)
-        }
+        payer.isPrivileged
+            ? privileged.mustYield(user: payer.user, after: time) : shared.mustYield(user: payer.user, after: time)
     }
 }

@@ -59,6 +59,20 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .privileged)?.job.connection == 100)
     }
 
+    @Test("Operators' questions leave a thread to other users")
+    func othersThanOperators() throws {
+        var inbox = QueryInbox()
+        for connection in 1...5 as ClosedRange<UInt64> {
+            inbox.asked(question("a", from: connection, user: 0, isPrivileged: true))
+        }
+        #expect(inbox.take(for: .shared) == nil)
+        #expect(inbox.take(for: .mixed)?.job.connection == 1)
+        inbox.asked(question("b", from: 6))
+        inbox.asked(question("b", from: 7, user: 1001))
+        #expect(inbox.take(for: .mixed)?.job.connection == 6)
+        #expect(inbox.take(for: .shared)?.job.connection == 7)
+    }
+
     @Test("A user has one question answered at a time, however many threads are free")
     func oneAtATime() throws {
         var inbox = QueryInbox()
