@@ -264,4 +264,41 @@ struct HostileBackupTests {
             #expect(try RawClient(path: daemon.socket).report("More").count == 1)
         }
     }
+
+    @Test(
+        "A repair that finds nothing for long ends with its client, and holds up neither other jobs nor the daemon's end"
+    )
+    func endlessRepair() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("One", "Two")
+            try daemon.terminate()
+            let old = daemon.folder["state/issues.db.damaged-2026-11-21T13:17:14.967Z"]
+            try FileManager.default.moveItem(atPath: daemon.database, toPath: old)
+            let file = try DatabaseFile(old, writable: true)
+            try file.execute("INSERT INTO ranges VALUES (77, 1, 9223372036854775807, 0, 0, 1, 1)")
+            let root = try file.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'records'", columns: 1)
+            try file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            let handle = try FileHandle(forWritingTo: URL(filePath: old))
+            // Room for so many rows that looking for them takes a while.
+            try handle.truncate(atOffset: handle.seekToEnd() + (256 << 20))
+            try handle.seek(toOffset: (try #require(root.first.flatMap { UInt64($0[0]) }) - 1) * 8192)
+            try handle.write(contentsOf: Data(count: 8192))
+            try handle.close()
+            try daemon.start()
+            do {
+                let client = try RawClient(path: daemon.socket)
+                try client.begin(.repair, RepairParameters(), more: true)
+                #expect(try client.reply().continues)
+            }
+            let client = try RawClient(path: daemon.socket)
+            #expect(try client.report("Meanwhile").count == 1)
+            let count = try client.call(
+                .purge, PurgeParameters(filter: IssueFilter(json: Array("{\"apps\":[\"shop\"]}".utf8)), isDryRun: true),
+                returning: PurgeReply.self)
+            #expect(count.count == 1)
+            try client.begin(.repair, RepairParameters(), more: true)
+            #expect(try client.reply().continues)
+            #expect(try daemon.terminate() == .exit(0))
+        }
+    }
 }
