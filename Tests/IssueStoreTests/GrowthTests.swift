@@ -37,6 +37,32 @@ struct GrowthTests {
         }
     }
 
+    @Test("what a reader makes the write-ahead log take beyond its usual size counts as free, and is given back")
+    func excessWAL() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let large = (0..<500).map {
+                IssueRecord(message: "\($0)", metadata: ["text": .string(String(repeating: "x", count: 8000))])
+            }
+            func excess() throws -> Int64 {
+                try writer.retentionFacts(freeBytes: 0, wall: store.wall, monotonic: store.monotonic).excessWALBytes
+            }
+            let reader = try store.reader()
+            try store.store(large, to: writer)
+            #expect(try excess() == 0)
+            try reader.snapshot {
+                _ = try reader.newest()
+                for _ in 0..<5 { try store.store(large, to: writer) }
+            }
+            #expect(writer.walBytes > WALLimits.usualBytes)
+            #expect(try excess() == writer.walBytes - WALLimits.usualBytes)
+            try writer.checkpoint(restarts: true)
+            #expect(try excess() == 0)
+            #expect(writer.walBytes <= WALLimits.usualBytes)
+            #expect(writer.logPages == 0)
+        }
+    }
+
     @Test("where plenty is free, the file grows with the copying of the log")
     func plenty() throws {
         try TemporaryStore.with { store in

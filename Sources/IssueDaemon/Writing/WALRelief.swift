@@ -18,11 +18,11 @@ struct WALRelief {
     private static let retryInterval: Duration = .milliseconds(250)
     private static let tellInterval: Duration = .seconds(60)
 
-    init(_ snapshots: SnapshotGate, pageBytes: Int64, log: Log) {
+    init(_ snapshots: SnapshotGate, usual: WALLimits, duringBackup: WALLimits, log: Log) {
         self.snapshots = snapshots
+        self.usual = usual
+        self.duringBackup = duringBackup
         self.log = log
-        usual = WALLimits(pageBytes: pageBytes)
-        duringBackup = WALLimits(pageBytes: pageBytes, maxBytes: WALLimits.maxBytesDuringBackup)
     }
 
     /// Begins the WAL anew if it has become too large, having ended who keeps it from that.

@@ -152,7 +152,9 @@ final class WriterService: Sendable {
         var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
         var pace = CommitPace(most: Self.mostRecords, shared: Self.sharedRecords)
         var checkpoints = CheckpointPace(pages: Self.logPages)
-        var relief = WALRelief(snapshots, pageBytes: writer.pageBytes, log: log)
+        var relief = WALRelief(
+            snapshots, usual: WALLimits(pageBytes: writer.pageBytes),
+            duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
         // What the last run has left may take the space that the first commit needs.
         var copyFailure = checkpoint(writer, &checkpoints, after: nil, restarts: true)
         var upkeep = StoreUpkeep(

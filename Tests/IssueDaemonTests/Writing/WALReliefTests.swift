@@ -1,0 +1,126 @@
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Synchronization
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+@Suite("A write-ahead log that readers keep from beginning anew")
+struct WALReliefTests {
+    private static let maxBytes: Int64 = 1 << 20
+    private static let records = (0..<20).map {
+        IssueRecord(message: "Number \($0)", metadata: ["text": .string(String(repeating: "x", count: 2000))])
+    }
+
+    private func relief(_ gate: SnapshotGate, _ scene: WalkScene) -> WALRelief {
+        WALRelief(
+            gate, usual: WALLimits(pageBytes: scene.writer.pageBytes, maxBytes: Self.maxBytes),
+            duringBackup: WALLimits(pageBytes: scene.writer.pageBytes, maxBytes: 2 * Self.maxBytes), log: .silent)
+    }
+
+    /// Commits as the writer does, and answers how many commits were refused and how long the log's file became.
+    private func commit(
+        _ count: Int, _ relief: inout WALRelief, _ scene: WalkScene
+    ) throws -> (refused: Int, walBytes: Int64) {
+        var (refused, longest) = (0, Int64(0))
+        for _ in 0..<count {
+            if relief.relieve(scene.writer, wantsCommit: true, { try? scene.writer.checkpoint(restarts: true) }) {
+                try scene.commit(Self.records)
+            } else {
+                refused += 1
+            }
+            longest = max(longest, scene.writer.walBytes)
+        }
+        return (refused, longest)
+    }
+
+    @Test("A question is interrupted, the log stays below its bound, and no commit is refused")
+    func question() throws {
+        try WalkScene.with(LimitSettings(), seed: 1) { scene in
+            let gate = SnapshotGate()
+            var relief = relief(gate, scene)
+            let failure = Mutex<StoreFailure?>(nil)
+            let hasBegun = Monitor(false)
+            let path = scene.path
+            let asking = try ThreadBox(name: "question") {
+                do {
+                    let reader = try StoreReader(path: path, control: gate.control(.question))
+                    try reader.snapshot(within: .seconds(600)) {
+                        while true {
+                            _ = try reader.newest()
+                            hasBegun.withLock { $0 = true }
+                            hasBegun.broadcast()
+                        }
+                    }
+                } catch {
+                    failure.withLock { $0 = error as? StoreFailure }
+                }
+            }
+            _ = hasBegun.wait { $0 ? true : nil }
+            let outcome = try commit(100, &relief, scene)
+            asking.join()
+            #expect(failure.withLock { $0 } == .walTooLarge)
+            #expect(outcome.refused == 0)
+            #expect(outcome.walBytes < Self.maxBytes)
+            // Whoever asks then is answered.
+            let reader = try StoreReader(path: path, control: gate.control(.question))
+            #expect(try reader.newest() == 2000)
+        }
+    }
+
+    @Test("Where another program reads, commits are refused below the bound until it has ended")
+    func otherProgram() throws {
+        try WalkScene.with(LimitSettings(), seed: 1) { scene in
+            let gate = SnapshotGate()
+            var relief = relief(gate, scene)
+            let outcome = try scene.reader.snapshot {
+                _ = try scene.reader.newest()
+                return try commit(100, &relief, scene)
+            }
+            #expect(outcome.refused > 0)
+            #expect(outcome.walBytes < Self.maxBytes)
+            // Questions are not to blame.
+            #expect(!gate.isClosed)
+            let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+            while try commit(1, &relief, scene).refused > 0, MonotonicClock.now < deadline { DamageSuspicion.rest() }
+            #expect(try commit(50, &relief, scene).refused == 0)
+        }
+    }
+
+    @Test("During a backup the log may grow further, and then the backup is given up")
+    func backup() throws {
+        try WalkScene.with(LimitSettings(), seed: 1) { scene in
+            let gate = SnapshotGate()
+            var relief = relief(gate, scene)
+            try scene.commit(Self.records)
+            let copy = try StoreCopy(of: scene.path, to: scene.path + ".copy", control: gate.control(.backup))
+            #expect(gate.isBackingUp)
+            var longest: Int64 = 0
+            for _ in 0..<200 {
+                let outcome = try commit(1, &relief, scene)
+                longest = max(longest, outcome.walBytes)
+                if outcome.refused > 0 { break }
+            }
+            #expect(throws: StoreFailure.walTooLarge) { try copy.step() }
+            #expect(try commit(5, &relief, scene).refused == 0)
+            #expect(longest > Self.maxBytes)
+            #expect(longest < 2 * Self.maxBytes)
+            #expect(!gate.isBackingUp)
+        }
+    }
+
+    @Test("Nothing else is written to a log that is at its bound either")
+    func frameLimit() throws {
+        try WalkScene.with(LimitSettings(), seed: 1) { scene in
+            try scene.commit(Self.records)
+            scene.writer.walFrameLimit = scene.writer.logPages
+            #expect(throws: StoreFailure.walTooLarge) { try scene.commit(Self.records) }
+            #expect(throws: StoreFailure.walTooLarge) { try scene.writer.closeOpenRange() }
+            try scene.writer.checkpoint(restarts: true)
+            try scene.commit(Self.records)
+            #expect(try scene.reader.newest() == 40)
+        }
+    }
+}
