@@ -46,8 +46,11 @@ extension ValueForm where Value: BinaryInteger & Sendable {
     static func size(_ bounds: ClosedRange<Value>, zero: String? = nil) -> Self {
         let from = SizeText.text(Int64(clamping: bounds.lowerBound))
         let to = SizeText.text(Int64(clamping: bounds.upperBound))
+        let examples = ["64K", "1M", "512M", "2G"].filter { text in
+            SizeText.parse(text).flatMap { Value(exactly: $0) }.map { bounds ~= $0 } ?? false
+        }.suffix(2).joined(separator: " or ")
         return ValueForm(
-            expected: "a size from \(from) to \(to), such as 64K or 1G\(zero.map { ", or 0: \($0)" } ?? "")",
+            expected: "a size from \(from) to \(to), such as \(examples)\(zero.map { ", or 0: \($0)" } ?? "")",
             parse: { text in
                 guard let bytes = SizeText.parse(text), let value = Value(exactly: bytes),
                     bounds ~= value || value == 0 && zero != nil
