@@ -1,4 +1,5 @@
 internal import CSQLite
+private import Glibc
 
 /// A connection to one database file, used by one thread alone.
 ///
@@ -21,6 +22,8 @@ internal import CSQLite
     /// Opens a file, creating it when the mode says so.
     ///
     /// A file is not read until the first query, so a damaged one opens well.
+    /// A symbolic link in place of the file is not followed: SQLite would also
+    /// put its log and its lock beside the link's target. Folders may be links.
     ///
     /// - Parameter checkpointsOnClose: whether the last connection to close brings
     ///   the log into the database and deletes it. At most one writer should.
@@ -32,8 +35,8 @@ internal import CSQLite
         vfs: String? = nil
     ) throws(SQLiteError) {
         var opened: OpaquePointer?
-        let flags = mode.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, vfs)
+        let flags = mode.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
+        let code = unsafe sqlite3_open_v2(Self.resolvingFolder(of: path), &opened, flags, vfs)
         guard code == SQLITE_OK, let database = unsafe opened else {
             // A failed open leaves a half-open connection that knows why.
             let error = unsafe SQLiteError(code: code, database: opened, sql: nil)
@@ -54,6 +57,15 @@ internal import CSQLite
         // Without these a misspelt "column" would silently be a string.
         configure(SQLITE_DBCONFIG_DQS_DML, false)
         configure(SQLITE_DBCONFIG_DQS_DDL, false)
+    }
+
+    /// Resolves links in the folder of a file; SQLite's flag refuses those, too.
+    private static func resolvingFolder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return path }
+        let folder = slash == path.startIndex ? "/" : String(path[..<slash])
+        guard let resolved = unsafe realpath(folder, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe "\(String(cString: resolved))\(path[slash...])"
     }
 
     deinit {
