@@ -103,6 +103,26 @@ int clinux_local_port(int descriptor) {
     return -1;
 }
 
+ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count) {
+    struct sockaddr_un address;
+    memset(&address, 0, sizeof address);
+    // One byte stays zero: a path of the full length has none behind it.
+    socklen_t length = sizeof address - 1;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &length) == -1) return -1;
+    if (address.sun_family != AF_UNIX || length > sizeof address - 1) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    size_t size = strnlen(address.sun_path, sizeof address.sun_path);
+    if (size >= count) {
+        errno = ERANGE;
+        return -1;
+    }
+    memcpy(path, address.sun_path, size);
+    path[size] = 0;
+    return (ssize_t)size;
+}
+
 ssize_t clinux_send(int descriptor, const void *bytes, size_t count) {
     return send(descriptor, bytes, count, MSG_NOSIGNAL);
 }

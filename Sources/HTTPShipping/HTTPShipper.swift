@@ -70,5 +70,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
         }
     }
 
+    package var lacksCredential: Bool { credential.isMissing }
+
     package mutating func rereadCredential() -> Bool { credential.reread() }
 }

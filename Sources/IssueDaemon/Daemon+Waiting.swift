@@ -16,10 +16,12 @@ extension Daemon {
         while true {
             let wakeUp = wakeUp
             do {
+                try prepareFolder()
                 let run = try DaemonRun(
                     configuration, listener: socket.listener, suspicion: suspicion,
                     storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
+                configurationTakesEffect(run.board)
                 if told != nil { log.notice("The database could be opened", ["file": configuration.store.path]) }
                 return run
             } catch let failure as StoreFailure {
@@ -28,7 +30,7 @@ extension Daemon {
                         "The database can't be opened, trying again until it can",
                         ["file": configuration.store.path, "error": "\(failure)"])
                     standIn?.end(patience: Self.retry)
-                    standIn = try StandIn(configuration, listener: socket.listener, reason: failure, log: log)
+                    standIn = try StandIn(effective, listener: socket.listener, reason: failure, log: log)
                     told = failure
                 }
                 // The socket is served, so whoever waits for the daemon to be up need not wait for the disk.

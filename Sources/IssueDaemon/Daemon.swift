@@ -6,7 +6,9 @@ import UnixIO
 
 /// The daemon: what `issued` does from its first line to its last.
 package final class Daemon {
-    private(set) var configuration: Configuration
+    private(set) var effective: EffectiveConfiguration
+    /// The last configuration without errors since the start.
+    private var lastValid: Configuration?
     private let source: ConfigurationSource
     private let surroundings: Surroundings
     let notification: ServiceNotification
@@ -14,9 +16,12 @@ package final class Daemon {
     let log: Log
     let signals: SignalReceiver
     let wakeUp: DaemonWakeUp
+    var configuration: Configuration { effective.configuration }
     let suspicion = DamageSuspicion()
     let storeLock = StoreLock()
     var lifecycle = Lifecycle()
+    /// Where the daemon is served: the unit's path if the socket is inherited.
+    private var socketPath = ""
 
     /// How long the last stages may take together, below what systemd waits for.
     private static let patience: Duration = .seconds(5)
@@ -31,17 +36,26 @@ package final class Daemon {
     package static func main(_ arguments: [String]) -> Int32 {
         StandardStream.fillClosed()
         CurrentProcess.keepHeapsSmall()
+        // A core file would hold the token, so this comes before any is read.
+        CurrentProcess.forbidDumps()
         let surroundings = Surroundings.present
         let start = DaemonStart.decide(
             arguments: arguments, surroundings: surroundings,
             output: { try? StandardStream.output.writeAll($0) }, complain: { try? StandardStream.error.writeAll($0) })
         switch start {
-        case .exit(let code): return code.rawValue
-        case .run(let configuration, let source):
-            let log = Log(configuration.log)
-            warn(of: configuration, log)
+        case .exit(let code):
+            if code != .ok { closeWaitingConnections() }
+            return code.rawValue
+        case .run(let effective, let source):
+            let log = Log(effective.configuration.log)
+            report(effective, log)
+            if let socket = surroundings.socketBesidesTakenFolder {
+                log.warning(
+                    "The temporary folder belongs to another user; set ISSUED_SOCKET for programs that report",
+                    ["folder": surroundings.ownTemporaryFolder, "socket": socket])
+            }
             do {
-                let daemon = try Daemon(configuration, source, surroundings, log)
+                let daemon = try Daemon(effective, source, surroundings, log)
                 return try daemon.run().rawValue
             } catch let end as DaemonFailure {
                 log.error("The daemon can't run", ["error": end.sentence])
@@ -53,24 +67,32 @@ package final class Daemon {
         }
     }
 
-    private static func warn(of configuration: Configuration, _ log: Log) {
-        for warning in configuration.warnings {
+    /// Logs all errors and warnings of the configuration.
+    private static func report(_ effective: EffectiveConfiguration, _ log: Log) {
+        for problem in effective.problems.prefix(EffectiveConfiguration.maxShownProblems) {
+            log.error("Configuration error", ["error": "\(problem)"])
+        }
+        if !effective.problems.isEmpty {
+            log.error(
+                "Running in spite of configuration errors",
+                ["errors": "\(effective.problems.count)", "how": effective.explanation])
+        }
+        for warning in effective.configuration.warnings {
             log.warning("The configuration can be used, and says what is hardly meant", ["warning": warning])
         }
     }
 
     private init(
-        _ configuration: Configuration, _ source: ConfigurationSource, _ surroundings: Surroundings, _ log: Log
+        _ effective: EffectiveConfiguration, _ source: ConfigurationSource, _ surroundings: Surroundings, _ log: Log
     ) throws {
-        self.configuration = configuration
+        self.effective = effective
+        lastValid = effective.isValid ? effective.configuration : nil
         self.source = source
         self.surroundings = surroundings
         self.log = log
         CurrentProcess.setFileMask(0o077)
         // A connection costs a descriptor, and a shell gives its programs few of them.
         _ = try? CurrentProcess.raiseOpenFileLimit()
-        // A core file would hold the token.
-        try? CurrentProcess.forbidDumps()
         // Both libraries and peers that hang up raise it; every write of ours says what went wrong by itself.
         try Signal.pipe.ignore()
         signals = try SignalReceiver([.terminate, .interrupt, .hangUp])
@@ -81,13 +103,36 @@ package final class Daemon {
 
     private func run() throws -> ExitCode {
         let socket = try openSocket()
-        try prepareFolder()
-        while true {
-            switch try runOnce(socket) {
-            case .stopped: return .ok
-            case .storeDamaged: continue
+        do {
+            do throws(StoreFailure) {
+                try prepareFolder()
+            } catch {
+                // A socket of the service manager stays open, and reporters wait
+                // there. So the daemon stays, too, answers them and tries again.
+                guard socket.isInherited else { throw DaemonFailure(code: .cannotCreate, sentence: "\(error)") }
             }
+            while true {
+                switch try runOnce(socket) {
+                case .stopped: return .ok
+                case .storeDamaged: continue
+                }
+            }
+        } catch {
+            Self.closeWaiting(at: socket.listener.descriptor)
+            throw error
         }
+    }
+
+    /// Closes the connections that wait at a socket of the service manager if
+    /// the command line is wrong: it would fail the same way at each start.
+    private static func closeWaitingConnections() {
+        guard var sockets = try? InheritedSockets.takeFromEnvironment() else { return }
+        while let listener = try? sockets.takeListener(named: "issued") { closeWaiting(at: listener) }
+    }
+
+    /// Ends the connections that nobody will serve before the next start.
+    private static func closeWaiting(at listener: borrowing FileDescriptor) {
+        while let connection = try? listener.accept() { _ = consume connection }
     }
 
     private func runOnce(_ socket: SocketKeeper) throws -> DaemonRun.End {
@@ -149,7 +194,7 @@ package final class Daemon {
     private func announce(_ action: Lifecycle.StartAction, _ status: String) {
         switch action {
         case .announceReady, .announceReadyThenReload:
-            log.notice("Ready", ["socket": configuration.socket.path, "database": configuration.store.path])
+            log.notice("Ready", ["socket": socketPath, "database": configuration.store.path])
             try? notification.ready(status: status)
         case .rest: break
         }
@@ -159,18 +204,31 @@ package final class Daemon {
     func reload(_ run: DaemonRun?) {
         guard lifecycle.reloadRequested() == .reload else { return }
         try? notification.reloading(at: MonotonicClock.now)
+        let fresh = EffectiveConfiguration(source, in: surroundings, lastValid: lastValid, running: effective)
+        log.setLevel(fresh.configuration.log.level)
+        if fresh.basis == .files { log.notice("The configuration was read again") }
+        Self.report(fresh, log)
+        effective = fresh
+        if fresh.isValid { lastValid = fresh.configuration }
         do {
-            let fresh = try Configuration.load(source, in: surroundings, for: .running)
-            log.setLevel(fresh.log.level)
-            try run?.reload(fresh)
-            configuration = fresh
-            log.notice("The configuration was read again")
-            Self.warn(of: fresh, log)
+            try run?.reload(fresh.configuration)
+            if let run { configurationTakesEffect(run.board) }
         } catch {
-            log.error("The configuration can't be used, going on with the old one", ["error": "\(error)"])
+            log.error("Configuration could not be applied", ["error": "\(error)"])
         }
         _ = lifecycle.reloaded()
         try? notification.ready(status: run?.summary ?? "The database can't be opened")
+    }
+
+    /// Shows the configuration's errors in `status`, and keeps a copy of one that has none.
+    func configurationTakesEffect(_ board: StatusBoard) {
+        board.tell(effective)
+        guard effective.isValid else { return }
+        do throws(Errno) {
+            try LastValidConfiguration(of: source, in: surroundings).write(configuration)
+        } catch {
+            log.warning("Could not keep a copy of the valid configuration", ["error": "\(error)"])
+        }
     }
 
     private func stop(_ run: DaemonRun) {
@@ -198,8 +256,10 @@ package final class Daemon {
     private func openSocket() throws -> SocketKeeper {
         var inherited = try InheritedSockets.takeFromEnvironment()
         let path = configuration.socket.path
+        socketPath = path
         if let descriptor = try inherited.takeListener(named: "issued") {
-            return SocketKeeper(Listener(descriptor), path: path, log: log)
+            if let bound = descriptor.localUnixPath { socketPath = bound }
+            return SocketKeeper(Listener(descriptor), path: socketPath, log: log)
         }
         let mode = configuration.socket.mode
         let address: SocketAddress
@@ -220,13 +280,29 @@ package final class Daemon {
         }
     }
 
-    private func prepareFolder() throws {
-        let folder = FileSystem.parentFolder(of: configuration.store.path)
-        do throws(Errno) {
-            try makeFolders(folder, mode: 0o700)
-        } catch {
-            throw DaemonFailure(code: .cannotCreate, sentence: "the state directory \(folder) can't be made: \(error)")
+    /// Creates the folder of the database if it is missing, and checks that it is safe to use.
+    func prepareFolder() throws(StoreFailure) {
+        let place = StorePlace(configuration.store.path)
+        do throws(StoreFailure) {
+            try place.prepare { (folder) throws(Errno) in try makeFolders(folder, mode: 0o700) }
+        } catch .unusablePlace(let words) {
+            throw .unusablePlace(words + sandboxHint(place.folder))
         }
+        guard !sandboxHint(place.folder).isEmpty else { return }
+        do throws(Errno) {
+            try FileSystem.checkWritable(folder: place.folder)
+        } catch {
+            throw .unusablePlace(
+                "the state directory \(place.folder) can't be written to: \(error)\(sandboxHint(place.folder))")
+        }
+    }
+
+    /// What to do about a folder that the unit does not let the daemon write to.
+    private func sandboxHint(_ folder: String) -> String {
+        guard let state = surroundings.folder("STATE_DIRECTORY"), folder != state, !folder.hasPrefix(state + "/") else {
+            return ""
+        }
+        return "; the unit must allow it: systemctl edit issued, [Service], ReadWritePaths=\(folder)"
     }
 
     /// Makes a folder where it is missing; one among strangers' temporary ones must be ours alone.

@@ -136,6 +136,9 @@ final class DaemonRun {
 
     /// Starts the forwarders; where the store does not let it, `lacksForwarding` says that it must be tried again.
     func startForwardingAgain(_ configuration: Configuration) {
+        var configuration = configuration
+        // Another path takes effect with the next start.
+        configuration.store.path = fixed.path
         let socket = socket
         do {
             try destinations.start(configuration, writer: writer, board: board, log: log) { socket.fatesMoved() }

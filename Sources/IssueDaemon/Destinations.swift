@@ -31,6 +31,10 @@ struct Destinations {
                 StoreWriter.ConfiguredDestination(
                     name: $0.name, kind: $0.kind.word, takesBacklog: $0.settings.backlog == .all)
             }
+            // Their records wait for them as for any other.
+            + configuration.misconfigured.map {
+                StoreWriter.ConfiguredDestination(name: $0.name, kind: $0.kind, takesBacklog: $0.backlog == .all)
+            }
     }
 
     /// Starts a forwarder for each destination.
@@ -60,6 +64,7 @@ struct Destinations {
             let service = service(destination.settings.forward, destination.settings.limits)
             try start(service) { destination.run(service, fatesMoved: fatesMoved) }
         }
+        for row in rows { board.tell(StatusBoard.Forwarder(misconfigured: row)) }
     }
 
     private mutating func start(_ service: ForwardingService, _ run: @escaping @Sendable () -> Void) throws {

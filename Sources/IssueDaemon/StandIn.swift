@@ -10,9 +10,11 @@ final class StandIn {
 
     private static let retryAfter: Duration = .seconds(1)
 
-    init(_ configuration: Configuration, listener: Listener, reason: StoreFailure, log: Log) throws {
+    init(_ effective: EffectiveConfiguration, listener: Listener, reason: StoreFailure, log: Log) throws {
+        let configuration = effective.configuration
         let board = StatusBoard(path: configuration.store.path)
         board.tell(reason)
+        board.tell(effective)
         let socket = try SocketService(
             listener: listener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access),

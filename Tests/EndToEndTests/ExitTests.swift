@@ -88,11 +88,11 @@ struct ExitTests {
         }
     }
 
-    @Test("A configuration that is wrong ends it with 78, and each fault is told with its file and line")
+    @Test("A check of a configuration with errors ends with 78, and names the file and line of each")
     func configuration() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let file = try daemon.folder.write("[Socket]\nMod=0666\n[Store]\nMaxSize=plenty\n", to: "issued.conf")
-            try daemon.launch()
+            try daemon.launch(arguments: ["--check", file, "--user", "\(getuid())"])
             #expect(try daemon.end() == .exit(78))
             #expect(daemon.log.contains("\(file):2:"))
             #expect(daemon.log.contains("\(file):4:"))
@@ -103,11 +103,13 @@ struct ExitTests {
     @Test("Asked for its version, help or a check it answers and ends with 0")
     func answers() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
-            for arguments in [["--version"], ["--help"], ["--check", daemon.configurationFile]] {
+            let check = ["--check", daemon.configurationFile, "--user", "\(getuid())"]
+            for arguments in [["--version"], ["--help"], check] {
+                #expect(daemon.log == "")
                 try daemon.launch(arguments: arguments)
                 #expect(try daemon.end() == .exit(0))
             }
-            #expect(daemon.log == "")
+            #expect(daemon.log.hasPrefix("Files checked as user ") && daemon.log.count { $0 == "\n" } == 1)
         }
     }
 }

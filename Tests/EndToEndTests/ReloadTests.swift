@@ -70,7 +70,7 @@ struct ReloadTests {
             let client = try RawClient(path: daemon.socket)
             try daemon.configure("[Nonsense]\nKey=1")
             try daemon.reload()
-            #expect(daemon.log.contains("going on with the old one"))
+            #expect(daemon.log.contains("using the last valid configuration"))
             #expect(daemon.log.contains("issued.conf:"))
             let id = try #require(try client.report("Forwarded all the same").first)
             #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered])

@@ -61,6 +61,9 @@ int clinux_connect_loopback(int descriptor, int family, uint16_t port);
 int clinux_bind_loopback(int descriptor, int family, uint16_t port);
 /// The port a TCP socket is bound to, or -1.
 int clinux_local_port(int descriptor);
+/// The path a Unix socket is bound to, ended by a zero byte. Returns its length,
+/// 0 for one without a path, or -1.
+ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count);
 /// Sends without ever raising SIGPIPE.
 ssize_t clinux_send(int descriptor, const void *bytes, size_t count);
 ssize_t clinux_send_two(

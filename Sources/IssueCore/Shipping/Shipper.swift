@@ -33,12 +33,17 @@ package protocol Shipper: ~Copyable {
     /// - Parameter lines: What the request carried.
     func answer(to lines: SentLines) -> DeliveryAnswer
 
+    /// `true` if a credential is needed to send, and there is none.
+    var lacksCredential: Bool { get }
+
     /// Reads the credential again and says whether it is another one now.
     mutating func rereadCredential() -> Bool
 }
 
 extension Shipper where Self: ~Copyable {
     package static func advice(on reason: PauseReason) -> String { reason.advice }
+
+    package var lacksCredential: Bool { false }
 
     /// Sends lines as one request and waits for the answer.
     package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {

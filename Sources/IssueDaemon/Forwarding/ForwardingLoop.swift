@@ -34,6 +34,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// Flushes that wait until the cursor has passed a row and nothing is under way.
     private var flushes: [(row: Int64, completed: @Sendable () -> Void)] = []
     private var deadline: MonotonicInstant?
+    /// When to look for a credential that is missing.
+    private var credentialCheck: MonotonicInstant
+    private let credentialCheckInterval: Duration = .seconds(5)
 
     /// What comes next, so that one thing after another costs no stack.
     enum Step {
@@ -49,6 +52,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         self.service = service
         self.shipper = shipper
         self.fatesMoved = fatesMoved
+        credentialCheck = Clock.monotonic.advanced(by: credentialCheckInterval)
         reader = try StoreReader(
             path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
         let destination = try reader.destination(service.destination.id) ?? service.destination
@@ -78,6 +82,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
                 self.deadline = nil
                 try perform(step(machine.waited(at: now)))
             }
+            try lookForCredential(at: now)
             try closeWindows()
             try completeFlushes()
             tellBoard()
@@ -117,8 +122,19 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         return step(machine.started(resuming: first, overtakenBy: known, state.progress, unit: random, at: now))
     }
 
+    /// Reads a missing credential again from time to time. One that has
+    /// appeared is used at once.
+    private func lookForCredential(at now: MonotonicInstant) throws {
+        guard shipper.lacksCredential, credentialCheck <= now else { return }
+        credentialCheck = now.advanced(by: credentialCheckInterval)
+        guard shipper.rereadCredential() else { return }
+        service.log.notice("Credential found", ["destination": service.destination.name])
+        try perform(step(machine.credentialReread(changed: true, at: now)))
+    }
+
     private func wait() -> ForwardingInbox {
-        let times = [deadline, try? summariesDue()].compactMap { $0 }
+        let check = shipper.lacksCredential ? credentialCheck : nil
+        let times = [deadline, try? summariesDue(), check].compactMap { $0 }
         _ = service.inbox.wait(deadline: times.min().map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
         return service.inbox.withLock { $0.take() }
     }
@@ -200,6 +216,11 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// What the machine says, with this kind of destination's own advice.
     var view: ForwardingView {
         var view = machine.view
+        if [.idle, .sending].contains(view.state), shipper.lacksCredential {
+            // Nothing has come back yet that would have shown it.
+            view.state = .paused
+            view.reason = PauseReason.noCredential.rawValue
+        }
         if view.state == .paused, let reason = view.reason.flatMap({ PauseReason(rawValue: $0) }) {
             view.advice = Destination.advice(on: reason)
         }

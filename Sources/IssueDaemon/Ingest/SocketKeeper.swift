@@ -10,7 +10,7 @@ final class SocketKeeper {
     /// Whether the file is gone, and making it anew must be tried again.
     private(set) var isMissing = false
     private var hasToldUnit = false
-    private let path: String
+    let path: String
     /// Makes the socket with its folder, or nothing where it came from the service manager.
     private let make: (() throws(Errno) -> FileDescriptor)?
     private var watch: FolderWatch?
@@ -34,6 +34,9 @@ final class SocketKeeper {
         self.make = make
         remember()
     }
+
+    /// `true` if the service manager made the socket, and keeps it when the daemon ends.
+    var isInherited: Bool { make == nil }
 
     /// Has a poller tell when it is time to look.
     func watch(with poller: borrowing Poller, token: UInt64) {

@@ -6,8 +6,10 @@ package struct DaemonOptions: Hashable, Sendable {
 
     package var action = Action.run
     package var source = ConfigurationSource.usual
+    /// The user for whom a configuration is checked.
+    package var user: String?
 
-    private static let names = ["--config", "--check", "--print-config", "--version", "--help"]
+    private static let names = ["--config", "--check", "--user", "--print-config", "--version", "--help"]
 
     /// - Parameter arguments: Without the name of the program.
     package init(_ arguments: [String]) throws(UsageError) {
@@ -32,6 +34,11 @@ package struct DaemonOptions: Hashable, Sendable {
                     rest.removeFirst()
                     try setSource(next)
                 }
+            case "--user":
+                guard let name = value ?? rest.popFirst(), !name.isEmpty, user == nil else {
+                    throw UsageError(sentence: "--user needs one user.")
+                }
+                user = name
             case "--print-config" where value == nil: actions.append((.printConfiguration, name))
             case "--version" where value == nil: actions.append((.printVersion, name))
             case "--help" where value == nil, "-h" where value == nil: actions.append((.printHelp, name))
@@ -51,6 +58,9 @@ package struct DaemonOptions: Hashable, Sendable {
             throw UsageError(sentence: "\(actions[0].name) and \(actions[1].name) cannot be together.")
         }
         action = wantsHelp ? .printHelp : actions.first?.action ?? .run
+        guard user == nil || action == .check || action == .printHelp else {
+            throw UsageError(sentence: "--user goes with --check alone.")
+        }
     }
 
     private mutating func setSource(_ file: String) throws(UsageError) {
@@ -59,17 +69,18 @@ package struct DaemonOptions: Hashable, Sendable {
     }
 
     package static let help = """
-        issued [--config FILE] [--check [FILE]] [--print-config] [--version] [--help]
+        issued [--config FILE] [--check [FILE] [--user USER]] [--print-config] [--version] [--help]
 
         Collects, groups and forwards the issues that applications report.
 
           --config FILE    read that file and FILE.d/*.conf, instead of those in /etc/issued
-          --check [FILE]   say what is wrong with the configuration, and nothing when all is well
+          --check [FILE]   list the errors in the configuration, and say for which user files were checked
+          --user USER      check files as this user, instead of as the user of the unit (only for root)
           --print-config   print what the daemon goes by, all files read
           --version        print the version
           --help           print this
 
-        Exit codes: 0; 64 command line; 69 no socket; 73 state directory; 78 configuration.
+        Exit codes: 0; 64 command line; 69 no socket; 73 state directory; 78 --check found errors.
         More: man issued, man issued.conf.
 
         """

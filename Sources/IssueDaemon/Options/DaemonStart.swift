@@ -2,8 +2,8 @@ import IssueProtocol
 
 /// What comes before the daemon runs: the command line, the configuration, and the answers that need no daemon.
 package enum DaemonStart: Sendable {
-    /// Go by this; the source is read again when a reload is asked for.
-    case run(Configuration, ConfigurationSource)
+    /// Run with this, whatever is wrong with the files. A reload reads the source again.
+    case run(EffectiveConfiguration, ConfigurationSource)
     /// All is said.
     case exit(ExitCode)
 
@@ -22,12 +22,17 @@ package enum DaemonStart: Sendable {
             case .printVersion:
                 output("issued \(ProductVersion.text)\n")
             case .check:
-                let configuration = try Configuration.load(options.source, in: surroundings, for: .looking)
-                for warning in configuration.warnings { complain("Warning: \(warning)\n") }
+                let unit = surroundings.unit
+                let subject = try CheckSubject(option: options.user, callerID: surroundings.userID, unit: unit)
+                complain("Files checked as \(subject.explanation).\n")
+                let view = try subject.assume(in: surroundings)
+                let configuration = try Configuration.load(options.source, in: view, for: .looking)
+                let warnings = configuration.warnings + subject.warnings(on: configuration.store.path, unit: unit)
+                for warning in warnings { complain("Warning: \(warning)\n") }
             case .printConfiguration:
                 output(try Configuration.load(options.source, in: surroundings, for: .looking).text)
             case .run:
-                return .run(try Configuration.load(options.source, in: surroundings, for: .running), options.source)
+                return .run(EffectiveConfiguration(options.source, in: surroundings), options.source)
             }
             return .exit(.ok)
         } catch let error as InvalidConfiguration {

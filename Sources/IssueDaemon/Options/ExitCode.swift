@@ -7,6 +7,6 @@ package enum ExitCode: Int32, Hashable, Sendable {
     case unavailable = 69
     /// The state directory cannot be written to.
     case cannotCreate = 73
-    /// The configuration is wrong.
+    /// `--check` or `--print-config` found errors. The daemon itself starts in spite of them.
     case configuration = 78
 }

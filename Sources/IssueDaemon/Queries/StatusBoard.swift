@@ -11,6 +11,25 @@ final class StatusBoard: Sendable {
         var name: String
         var view: ForwardingView
         var state: DestinationRow.State
+
+        /// The reason of a destination whose section has an error.
+        static let misconfigured = "misconfigured"
+
+        /// A destination that is paused until its section is fixed.
+        init(misconfigured row: DestinationRow) {
+            self.init(
+                name: row.name,
+                view: ForwardingView(
+                    state: .paused, reason: Self.misconfigured,
+                    advice: "Fix the destination's section in the configuration; issued --check lists the errors."),
+                state: row.state)
+        }
+
+        init(name: String, view: ForwardingView, state: DestinationRow.State) {
+            self.name = name
+            self.view = view
+            self.state = state
+        }
     }
 
     private struct State: Sendable {
@@ -20,6 +39,9 @@ final class StatusBoard: Sendable {
         var connections: Int64 = 0
         var forwarders: [Forwarder] = []
         var obstacle: Obstacle?
+        var configurationFaults: [String] = []
+        /// What to do about a destination that is paused for its configuration, by name.
+        var destinationAdvice: [String: String] = [:]
     }
 
     /// Why reports are refused, and since when.
@@ -60,6 +82,12 @@ final class StatusBoard: Sendable {
         }
     }
 
+    /// The configuration was read, perhaps with errors.
+    func tell(_ configuration: EffectiveConfiguration) {
+        let (faults, advice) = (configuration.faults, configuration.adviceByDestination)
+        state.withLock { ($0.configurationFaults, $0.destinationAdvice) = (faults, advice) }
+    }
+
     func tell(_ forwarder: Forwarder) {
         state.withLock { state in
             if let index = state.forwarders.firstIndex(where: { $0.name == forwarder.name }) {
@@ -97,12 +125,14 @@ final class StatusBoard: Sendable {
             }
             if let obstacle = state.obstacle { store.faults.append(Self.sentence(of: obstacle)) }
             store.faults += databasesSetAside
+            store.faults += state.configurationFaults
+            store.faults += Self.credentialFaults(state)
         }
         return DaemonStatus(
             version: ProductVersion.text, host: Host.name, startedAt: startedAt, received: figures.received,
             rejected: isAll ? state.rejected : 0, duplicates: isAll ? state.duplicates : 0,
             refused: isAll ? state.refused : 0, connections: isAll ? state.connections : nil, store: store,
-            destinations: figures.ledgers.map { destination($0, state.forwarders) },
+            destinations: figures.ledgers.map { destination($0, state, isAll: isAll) },
             suppressions: figures.suppressions)
     }
 
@@ -132,18 +162,35 @@ final class StatusBoard: Sendable {
         }
     }
 
+    /// The file and line to fix, if that is why a destination is paused.
+    private static func advice(on forwarder: Forwarder, _ state: State) -> String? {
+        guard forwarder.view.state == .paused,
+            [PauseReason.noCredential.rawValue, Forwarder.misconfigured].contains(forwarder.view.reason)
+        else { return nil }
+        return state.destinationAdvice[forwarder.name]
+    }
+
+    private static func credentialFaults(_ state: State) -> [String] {
+        state.forwarders.filter { $0.view.reason == PauseReason.noCredential.rawValue }.map { forwarder in
+            let cause = advice(on: forwarder, state) ?? PauseReason.noCredential.advice
+            return "destination \(forwarder.name) is paused: \(cause)"
+        }
+    }
+
     private func destination(
-        _ figures: StoreReader.DestinationFigures, _ forwarders: [Forwarder]
+        _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {
         var status = DestinationStatus(
             name: figures.name, kind: figures.kind, ledger: figures.ledger, oldestPending: figures.oldestPending)
-        guard let forwarder = forwarders.first(where: { $0.name == figures.name }) else {
+        guard let forwarder = state.forwarders.first(where: { $0.name == figures.name }) else {
             status.reason = "not configured any more"
             return status
         }
         status.state = forwarder.view.state
         status.reason = forwarder.view.reason
         status.advice = forwarder.view.advice
+        // It names files, which other users need not know.
+        if isAll, let advice = Self.advice(on: forwarder, state) { status.advice = advice }
         status.nextAttempt = forwarder.view.nextAttempt.map { next in
             Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
         }

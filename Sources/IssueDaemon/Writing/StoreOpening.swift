@@ -18,6 +18,7 @@ struct StoreOpening: Sendable {
     private static let attempts = 4
 
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
+        try StorePlace(path).check()
         guard lock.take(path) else { throw .inUse }
         setAsideStrayLog(log)
         let left = OldLog.finding(besides: path)

@@ -10,6 +10,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case foreign(String)
     /// Another daemon has the file.
     case inUse
+    /// The folder, or what lies there in place of the file, must not be used.
+    case unusablePlace(String)
     /// Records about which something was decided have been removed since.
     case outdated
     /// A query ran past its deadline.
@@ -42,7 +44,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var isUncertain: Bool {
         switch self {
         case .damaged(let error), .failed(let error): error.isOfCommit
-        case .noSpace, .foreign, .inUse, .outdated, .tooSlow, .walTooLarge: false
+        case .noSpace, .foreign, .inUse, .unusablePlace, .outdated, .tooSlow, .walTooLarge: false
         }
     }
 
@@ -66,7 +68,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var mayBeOfTheFile: Bool {
         switch self {
         case .damaged, .foreign: true
-        case .noSpace, .inUse, .outdated, .tooSlow, .walTooLarge: false
+        case .noSpace, .inUse, .unusablePlace, .outdated, .tooSlow, .walTooLarge: false
         case .failed(let error): !error.isBusy && !error.isOfTheMachine
         }
     }
@@ -75,7 +77,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         switch self {
         case .noSpace: "there is no space left for the database"
         case .damaged(let error): "the database is damaged: \(error.words)"
-        case .foreign(let words): words
+        case .foreign(let words), .unusablePlace(let words): words
         case .inUse: "another daemon has the database open"
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"

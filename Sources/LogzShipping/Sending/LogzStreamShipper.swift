@@ -62,5 +62,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
         }
     }
 
+    package var lacksCredential: Bool { credential.isMissing }
+
     package mutating func rereadCredential() -> Bool { credential.reread() }
 }

@@ -89,6 +89,18 @@ package enum FileSystem {
         }
     }
 
+    /// The path without symbolic links. All of it must exist.
+    package static func resolvedPath(_ path: String) throws(Errno) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { throw .current }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    /// Throws unless this process may create, rename and remove files in a folder.
+    package static func checkWritable(folder path: String) throws(Errno) {
+        try calling { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) }
+    }
+
     /// The folder that holds a file.
     package static func parentFolder(of path: String) -> String {
         var parts = path[...]

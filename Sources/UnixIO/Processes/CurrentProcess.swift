@@ -21,9 +21,30 @@ package enum CurrentProcess {
     }
 
     /// Keeps our memory out of core dumps and away from other processes of the
-    /// same user. For whoever holds a secret.
-    package static func forbidDumps() throws(Errno) {
-        try calling { clinux_set_dumpable(0) }
+    /// same user. For a process that holds secrets.
+    package static func forbidDumps() {
+        // A program that core(5) pipes dumps to ignores the limit, so both are needed.
+        var limit = rlimit()
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        _ = clinux_set_dumpable(0)
+    }
+
+    /// Gives this process the rights of another user with all groups, until it
+    /// ends. Only root can, and only before there are other threads.
+    package static func assume(_ user: UserDatabase.User) throws(Errno) {
+        try calling { unsafe initgroups(user.name, user.groupID) }
+        try calling { setegid(user.groupID) }
+        try calling { seteuid(user.userID) }
+    }
+
+    /// Runs something with the rights that this process had before `assume`.
+    package static func withOriginalRights<Value, Failure: Error>(
+        _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let (own, assumed) = (getuid(), geteuid())
+        guard own != assumed, seteuid(own) == 0 else { return try body() }
+        defer { precondition(seteuid(assumed) == 0, "The rights of the checked user are lost") }
+        return try body()
     }
 
     /// Raises the number of open files as far as we may, and returns it.

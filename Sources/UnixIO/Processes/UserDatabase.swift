@@ -26,6 +26,33 @@ package enum UserDatabase {
             read: { unsafe $0.pw_name.map { unsafe String(cString: $0) } }) ?? nil
     }
 
+    /// A user of this host.
+    package struct User: Equatable, Sendable {
+        package var name: String
+        package var userID: UInt32
+        /// The user's own group.
+        package var groupID: UInt32
+
+        package init(name: String, userID: UInt32, groupID: UInt32) {
+            (self.name, self.userID, self.groupID) = (name, userID, groupID)
+        }
+    }
+
+    /// Finds a user by name or, if there is none of that name, by number.
+    package static func user(named name: String) -> User? {
+        var entry = unsafe passwd()
+        func read(_ entry: passwd) -> User? {
+            unsafe entry.pw_name.map { name in
+                unsafe User(name: String(cString: name), userID: entry.pw_uid, groupID: entry.pw_gid)
+            }
+        }
+        let found = unsafe lookUp(&entry, as: { unsafe getpwnam_r(name, $0, $1, $2, $3) }, read: { unsafe read($0) })
+        if let found { return found }
+        guard let number = UInt32(name) else { return nil }
+        return unsafe lookUp(&entry, as: { unsafe getpwuid_r(number, $0, $1, $2, $3) }, read: { unsafe read($0) })
+            ?? nil
+    }
+
     /// The home folder of a user.
     package static func homeFolder(of userID: UInt32) -> String? {
         var entry = unsafe passwd()

@@ -17,6 +17,13 @@ extension FileDescriptor {
         }
     }
 
+    /// The path that a Unix socket is bound to; nil if it has none.
+    package var localUnixPath: String? {
+        var path = [CChar](repeating: 0, count: 128)
+        let count = unsafe clinux_local_unix_path(rawValue, &path, path.count)
+        return count > 0 ? String(validating: path.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+
     /// Sends as many of the bytes as the socket takes now, never raising SIGPIPE.
     package borrowing func send(_ bytes: Span<UInt8>) throws(Errno) -> Int {
         try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in

@@ -231,6 +231,10 @@ struct ConfigurationReadingTests {
         try FileManager.default.createDirectory(atPath: "\(folder.path)/run/4321", withIntermediateDirectories: true)
         #expect(try paths([:], userID: 4321)[0] == "\(folder.path)/tmp-4321/issued.sock")
 
+        // Somebody else was there first: the socket goes where the database is.
+        try FileManager.default.createDirectory(atPath: "\(folder.path)/tmp-4321", withIntermediateDirectories: true)
+        #expect(try paths(["HOME": "/h"], userID: 4321)[0] == "/h/.local/state/issued/issued.sock")
+
         try folder.write("", to: "issued.conf")
         #expect(try paths(["XDG_RUNTIME_DIR": "/r"]) == system)
     }

@@ -8,6 +8,8 @@ package struct TokenFile: Hashable, Sendable {
         case credential
         /// A file of the host, which its owner alone may be able to read.
         case ownFile
+        /// A credential of that name that the service manager did not hand over.
+        case notPassed
     }
 
     package var path: String
@@ -22,10 +24,11 @@ package struct TokenFile: Hashable, Sendable {
 
     /// - Parameter userID: Who we are; a file of another user is not ours to trust.
     package func read(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
+        guard kind != .notPassed else { throw .notPassed }
         let (status, content) = try readAll()
         guard status.kind == .regular else { throw .notAFile }
         switch kind {
-        case .credential: break
+        case .credential, .notPassed: break
         case .ownFile:
             guard status.uid == userID || status.uid == 0 else { throw .ownedByAnother(uid: status.uid) }
             guard status.mode & 0o077 == 0 else { throw .othersMayRead(mode: status.mode) }

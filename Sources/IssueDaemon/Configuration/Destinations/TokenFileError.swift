@@ -9,6 +9,7 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
     case tooLarge
     case empty
     case noToken
+    case notPassed
 
     package var description: String {
         switch self {
@@ -26,6 +27,8 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
             "it is empty"
         case .noToken:
             "it holds more than a token: blanks, control characters or several lines"
+        case .notPassed:
+            "systemd did not pass it"
         }
     }
 }

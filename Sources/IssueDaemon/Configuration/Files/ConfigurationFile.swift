@@ -24,11 +24,18 @@ package struct ConfigurationFile: Hashable, Sendable {
     package let path: String
     package private(set) var sections: [Section] = []
     package private(set) var problems: [ConfigurationProblem] = []
+    /// The index of the section that each problem lies in; nil if that is unknown.
+    private(set) var problemSections: [Int?] = []
+    /// `true` below a header that can't be read. The keys there belong to an
+    /// unknown section, so they must not be added to the one before it.
+    private var isInUnknownSection = false
 
     package init(path: String, content: [UInt8]) {
         self.path = path
         for line in ConfigurationLine.lines(of: content) {
             guard let text = line.text else {
+                // It may have been a header.
+                isInUnknownSection = true
                 complain(line.number, "The line is not text in UTF-8.")
                 continue
             }
@@ -38,6 +45,7 @@ package struct ConfigurationFile: Hashable, Sendable {
 
     private mutating func take(_ text: String, line: Int) {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" }) else {
+            if text.hasPrefix("[") { isInUnknownSection = true }
             return complain(line, "The line has a control character in it.")
         }
         if text.hasPrefix("[") {
@@ -48,6 +56,7 @@ package struct ConfigurationFile: Hashable, Sendable {
             guard !key.isEmpty else {
                 return complain(line, "There is no key before the “=”; expected Key=Value.")
             }
+            guard !isInUnknownSection else { return }
             guard !sections.isEmpty else {
                 return complain(line, "A key stands before the first section; expected a [Section] above it.")
             }
@@ -59,6 +68,7 @@ package struct ConfigurationFile: Hashable, Sendable {
     }
 
     private mutating func takeHeader(_ text: String, line: Int) {
+        isInUnknownSection = true
         guard text.last == "]" else {
             return complain(line, "Expected a “]” at the end of the section's name.")
         }
@@ -67,11 +77,13 @@ package struct ConfigurationFile: Hashable, Sendable {
             return complain(line, "Expected [Section] or [Section NAME], with a name without blanks.")
         }
         let name = words.dropFirst().first.map { String($0) }
+        isInUnknownSection = false
         sections.append(Section(kind: String(kind), name: name, line: line))
     }
 
     private mutating func complain(_ line: Int, _ sentence: String) {
         problems.append(ConfigurationProblem(at: ConfigurationPlace(file: path, line: line), sentence))
+        problemSections.append(isInUnknownSection || sections.isEmpty ? nil : sections.count - 1)
     }
 }
 

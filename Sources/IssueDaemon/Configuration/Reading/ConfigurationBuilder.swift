@@ -1,4 +1,6 @@
 import IssueCore
+import LogzShipping
+import UnixIO
 
 /// Makes typed values of the sections, and complains of what cannot be together.
 struct ConfigurationBuilder {
@@ -8,6 +10,8 @@ struct ConfigurationBuilder {
     private(set) var problems: [ConfigurationProblem] = []
     private let surroundings: Surroundings
     private let purpose: ConfigurationPurpose
+    /// What the sections' errors affect, before and in this pass.
+    private var faulty: Set<ConfigurationProblem.Scope> = []
 
     init(_ start: Configuration, surroundings: Surroundings, purpose: ConfigurationPurpose) {
         configuration = start
@@ -15,7 +19,9 @@ struct ConfigurationBuilder {
         self.purpose = purpose
     }
 
-    mutating func build(_ sections: [Section]) {
+    /// - Parameter faulty: What is affected by errors that were found before.
+    mutating func build(_ sections: [Section], faulty: Set<ConfigurationProblem.Scope> = []) {
+        self.faulty = faulty
         for section in sections where section.name == nil {
             Self.assign(section, to: &configuration, by: section.kind.wholeKeys)
             checkWhole(section)
@@ -47,9 +53,11 @@ struct ConfigurationBuilder {
 
         var resolver = DestinationResolver(section: section, surroundings: surroundings, purpose: purpose)
         let destination = resolver.resolve(settings)
-        problems += resolver.problems
-        guard let destination else { return }
-        checkName(destination.name, section)
+        complain(resolver.problems)
+        guard checkName(section) else { return }
+        guard let destination, !faulty.contains(section.scope) else {
+            return addMisconfigured(section, kind: LogzFormat.kind, settings.backlog)
+        }
         configuration.logzIO.append(destination)
     }
 
@@ -62,18 +70,47 @@ struct ConfigurationBuilder {
 
         var resolver = DestinationResolver(section: section, surroundings: surroundings, purpose: purpose)
         let destination = resolver.resolve(settings, kind)
-        problems += resolver.problems
-        guard let destination else { return }
-        checkName(destination.name, section)
+        complain(resolver.problems)
+        guard checkName(section) else { return }
+        guard let destination, !faulty.contains(section.scope) else {
+            return addMisconfigured(section, kind: kind.word, settings.backlog)
+        }
         configuration.ownStores.append(destination)
     }
 
-    private mutating func checkName(_ name: String, _ section: Section) {
-        let names = configuration.logzIO.map(\.name) + configuration.ownStores.map(\.name)
-        guard names.contains(where: { $0.lowercased() == name.lowercased() }) else { return }
-        problems.append(
+    private mutating func addMisconfigured(_ section: Section, kind: String, _ backlog: Backlog) {
+        guard let name = section.destinationName else { return }
+        configuration.misconfigured.append(MisconfiguredDestination(name: name, kind: kind, backlog: backlog))
+    }
+
+    /// Returns whether the name of a destination is free.
+    ///
+    /// Of two with the same name, neither can be used: it is not known which
+    /// of them the records are meant for.
+    private mutating func checkName(_ section: Section) -> Bool {
+        guard let name = section.destinationName else { return true }
+        func isSame(_ other: String) -> Bool { other.lowercased() == name.lowercased() }
+        let clashing =
+            configuration.logzIO.filter { isSame($0.name) }.map {
+                MisconfiguredDestination(name: $0.name, kind: LogzFormat.kind, backlog: $0.settings.backlog)
+            }
+            + configuration.ownStores.filter { isSame($0.name) }.map {
+                MisconfiguredDestination(name: $0.name, kind: $0.kind.word, backlog: $0.settings.backlog)
+            }
+        guard !clashing.isEmpty || configuration.misconfigured.contains(where: { isSame($0.name) }) else { return true }
+        configuration.logzIO.removeAll { isSame($0.name) }
+        configuration.ownStores.removeAll { isSame($0.name) }
+        configuration.misconfigured += clashing
+        complain([
             ConfigurationProblem(
-                at: section.place, "There are two destinations “\(name)”; expected another name."))
+                at: section.place, "There are two destinations “\(name)”; expected another name.", scope: section.scope)
+        ])
+        return false
+    }
+
+    private mutating func complain(_ found: [ConfigurationProblem]) {
+        problems += found
+        faulty.formUnion(found.map(\.scope))
     }
 
     private mutating func checkWhole(_ section: Section) {
@@ -81,7 +118,8 @@ struct ConfigurationBuilder {
         case .socket: checkSocket(section)
         case .limits: checkLimits(configuration.limits, of: section)
         case .forward: checkForwarding(configuration.forward, of: section)
-        case .store, .access, .log, .logzIO, .ownStore: break
+        case .store: if purpose == .looking { checkStore(section) }
+        case .access, .log, .logzIO, .ownStore: break
         }
     }
 
@@ -104,15 +142,47 @@ struct ConfigurationBuilder {
                 + "(\(socket.maxConnections))")
     }
 
+    /// Checks that the database can lie where `Path=` says.
+    ///
+    /// Not when the daemon runs: then opening it fails, and is tried again.
+    private mutating func checkStore(_ section: Section) {
+        guard let place = section.place(of: "Path") else { return }
+        let path = configuration.store.path
+        func complain(_ sentence: String) {
+            self.complain([ConfigurationProblem(at: place, sentence, scope: section.scope)])
+        }
+        if let status = try? FileSystem.status(of: path), status.kind != .regular {
+            return complain(
+                "Path=\(path.shownInComplaint) is \(status.kind == .directory ? "a folder" : "no regular file"); "
+                    + "expected a file in a folder of the daemon's own.")
+        }
+        // systemd makes the state directory and gives it to the daemon.
+        let state = surroundings.folder("STATE_DIRECTORY") ?? ServiceUnit.stateFolder
+        var folder = FileSystem.parentFolder(of: path)
+        guard folder != state, !folder.hasPrefix(state + "/") else { return }
+        while folder != "/", (try? FileSystem.status(of: folder)) == nil {
+            folder = FileSystem.parentFolder(of: folder)
+        }
+        do throws(Errno) {
+            try FileSystem.checkWritable(folder: folder)
+        } catch {
+            complain(
+                "Path=\(path.shownInComplaint) can't be made: the folder \(folder) can't be written to (\(error)).")
+        }
+    }
+
     private mutating func checkLimits(_ limits: LimitSettings, of section: Section) {
         let reserved = limits.criticalReserve.percent + limits.summaryReserve.percent + limits.noveltyReserve.percent
         if reserved > 99 {
             let place =
                 ["CriticalReserve", "SummaryReserve", "NoveltyReserve"].compactMap { section.place(of: $0) }.last
-            problems.append(
+            complain([
                 ConfigurationProblem(
                     at: place ?? section.place,
-                    "The three reserves are \(reserved)% together; expected at most 99%, so that something is left."))
+                    "The three reserves are \(reserved)% together; expected at most 99%, so that something is left.",
+                    scope: section.scope)
+            ])
+            reset(["CriticalReserve", "SummaryReserve", "NoveltyReserve"], of: section)
         }
         check(
             limits.summaryInterval <= limits.summaryIntervalMax, "SummaryInterval", "SummaryIntervalMax", of: section,
@@ -133,7 +203,19 @@ struct ConfigurationBuilder {
         _ holds: Bool, _ key: String, _ other: String, of section: Section, _ what: String
     ) {
         guard !holds, let place = section.place(of: key) ?? section.place(of: other) else { return }
-        problems.append(
-            ConfigurationProblem(at: place, "\(key)= and \(other)= cannot be together: \(what). Change one of them."))
+        complain([
+            ConfigurationProblem(
+                at: place, "\(key)= and \(other)= cannot be together: \(what). Change one of them.",
+                scope: section.scope)
+        ])
+        reset([key, other], of: section)
+    }
+
+    /// Gives keys that contradict each other their defaults.
+    private mutating func reset(_ keys: [String], of section: Section) {
+        guard section.name == nil else { return }
+        for key in section.kind.wholeKeys where keys.contains(key.name) {
+            key.assign(&configuration, key.facts.defaultText)
+        }
     }
 }

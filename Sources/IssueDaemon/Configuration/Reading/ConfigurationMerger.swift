@@ -17,6 +17,20 @@ struct ConfigurationMerger {
         /// Keys whose value was complained of, so that it need not be missed too.
         var wrongKeys: Set<String> = []
 
+        /// What an error in this section affects.
+        var scope: ConfigurationProblem.Scope {
+            destinationName.map { .destination($0) } ?? .section(kind)
+        }
+
+        /// The name of the destination that the section configures, if any.
+        var destinationName: String? {
+            switch kind {
+            case .logzIO: name ?? LogzIODestination.usualName
+            case .ownStore(let kind): name ?? kind.word
+            case .socket, .store, .access, .limits, .forward, .log: nil
+            }
+        }
+
         func place(of key: String) -> ConfigurationPlace? { values[key]?.last?.place }
     }
 
@@ -26,16 +40,30 @@ struct ConfigurationMerger {
 
     mutating func take(_ file: ConfigurationFile) {
         files.append(file.path)
-        problems += file.problems
+        // The section of this file at each index, where there is one.
+        var indices: [Int?] = []
+        defer {
+            for (problem, section) in zip(file.problems, file.problemSections) {
+                var problem = problem
+                if let section, let index = indices[section] { problem.scope = sections[index].scope }
+                problems.append(problem)
+            }
+        }
         // What this file has said already: a second time is a mistake.
         var said: Set<Said> = []
         for section in file.sections {
             let place = ConfigurationPlace(file: file.path, line: section.line)
-            guard let kind = kind(of: section, at: place) else { continue }
+            guard let kind = kind(of: section, at: place) else {
+                indices.append(nil)
+                continue
+            }
             let user = kind == .limits ? section.assignments.last { $0.key == "User" && !$0.value.isEmpty }?.value : nil
             let index = index(of: kind, name: section.name, user: user, at: place)
+            indices.append(index)
             if kind.isDestination, !said.insert(Said(section: index)).inserted {
-                complain(place, "The destination \(section.title) is there twice; expected another name for this one.")
+                complain(
+                    place, "The destination \(section.title) is there twice; expected another name for this one.",
+                    scope: sections[index].scope)
             }
             for assignment in section.assignments {
                 take(assignment, of: index, in: file.path, said: &said)
@@ -54,7 +82,7 @@ struct ConfigurationMerger {
         let section = sections[index]
         let place = ConfigurationPlace(file: file, line: assignment.line)
         guard let key = section.keys.first(where: { $0.name == assignment.key }) else {
-            return complain(place, UnknownKey.sentence(for: assignment.key, in: section))
+            return complain(place, UnknownKey.sentence(for: assignment.key, in: section), scope: section.scope)
         }
         guard !assignment.value.isEmpty else {
             // From here on it is as if the key had never been said.
@@ -65,14 +93,17 @@ struct ConfigurationMerger {
         guard key.accepts(assignment.value) else {
             sections[index].wrongKeys.insert(key.name)
             let value = key.isRepeated ? assignment.value.shownInComplaint : "…"
-            return complain(place, "\(key.name)=\(value) cannot be; expected \(key.expected).")
+            return complain(
+                place, "\(key.name)=\(value) cannot be; expected \(key.expected).", scope: section.scope)
         }
         let assigned = Assigned(text: assignment.value, place: place)
         if key.isList {
             sections[index].values[key.name, default: []].append(assigned)
         } else {
             if !said.insert(Said(section: index, key: key.name)).inserted {
-                complain(place, "\(key.name)= is there twice; expected it once, since it is no list.")
+                complain(
+                    place, "\(key.name)= is there twice; expected it once, since it is no list.",
+                    scope: section.scope)
             }
             sections[index].values[key.name] = [assigned]
         }
@@ -120,8 +151,10 @@ struct ConfigurationMerger {
         return sections.count - 1
     }
 
-    private mutating func complain(_ place: ConfigurationPlace, _ sentence: String) {
-        problems.append(ConfigurationProblem(at: place, sentence))
+    private mutating func complain(
+        _ place: ConfigurationPlace, _ sentence: String, scope: ConfigurationProblem.Scope = .everything
+    ) {
+        problems.append(ConfigurationProblem(at: place, sentence, scope: scope))
     }
 }
 

@@ -13,7 +13,7 @@ struct ConfigurationReader {
         self.purpose = purpose
     }
 
-    mutating func load(_ source: ConfigurationSource) throws(InvalidConfiguration) -> Configuration {
+    mutating func read(_ source: ConfigurationSource) -> ConfigurationReading {
         switch source {
         case .usual:
             take(surroundings.systemFile, mayBeMissing: true)
@@ -22,13 +22,22 @@ struct ConfigurationReader {
             take(path, mayBeMissing: false)
             takeDropIns(of: path)
         }
-        let isOwn = source == .usual && files.isEmpty && surroundings.isOrdinaryUser
+        let isOwn = source == .usual && merger.files.isEmpty && surroundings.isOrdinaryUser
         var builder = ConfigurationBuilder(
             isOwn ? surroundings.userConfiguration : .default, surroundings: surroundings, purpose: purpose)
-        builder.build(merger.sections)
-        let problems = unreadable + merger.problems + builder.problems
-        guard problems.isEmpty else { throw InvalidConfiguration(inOrder(problems)) }
-        return builder.configuration
+        builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
+        return ConfigurationReading(
+            configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems))
+    }
+
+    /// Reads one text in place of the files.
+    mutating func read(_ content: [UInt8], from path: String) -> ConfigurationReading {
+        files.append(path)
+        merger.take(ConfigurationFile(path: path, content: content))
+        var builder = ConfigurationBuilder(.default, surroundings: surroundings, purpose: purpose)
+        builder.build(merger.sections, faulty: Set(merger.problems.map(\.scope)))
+        return ConfigurationReading(
+            configuration: builder.configuration, problems: inOrder(merger.problems + builder.problems))
     }
 
     private mutating func take(_ path: String, mayBeMissing: Bool) {

@@ -85,7 +85,13 @@ struct DestinationResolver {
             return checked(TokenFile(path: credential, kind: .ownFile), shown: credential)
         }
         // Never repeated: people paste the token itself here.
-        let shown = credential == LogzIOSettings().credential ? "“\(credential)”" : "that Credential= names"
+        let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
+        let shown =
+            credential == LogzIOSettings().credential
+            ? "“\(credential)”"
+            : mayBeToken
+                ? "that Credential= names (is that the token itself? Credential= takes the name of the file that holds it)"
+                : "that Credential= names"
         if let folder = surroundings.folder("CREDENTIALS_DIRECTORY") {
             return checked(TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown)
         }
@@ -94,18 +100,35 @@ struct DestinationResolver {
             return checked(
                 TokenFile(path: "\(surroundings.credentialStore)/\(credential)", kind: .credential), shown: shown)
         case .running:
+            let advice =
+                surroundings.folder("STATE_DIRECTORY") == nil
+                ? "systemd (LoadCredential=), which has not started this daemon. Without systemd, name a file "
+                    + "with the token by its absolute path: Credential=/path/to/file."
+                : "systemd (LoadCredential=), which had none of that name. Write the token into a file of that name in "
+                    + "\(surroundings.credentialStore), readable by root alone, have LoadCredential= name it, and "
+                    + "restart the service."
             complain(
                 of: "Credential",
-                "\(section.title) has no shipping token: the credential \(shown) is handed over by "
-                    + "systemd (LoadCredential=), which has not started this daemon. Without systemd, name a file "
-                    + "with the token by its absolute path: Credential=/path/to/file.")
-            return nil
+                "\(section.title) has no shipping token: the credential \(shown) is handed over by \(advice)",
+                scope: credentialScope)
+            return TokenFile(path: credential, kind: .notPassed)
         }
     }
 
-    private mutating func checked(_ file: TokenFile, shown: String) -> TokenFile? {
+    private var credentialScope: ConfigurationProblem.Scope {
+        section.destinationName.map { .credential($0) } ?? section.scope
+    }
+
+    /// Complains if the file holds no token. The destination can be used once
+    /// it does.
+    private mutating func checked(_ file: TokenFile, shown: String) -> TokenFile {
         do throws(TokenFileError) {
-            _ = try file.read(asUser: surroundings.userID)
+            switch file.kind {
+            case .ownFile, .notPassed: _ = try file.read(asUser: surroundings.userID)
+            // The service manager reads those as root.
+            case .credential:
+                try CurrentProcess.withOriginalRights { () throws(TokenFileError) in _ = try file.read() }
+            }
             return file
         } catch {
             // By hand, only root sees where the service manager looks.
@@ -115,14 +138,15 @@ struct DestinationResolver {
                 case .credential:
                     "Write the token into a file of that name in \(surroundings.credentialStore), readable by root "
                         + "alone, have LoadCredential= name it, and restart the service."
-                case .ownFile:
+                case .ownFile, .notPassed:
                     "Write the token into that file, readable by the daemon's user alone (mode 0600)."
                 }
             let what = file.kind == .credential ? "credential" : "file"
             complain(
                 of: "Credential",
-                "\(section.title) has no shipping token: the \(what) \(shown) cannot be used, \(error). \(advice)")
-            return nil
+                "\(section.title) has no shipping token: the \(what) \(shown) cannot be used, \(error). \(advice)",
+                scope: credentialScope)
+            return file
         }
     }
 
@@ -142,8 +166,10 @@ struct DestinationResolver {
         }
     }
 
-    private mutating func complain(of key: String?, _ sentence: String) {
+    private mutating func complain(
+        of key: String?, _ sentence: String, scope: ConfigurationProblem.Scope? = nil
+    ) {
         let place = key.flatMap { section.place(of: $0) } ?? section.place
-        problems.append(ConfigurationProblem(at: place, sentence))
+        problems.append(ConfigurationProblem(at: place, sentence, scope: scope ?? section.scope))
     }
 }

@@ -21,7 +21,21 @@ extension Surroundings {
         if let status = try? FileSystem.status(of: usual), status.kind == .directory, status.uid == userID {
             return "\(usual)/issued"
         }
-        return ownTemporaryFolder
+        // Somebody else may have taken that name, and must not keep the daemon
+        // from starting. Clients find the other place only by ISSUED_SOCKET.
+        return isTemporaryFolderTaken ? userStateFolder : ownTemporaryFolder
+    }
+
+    /// `true` if another user made the folder that would be this user's own.
+    private var isTemporaryFolderTaken: Bool {
+        guard let status = try? FileSystem.status(of: ownTemporaryFolder, followingLinks: false) else { return false }
+        return status.kind != .directory || status.uid != userID
+    }
+
+    /// The socket of a user whose folder below `/tmp` is taken; nil if nothing is wrong.
+    var socketBesidesTakenFolder: String? {
+        guard isOrdinaryUser, userRuntimeFolder == userStateFolder, isTemporaryFolderTaken else { return nil }
+        return "\(userRuntimeFolder)/issued.sock"
     }
 
     private var userStateFolder: String {

@@ -12,6 +12,12 @@ package struct Surroundings: Sendable {
     package var temporaryFolder = "/tmp/issued"
     package var runtimeFolder = "/run/user"
 
+    /// Where unit files are, the most important first.
+    package var unitFolders = [
+        "/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+        "/lib/systemd/system",
+    ]
+
     package init(userID: UInt32, variables: [String: String], homeFolder: String?) {
         self.userID = userID
         self.variables = variables

@@ -1,0 +1,123 @@
+import IssueStore
+import UnixIO
+
+/// The folder of the database and the names in it, as the daemon finds them.
+///
+/// Whoever can write to that folder can make the daemon open, create or rename
+/// another file. So nobody else may, and for root that holds for each folder on
+/// the way there, since root could overwrite anything.
+struct StorePlace {
+    let path: String
+    private let userID: UInt32
+
+    init(_ path: String, userID: UInt32 = CurrentProcess.userID) {
+        self.path = path
+        self.userID = userID
+    }
+
+    var folder: String { FileSystem.parentFolder(of: path) }
+
+    /// Why a folder is not used.
+    enum Objection: Equatable {
+        case noFolder
+        case ownedBy(UInt32)
+        case writableByOthers(UInt32)
+    }
+
+    /// Decides whether files of the daemon may lie in a folder.
+    ///
+    /// - Parameter isAncestor: The folder lies above the one of the database. There, names of others
+    ///   do no harm if only their owner can rename them, as in `/tmp`.
+    static func objection(to folder: FileStatus, userID: UInt32, isAncestor: Bool = false) -> Objection? {
+        guard folder.kind == .directory else { return .noFolder }
+        guard folder.uid == userID || folder.uid == 0 else { return .ownedBy(folder.uid) }
+        if isAncestor, folder.mode & 0o1000 != 0 { return nil }
+        // An ordinary user's group is often that user's alone.
+        let others: UInt32 = userID == 0 ? 0o022 : 0o002
+        return folder.mode & others == 0 ? nil : .writableByOthers(folder.mode)
+    }
+
+    /// Creates the folder if it is missing, and checks it.
+    func prepare(_ make: (String) throws(Errno) -> Void) throws(StoreFailure) {
+        try checkAncestors()
+        do throws(Errno) {
+            try make(folder)
+        } catch {
+            throw .unusablePlace("the state directory \(folder) can't be made: \(error)")
+        }
+        try check()
+    }
+
+    /// Throws `unusablePlace` if the database must not be opened there.
+    func check() throws(StoreFailure) {
+        try checkAncestors()
+        // A folder that is gone, or on a disk that gives an error, is what the opening fails with.
+        if let status = try? FileSystem.status(of: folder) { try check(status, of: folder, isAncestor: false) }
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            guard let status = try? FileSystem.status(of: path + ending, followingLinks: false) else { continue }
+            switch status.kind {
+            case .regular: break
+            case .symbolicLink:
+                throw .unusablePlace(
+                    "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
+            // In a folder of the daemon's own it is set aside. Elsewhere it is
+            // somebody's folder, such as /tmp.
+            case .directory where isPrivate: break
+            case .directory:
+                throw .unusablePlace("\(path + ending) is a folder; [Store] Path= must name a file in it")
+            case .socket, .pipe, .device, .unknown:
+                throw .unusablePlace("\(path + ending) is not a regular file")
+            }
+        }
+    }
+
+    /// `true` if nobody but the daemon uses the folder of the database.
+    private var isPrivate: Bool {
+        guard let status = try? FileSystem.status(of: folder) else { return false }
+        return status.uid == userID && status.mode & 0o077 == 0
+    }
+
+    /// For root, checks each folder above the database, and each link to one.
+    private func checkAncestors() throws(StoreFailure) {
+        guard userID == 0 else { return }
+        var paths = ancestors(of: folder)
+        if let resolved = try? FileSystem.resolvedPath(folder), resolved != folder {
+            paths += ancestors(of: resolved) + [resolved]
+        }
+        for path in paths {
+            if let status = try? FileSystem.status(of: path) { try check(status, of: path, isAncestor: true) }
+        }
+        for path in paths + [folder] {
+            guard let status = try? FileSystem.status(of: path, followingLinks: false), status.kind == .symbolicLink,
+                status.uid != userID
+            else { continue }
+            throw .unusablePlace("\(path) is a symbolic link of user \(status.uid), which root does not follow")
+        }
+    }
+
+    private func ancestors(of path: String) -> [String] {
+        var found: [String] = []
+        var path = path
+        while true {
+            let parent = FileSystem.parentFolder(of: path)
+            guard parent != path, parent != "." else { return found }
+            found.append(parent)
+            path = parent
+        }
+    }
+
+    private func check(_ status: FileStatus, of folder: String, isAncestor: Bool) throws(StoreFailure) {
+        switch Self.objection(to: status, userID: userID, isAncestor: isAncestor) {
+        case nil: break
+        case .noFolder: throw .unusablePlace("the state directory can't be made: \(folder) is not a folder")
+        case .ownedBy(let uid):
+            throw .unusablePlace(
+                "the folder \(folder) belongs to user \(uid); [Store] Path= must lie in one that belongs to user "
+                    + "\(userID)\(userID == 0 ? " (run issued as the owner, not as root)" : " or root")")
+        case .writableByOthers(let mode):
+            throw .unusablePlace(
+                "the folder \(folder) is writable by others (mode \(ValueForm<UInt32>.mode.text(mode & 0o777))); "
+                    + "expected 0700")
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import Foundation
+import IssueCore
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+@Suite("Running in spite of configuration errors")
+struct EffectiveConfigurationTests {
+    private let source = ConfigurationSource.usual
+
+    /// Reads a text as a start of the daemon does, whose last valid configuration was another text.
+    private func decide(
+        _ text: String, lastValid: String? = nil, running: String? = nil, in folder: borrowing ConfigurationFolder
+    ) throws -> EffectiveConfiguration {
+        let variables = ["STATE_DIRECTORY": "\(folder.path)/state"]
+        func read(_ text: String) throws -> ConfigurationReading {
+            try folder.write(text, to: "issued.conf")
+            return Configuration.read(source, in: folder.surroundings(variables), for: .running)
+        }
+        let lastValid = try lastValid.map { try read($0).configuration }
+        let running = try running.map { EffectiveConfiguration(try read($0), lastValid: lastValid) }
+        return EffectiveConfiguration(try read(text), lastValid: lastValid, running: running)
+    }
+
+    @Test("Without errors the files are used, also where only a credential is missing")
+    func valid() throws {
+        let folder = try ConfigurationFolder()
+        let plain = try decide("[Store]\nMaxAge=1d\n", in: folder)
+        #expect(plain.isValid && plain.basis == .files && plain.problems.isEmpty && plain.faults.isEmpty)
+        let text = "[LogzIO]\nRegion=eu\nCredential=/none\n[Store]\nMaxAge=2d\n"
+        let found = try decide(text, lastValid: "[Store]\nMaxAge=1d\n", in: folder)
+        #expect(found.isValid && found.basis == .files)
+        #expect(found.configuration.store.maxAge == .seconds(2 * 86_400))
+        #expect(found.configuration.logzIO.map(\.name) == ["logzio"])
+        #expect(found.problems.map(\.scope) == [.credential("logzio")])
+        #expect(found.adviceByDestination["logzio"]?.contains("issued.conf:3: [LogzIO] has no shipping token") == true)
+        // The state of the destination shows it, which also sees the file appear.
+        #expect(found.faults.isEmpty)
+    }
+
+    @Test(
+        "An error in a destination's section pauses that destination alone",
+        arguments: [
+            "Region=mars", "URL=http://a\nRegion=eu", "Region=eu\nNonsense=1", "Region=eu\nCAFile=/none", "",
+            "Region=eu\nGroupBurst=x", "Region=eu\na pasted line", "Region=eu\nRegion=eu",
+            "Region=eu\nConnectTimeout=60s\nRequestTimeout=5s", "Region=eu\nToken=abc",
+        ])
+    func destination(lines: String) throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write("token", to: "token", mode: 0o600)
+        let text = """
+            [LogzIO]
+            Credential=\(token)
+            Backlog=all
+            \(lines)
+            [LogzIO second]
+            Region=us
+            Credential=\(token)
+            [OTLP]
+            URL=http://localhost:4318
+            [Store]
+            MaxAge=2d
+            """
+        let found = try decide(text, lastValid: "[Store]\nMaxAge=1d\n", in: folder)
+        #expect(found.basis == .files && !found.isValid)
+        #expect(
+            found.configuration.misconfigured == [
+                MisconfiguredDestination(name: "logzio", kind: "logzio", backlog: .all)
+            ])
+        #expect(found.configuration.logzIO.map(\.name) == ["second"])
+        #expect(found.configuration.ownStores.map(\.name) == ["otlp"])
+        #expect(found.configuration.store.maxAge == .seconds(2 * 86_400))
+        #expect(found.problems.allSatisfy { $0.scope == .destination("logzio") })
+        #expect(found.faults.count == found.problems.count && found.faults[0].contains("issued.conf:"))
+    }
+
+    @Test("Of two destinations with one name, neither is used")
+    func sameName() throws {
+        let folder = try ConfigurationFolder()
+        let text = "[OTLP otlp]\nURL=http://localhost:1\n[Elasticsearch OTLP]\nURL=http://localhost:2\n"
+        let found = try decide(text, in: folder)
+        #expect(found.configuration.ownStores.isEmpty)
+        #expect(found.configuration.misconfigured.map(\.name) == ["otlp"])
+    }
+
+    @Test(
+        "Any other error leads to the last valid configuration",
+        arguments: [
+            "[Store]\nMaxSize=plenty\n", "[Nonsense]\n", "[Store\nMaxAge=1d\n", "nonsense\n", "[Log]\nLevle=info\n",
+            "[Socket]\nMaxRecordSize=2M\n", "[Limits shop]\nGroupBurst=x\n", "[Access]\nReaders=no-such-group-here\n",
+            "[Store]\nPath=relative\n", "[LogzIO a/b]\nRegion=eu\n", "[Log]\nLevel=\u{1}\n",
+        ])
+    func general(text: String) throws {
+        let folder = try ConfigurationFolder()
+        let last = "[Store]\nMaxAge=1d\nPath=/a/b\n"
+        let found = try decide(text + "[Forward]\nBatchRecords=7\n", lastValid: last, in: folder)
+        #expect(found.basis == .lastValid && !found.isValid && !found.suspendsRetention)
+        #expect(found.configuration.store.path == "/a/b" && found.configuration.store.maxAge == .seconds(86_400))
+        #expect(found.configuration.forward.batchRecords == Configuration.default.forward.batchRecords)
+        #expect(found.faults[0].contains("last valid configuration") && found.faults[0].contains("issued.conf:"))
+    }
+
+    @Test("Without a last valid configuration the lines without errors are used, and defaults for the others")
+    func validLines() throws {
+        let folder = try ConfigurationFolder()
+        let found = try decide(
+            "[Socket]\nMaxConnections=10\nMaxDepth=x\nMaxKeys=99\n[Log]\nLevel=info\nTarget=x\n", in: folder)
+        #expect(found.basis == .validLines && found.problems.count == 3)
+        #expect(found.configuration.socket.maxKeys == 99 && found.configuration.log.level == .info)
+        #expect(found.configuration.socket.maxDepth == 32 && found.configuration.log.target == .auto)
+        // Ten of all users and 1,024 of one can't be together.
+        #expect(found.configuration.socket.maxConnections == Configuration.default.socket.maxConnections)
+        #expect(!found.suspendsRetention)
+    }
+
+    @Test("The keys below a header that can't be read belong to no section")
+    func brokenHeader() throws {
+        let folder = try ConfigurationFolder()
+        let found = try decide(
+            "[OTLP]\nURL=http://localhost:1\n[OTLP second\nURL=http://localhost:2\nBacklog=all\n[Log]\nLevel=info\n",
+            in: folder)
+        #expect(found.problems.map(\.place.line) == [3])
+        #expect(
+            found.configuration.ownStores.count == 1 && found.configuration.text.contains("URL=http://localhost:1/"))
+        #expect(found.configuration.ownStores.map(\.settings.backlog) == [.new])
+        #expect(found.configuration.log.level == .info)
+    }
+
+    @Test(
+        "An error widens no rights",
+        arguments: [
+            // The valid line, with another error.
+            ("[Access]\nOperators=1 2\n[Log]\nLevel=x\n", [2]),
+            ("[Access]\nReaders=2\nOperators=2 no-such-group-here\n", []),
+            ("[Access]\nOperatrs=\n", []),
+            // What a file would have withdrawn is not known.
+            ("[Acess]\nOperators=\n[Access]\nOperators=1 2\n", [2]),
+        ] as [(String, Set<UInt32>)])
+    func access(text: String, operators: Set<UInt32>) throws {
+        let folder = try ConfigurationFolder()
+        let withLast = try decide(text, lastValid: "[Access]\nOperators=2 3\n", in: folder)
+        #expect(withLast.configuration.access.operatorIDs == operators)
+        let without = try decide(text, in: folder)
+        #expect(without.configuration.access.operatorIDs == (text.contains("[Log]") ? [1, 2] : []))
+        #expect(without.configuration.access.readerIDs == [])
+    }
+
+    @Test("Nothing is removed by age or size where it is not known how much is to be kept")
+    func retention() throws {
+        let folder = try ConfigurationFolder()
+        let database = try folder.write(String(repeating: "x", count: 5_000), to: "state/issues.db")
+        try folder.write("[Store]\nPath=\(database)\nMaxSize=100GB\nMaxAge=7d\n", to: "issued.conf")
+        let surroundings = folder.surroundings(["STATE_DIRECTORY": "\(folder.path)/state"])
+        let store = EffectiveConfiguration(source, in: surroundings).configuration.store
+        #expect(store.maxSize == 5_000 + 1 << 30)
+        #expect(store.maxAge > .seconds(3_000 * 86_400))
+        #expect(store.path == database)
+    }
+
+    @Test("A reload with an error changes nothing, a missing credential excepted")
+    func reload() throws {
+        let folder = try ConfigurationFolder()
+        let token = try folder.write("token", to: "token", mode: 0o600)
+        let good = "[LogzIO]\nRegion=eu\nCredential=\(token)\n"
+        let bad = "[LogzIO]\nRegion=mars\nCredential=\(token)\n[Store]\nMaxAge=1d\n"
+        let kept = try decide(bad, lastValid: good, running: good, in: folder)
+        #expect(kept.basis == .lastValid)
+        #expect(kept.configuration.logzIO.count == 1 && kept.configuration.store == StoreSettings())
+        // At a start the destination is paused, and a reload with the same error leaves it so.
+        let started = try decide(bad, lastValid: good, running: bad, in: folder)
+        #expect(started.basis == .files && started.configuration.misconfigured.count == 1)
+        let lost = try decide("[LogzIO]\nRegion=us\nCredential=/none\n", lastValid: good, running: good, in: folder)
+        #expect(lost.isValid && lost.configuration.logzIO.first?.listener == "https://listener.logz.io:8071/")
+    }
+
+    @Test("A valid configuration is kept, readable by the daemon alone, and is found again whatever the files say")
+    func lastValid() throws {
+        let folder = try ConfigurationFolder()
+        for name in ["state", "elsewhere"] {
+            try FileManager.default.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
+        }
+        let surroundings = folder.surroundings(["STATE_DIRECTORY": "\(folder.path)/state:/other"])
+        let copy = LastValidConfiguration(of: source, in: surroundings)
+        let database = "\(folder.path)/elsewhere/issues.db"
+        try folder.write("[Store]\nPath=\(database)\nMaxAge=3d\n[Access]\nReaders=root\n", to: "issued.conf")
+        let valid = EffectiveConfiguration(source, in: surroundings)
+        try copy.write(valid.configuration)
+        for name in ["state", "elsewhere"] {
+            let status = try FileSystem.status(of: "\(folder.path)/\(name)/\(LastValidConfiguration.fileName)")
+            #expect(status.mode == 0o600)
+        }
+
+        // The line that said where the database is can't be read.
+        try folder.write("[Store]\nPath=elsewhere\nMaxAge=4d\n", to: "issued.conf")
+        let found = EffectiveConfiguration(source, in: surroundings)
+        #expect(found.basis == .lastValid && found.configuration.store.path == database)
+        #expect(found.configuration.store.maxAge == .seconds(3 * 86_400))
+
+        // One that others could have written is not used, nor one of other files.
+        try folder.write("[Log]\nLevel=x\n", to: "issued.conf")
+        #expect(copy.read(besides: database) == valid.configuration)
+        #expect(LastValidConfiguration(of: .file("/x"), in: surroundings).read(besides: database) == nil)
+        for name in ["state", "elsewhere"] {
+            try FileSystem.setMode(0o666, of: "\(folder.path)/\(name)/\(LastValidConfiguration.fileName)")
+        }
+        #expect(copy.read(besides: database) == nil)
+        #expect(EffectiveConfiguration(source, in: surroundings).basis == .validLines)
+    }
+
+    @Test("At most ten errors are shown one by one")
+    func many() throws {
+        let folder = try ConfigurationFolder()
+        let found = try decide("[Log]\n" + String(repeating: "Levle=x\n", count: 500), in: folder)
+        #expect(found.problems.count == 500 && found.faults.count == 11)
+        #expect(found.faults.last == "490 more configuration errors: see issued --check")
+    }
+}
