@@ -31,11 +31,12 @@ struct PendingReport {
         return evaluated
     }
 
-    mutating func report(_ message: () -> String?, _ metadata: () -> IssueMetadata) -> IssueReport {
+    mutating func report(
+        _ message: () -> String?, _ metadata: () -> IssueMetadata, in box: ReportingScope.Box
+    ) -> IssueReport {
         if let whole { return whole }
         let report = IssueReport(
-            error: error, note: text(message), level: level, metadata: metadata(), site: site, in: ReportingScope.here,
-            at: mark)
+            error: error, note: text(message), level: level, metadata: metadata(), site: site, in: box, at: mark)
         whole = report
         return report
     }
@@ -45,35 +46,33 @@ struct PendingReport {
     /// The caller's closures and the error's own words are evaluated in the
     /// caller's scope, since they may report issues of their own.
     ///
-    /// - Parameter scope: What the reporter works in.
+    /// - Parameters:
+    ///   - box: The caller's scope.
+    ///   - scope: What the reporter works in.
     mutating func tell(
         _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
-        _ reached: inout ReachedDeliveries, in scope: ReportingScope.Box
+        _ reached: inout ReachedDeliveries, from box: ReportingScope.Box, in scope: ReportingScope.Box
     ) {
         // Our own first: to ask for a type is cheaper than to ask for a protocol.
         if let reporter = reporter as? DaemonReporter {
-            let report = report(message, metadata)
+            let report = report(message, metadata, in: box)
             ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
         } else if let reporter = reporter as? _DefaultReporter {
-            let report = report(message, metadata)
+            let report = report(message, metadata, in: box)
             ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
         } else if let sink = reporter as? any IssueSink {
-            let report = report(message, metadata)
+            let report = report(message, metadata, in: box)
             ReportingScope.$box.withValue(scope) { sink.receive(report) }
         } else {
-            let outside = ReportingScope.here
-            // Such a reporter may do without the message, and then nobody makes one.
-            func evaluated() -> String? {
-                text == nil ? ReportingScope.$box.withValue(outside) { text(message) } : text(message)
-            }
+            let text = text(message)
             ReportingScope.$box.withValue(scope) {
                 if let error {
                     reporter.reportIssue(
-                        error, evaluated(), fileID: site.fileID, filePath: site.filePath, line: site.line,
+                        error, text, fileID: site.fileID, filePath: site.filePath, line: site.line,
                         column: site.column)
                 } else {
                     reporter.reportIssue(
-                        evaluated(), severity: level.severity, fileID: site.fileID, filePath: site.filePath,
+                        text, severity: level.severity, fileID: site.fileID, filePath: site.filePath,
                         line: site.line, column: site.column)
                 }
             }

@@ -31,14 +31,14 @@ enum Reporting {
                     at: mark))
             return .unhandled
         }
-        let scope = box.scope
-        var pending = PendingReport(error: error, level: level, site: scope.site ?? site, at: mark)
+        // Read where it is: a copy would retain all that it holds.
+        var pending = PendingReport(error: error, level: level, site: box.scope.site ?? site, at: mark)
         guard !box.isReporting else {
-            StandardErrorLine.write(pending.report(message, metadata))
+            StandardErrorLine.write(pending.report(message, metadata, in: box))
             return .unhandled
         }
-        if hasResponders { return climb(pending.report(message, metadata), scope.responders) }
-        tell(scope.reporters.reporters, pending: &pending, message, metadata, scope.knownIssues)
+        if hasResponders { return climb(pending.report(message, metadata, in: box), box.scope.responders) }
+        tell(in: box, pending: &pending, message, metadata)
         return .unhandled
     }
 
@@ -64,23 +64,23 @@ enum Reporting {
     /// Hands a report that is whole to the reporters in force.
     static func tellReporters(_ report: IssueReport) {
         var pending = PendingReport(report)
-        let scope = ReportingScope.current
-        tell(scope.reporters.reporters, pending: &pending, { nil }, { [:] }, scope.knownIssues)
+        tell(in: ReportingScope.here, pending: &pending, { nil }, { [:] })
     }
 
     private static func tell(
-        _ reporters: [any IssueReporter], pending: inout PendingReport, _ message: () -> String?,
-        _ metadata: () -> IssueMetadata, _ known: KnownIssues?
+        in box: ReportingScope.Box, pending: inout PendingReport, _ message: () -> String?,
+        _ metadata: () -> IssueMetadata
     ) {
-        if let known {
+        let reporters = box.scope.reporters.reporters
+        if let known = box.scope.knownIssues {
             known.count()
             return expect(pending.error, { pending.text(message) }, at: pending.site, by: reporters)
         }
         guard !reporters.isEmpty else { return }
-        let scope = ReportingScope.forReporters()
+        let scope = box.forReporters()
         defer { scope.endWork() }
         var reached = ReachedDeliveries()
-        for reporter in reporters { pending.tell(reporter, message, metadata, &reached, in: scope) }
+        for reporter in reporters { pending.tell(reporter, message, metadata, &reached, from: box, in: scope) }
     }
 
     /// Tells reporters of an issue that was expected.
@@ -88,7 +88,7 @@ enum Reporting {
         _ error: (any Error)?, _ message: () -> String?, at site: IssueSite, by reporters: [any IssueReporter]
     ) {
         let text = reporters.isEmpty ? nil : message()
-        let scope = ReportingScope.forReporters()
+        let scope = ReportingScope.here.forReporters()
         defer { scope.endWork() }
         ReportingScope.$box.withValue(scope) {
             for reporter in reporters {

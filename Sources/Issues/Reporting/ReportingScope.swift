@@ -43,6 +43,13 @@ struct ReportingScope: Sendable {
             return scope.reportingBox?.isReporting == true
         }
 
+        /// The same scope, for reporters to work in; whoever makes it ends it.
+        func forReporters() -> Box {
+            ReportingScope.hasScopes.store(true, ordering: .relaxed)
+            // What lies around it stays as it is: on this thread they are at work either way.
+            return Box(scope, workingThread: CurrentProcess.threadMark)
+        }
+
         /// Says that the reporters of this scope have returned.
         func endWork() {
             workingThread.store(0, ordering: .releasing)
@@ -81,13 +88,5 @@ struct ReportingScope: Sendable {
         change(&scope)
         hasScopes.store(true, ordering: .relaxed)
         return Box(scope)
-    }
-
-    /// The scope here, for reporters to work in; whoever makes it ends it.
-    static func forReporters() -> Box {
-        var scope = current
-        scope.reportingBox = nil
-        hasScopes.store(true, ordering: .relaxed)
-        return Box(scope, workingThread: CurrentProcess.threadMark)
     }
 }

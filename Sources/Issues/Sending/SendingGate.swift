@@ -65,7 +65,7 @@ package final class SendingGate: Sendable {
         if mayBeLeftOut, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }
         guard let beforeSend = rules.beforeSend else { return .send(report) }
         // What it reports itself must not come back to it.
-        let scope = ReportingScope.forReporters()
+        let scope = ReportingScope.here.forReporters()
         defer { scope.endWork() }
         return ReportingScope.$box.withValue(scope) { beforeSend(report).map { .send($0) } ?? .withheld }
     }
