@@ -134,7 +134,8 @@ extension SocketLoop {
 
     func handle(_ answer: Answer) {
         guard let connection = connections[answer.connection] else { return }
-        if case .progress = answer.content {} else { connection.openJobs -= 1 }
+        // One that was given up may have been answered nevertheless.
+        if case .progress = answer.content {} else { connection.openJobs = max(0, connection.openJobs - 1) }
         touch(connection)
         guard let question = connection.question else { return }
         switch (answer.content, question) {
@@ -268,7 +269,13 @@ extension SocketLoop {
     /// The client is gone: what it asked last is not answered, and what it sent after that has its turn.
     func giveUpQuestion(of connection: Connection) {
         guard connections[connection.id] != nil else { return }
-        if connection.openJobs > 0 { handlers.withdraw(connection.id) }
+        if connection.openJobs > 0 {
+            handlers.withdraw(connection.id)
+            // No answer may come any more. If they still counted, the user would
+            // wait for them forever, with all connections.
+            connection.openJobs = 0
+            settleSending(of: connection)
+        }
         noteGivenUpFlush(of: connection)
         finish([], connection)
     }
