@@ -1,36 +1,49 @@
 import IssueCore
 
-/// Takes out of what a destination said what it repeats of what it was sent: that is the applications', and goes to
-/// whoever reads the log.
+/// Removes from a destination's answer what it repeats of the lines that it was sent: those belong to the applications,
+/// and an answer goes to readers of the log.
+///
+/// The work is linear in the length of the answer and of the lines.
 struct EchoFilter {
     /// So many bytes in a row are no coincidence.
     private static let least = 16
     private static let width = 8
     private static let mark = "…"
 
-    /// The pieces of the text, eight bytes each, and where each stands.
-    private var places: [UInt64: [Int]] = [:]
-    /// Most of what was sent is none of the pieces, and that is seen here at once.
-    private var isLikely = [Bool](repeating: false, count: 1 << 16)
+    /// For each piece of eight bytes that was not met yet, where it ends last in the text.
+    private var lastPlaces: [UInt64: Int] = [:]
+    /// For each place, where the same piece ends before it; -1 for none.
+    private var earlierPlaces: [Int]
+    /// How many pieces that were not met yet fall into each slot. Most of what was sent is none of the pieces, and that
+    /// is seen here at once.
+    private var pending = [UInt16](repeating: 0, count: 1 << 16)
     private var isMet: [Bool]
 
     /// A text without what stands in the lines as well.
     static func cut(_ text: String, of lines: SentLines) -> String {
         let bytes = Array(text.utf8)
         guard bytes.count >= least else { return text }
+        precondition(bytes.count <= UInt16.max, "An answer is cut before it is compared with the lines")
         var filter = EchoFilter(bytes)
-        for line in lines.all { filter.look(through: line) }
+        for line in lines.all {
+            if filter.lastPlaces.isEmpty { break }
+            filter.look(through: line)
+        }
         return filter.rest(of: bytes)
     }
 
     private init(_ text: [UInt8]) {
         isMet = [Bool](repeating: false, count: text.count)
+        earlierPlaces = [Int](repeating: -1, count: text.count)
         var piece: UInt64 = 0
         for (index, byte) in text.enumerated() {
             piece = piece << 8 | UInt64(byte)
             guard index + 1 >= Self.width else { continue }
-            places[piece, default: []].append(index)
-            isLikely[Self.slot(of: piece)] = true
+            if let earlier = lastPlaces.updateValue(index, forKey: piece) {
+                earlierPlaces[index] = earlier
+            } else {
+                pending[Self.slot(of: piece)] += 1
+            }
         }
     }
 
@@ -38,8 +51,16 @@ struct EchoFilter {
         var piece: UInt64 = 0
         for (index, byte) in line.enumerated() {
             piece = piece << 8 | UInt64(byte)
-            guard isLikely[Self.slot(of: piece)], index + 1 >= Self.width else { continue }
-            for place in places[piece] ?? [] { isMet[place] = true }
+            let slot = Self.slot(of: piece)
+            // A piece is looked for once only, however often the lines repeat it.
+            guard pending[slot] > 0, index + 1 >= Self.width, var place = lastPlaces.removeValue(forKey: piece) else {
+                continue
+            }
+            pending[slot] -= 1
+            while place >= 0 {
+                isMet[place] = true
+                place = earlierPlaces[place]
+            }
         }
     }
 

@@ -48,4 +48,15 @@ struct EchoTests {
             #expect(!sent.contains(told[place..<place + 16]))
         }
     }
+
+    @Test("An answer of one character and lines of the same cost no more than others")
+    func repeated() {
+        // Each of a million places of the lines is alike to each of 2,400 of the answer.
+        let lines = [String](repeating: String(repeating: "a", count: 1 << 16), count: 16)
+        let clock = ContinuousClock()
+        let duration = clock.measure {
+            #expect(words(String(repeating: "a", count: 5000), to: lines) == "404 from a:1: …")
+        }
+        #expect(duration < .seconds(10))
+    }
 }

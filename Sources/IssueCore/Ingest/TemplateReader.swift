@@ -15,6 +15,8 @@ struct TemplateReader: ~Escapable {
     let end: Int
     /// Where the next address of a mailbox begins, and its sign; the end where there is none.
     private var mailbox: (start: Int, sign: Int)
+    /// The run of hexadecimal digits that was looked at last.
+    private var hexadecimalRun = 0..<0
 
     @_lifetime(copy bytes)
     init(bytes: Span<UInt8>, start: Int, end: Int) {
@@ -168,10 +170,18 @@ struct TemplateReader: ~Escapable {
         return index
     }
 
-    private func hexadecimalEnd(from first: Int) -> Int {
-        var index = bytes.scan(from: first, to: bytes.count) { ByteClass.others(thanHexadecimalIn: $0) }
+    /// Where the hexadecimal digits end that begin at an index. Each run of them is looked at once, however many words
+    /// begin in it.
+    private mutating func hexadecimalEnd(from first: Int) -> Int {
+        if first >= hexadecimalRun.lowerBound, first < hexadecimalRun.upperBound { return hexadecimalRun.upperBound }
+        // The last vector may reach beyond the end.
+        var index = bytes.scan(from: first, to: min(bytes.count, end &+ 15)) {
+            ByteClass.others(thanHexadecimalIn: $0)
+        }
         while index < end, ByteClass.isHexadecimal(bytes[index]) { index &+= 1 }
-        return min(index, end)
+        index = min(index, end)
+        hexadecimalRun = first..<max(first, index)
+        return index
     }
 
     func digitsEnd(from first: Int) -> Int {

@@ -131,4 +131,15 @@ struct MessageTemplateTests {
         #expect(MessageTemplate.message(template: template, parts: Array("7".utf8)) == "a 7 b  c")
         #expect(MessageTemplate.message(template: template, parts: Array("7\u{1F}8\u{1F}9".utf8)) == "a 7 b 8 c")
     }
+
+    @Test(
+        "What lies behind the part that a template looks at costs nothing",
+        arguments: ["a1", "deadbeef0", "a:1:", "1.", "f-0-", "0x1", "a@b", "'\"`", "/a", "::1"])
+    func farBehind(piece: String) {
+        let message = Array(("g" + String(repeating: piece, count: (16 << 20) / piece.utf8.count)).utf8)
+        let duration = ContinuousClock().measure {
+            for _ in 0..<10 { _ = TemplateOfText(bytes: message) }
+        }
+        #expect(duration < .seconds(10))
+    }
 }
