@@ -7,6 +7,9 @@ package struct AnswerReader {
     /// More than is shown, in whatever script.
     private static let shownBytes = AnswerSummary.mostCharacters * 8
 
+    /// libcurl reads the environment by itself, and sends these to a proxy.
+    private static let proxyPasswords = ProxyName.environmentPasswords().compactMap { ShippingToken($0) }
+
     private let origin: String
     private let scrubber: TokenScrubber
     /// What is being answered, of which nothing must be told either.
@@ -16,7 +19,7 @@ package struct AnswerReader {
     /// - Parameter token: What must not be told, whatever the destination says.
     package init(origin: String, token: ShippingToken?) {
         self.origin = origin
-        scrubber = TokenScrubber(token)
+        scrubber = TokenScrubber(token, others: Self.proxyPasswords)
     }
 
     /// What an answer means for the lines that it answers.

@@ -14,3 +14,24 @@ package enum Base64 {
         return String(decoding: output, as: UTF8.self)
     }
 }
+
+extension Base64 {
+    /// Whether a byte is one of the 64 digits of the standard alphabet.
+    static func isDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+
+    /// The digit of the standard alphabet for one of the alphabet for URLs (RFC 4648, section 5); any other byte as it is.
+    static func standard(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "-"): UInt8(ascii: "+")
+        case UInt8(ascii: "_"): UInt8(ascii: "/")
+        default: byte
+        }
+    }
+}

@@ -1,58 +1,287 @@
-/// Takes the token out of what a stranger wrote, who may have been told it in the URL.
+import HTTPTransfer
+
+/// Removes credentials from what a destination or a proxy wrote.
+///
+/// A peer was sent the credential and may repeat it: as it stands, as a part of
+/// `Basic` in Base64, percent-encoded in a URL, escaped in JSON, or in one of
+/// these inside another. The text is decoded in each of these ways, and every
+/// run of at least `width` bytes that occurs in a form of the credential is
+/// removed, so that a part of it is removed as well. Whatever follows a word
+/// that introduces a credential is removed too, whoever it belongs to.
+///
+/// The work is linear in the text and in the credentials.
 struct TokenScrubber: Sendable {
     private static let mark = Array("[token]".utf8)
-    private static let parameter = Array("token=".utf8)
+    /// Far more than is shown.
+    private static let maxInputBytes = 16 << 10
 
-    /// The token in the forms in which it may come back.
-    private let forms: [[UInt8]]
+    private let secrets: [ShippingToken]
 
-    init(_ token: ShippingToken?) {
-        guard let token else {
-            forms = []
-            return
-        }
-        let encoded = PercentEncoding.encode(token.text)
-        let written: [String] = [token.text, encoded, PercentEncoding.encode(token.text, uppercase: false)]
-        var forms: [[UInt8]] = []
-        for form in written.map({ Array($0.utf8) }) where !forms.contains(form) { forms.append(form) }
-        // The longest first, or what is left of it would stay.
-        self.forms = forms.sorted { $0.count > $1.count }
+    /// - Parameter others: Further secrets, such as the password of a proxy.
+    init(_ token: ShippingToken?, others: [ShippingToken] = []) {
+        secrets = [token].compactMap(\.self) + others
     }
 
-    /// The text without the token, and without whatever else stands where a token stands in a URL.
+    /// Returns the text without any credential.
     ///
-    /// - Parameter limit: Where to stop, for what is only shown in part.
-    /// - Note: Compares bytes, as a character may hide the token's end in itself.
+    /// - Parameter limit: The number of bytes after which the rest is left out.
+    /// - Note: Compares bytes, since a combining character may join the last
+    ///   character of the token.
     func scrub(_ bytes: [UInt8], toBytes limit: Int) -> String {
+        let text = Array(bytes.prefix(Self.maxInputBytes))
+        let forms = SecretForms(secrets.map { Array($0.text.utf8) })
+        var isCut = [Bool](repeating: false, count: text.count)
+        for view in DecodedText.views(of: text) {
+            forms.find(in: view, &isCut)
+            Introductions.find(in: view, &isCut)
+        }
         var output: [UInt8] = []
-        var index = 0
-        while index < bytes.count, output.count < limit {
-            if let form = forms.first(where: { Self.stands($0, in: bytes, at: index) }) {
+        for index in text.indices where output.count < limit {
+            if !isCut[index] {
+                output.append(text[index])
+            } else if index == 0 || !isCut[index - 1] {
                 output += Self.mark
-                index += form.count
-            } else if Self.stands(Self.parameter, in: bytes, at: index, ignoringCase: true) {
-                output += Self.parameter + Self.mark
-                index += Self.parameter.count
-                while index < bytes.count, !Self.endsValue(bytes[index]) { index += 1 }
-            } else {
-                output.append(bytes[index])
-                index += 1
             }
         }
         return String(decoding: output, as: UTF8.self)
     }
+}
 
-    private static func stands(
-        _ pattern: [UInt8], in bytes: [UInt8], at index: Int, ignoringCase: Bool = false
-    ) -> Bool {
-        guard index + pattern.count <= bytes.count else { return false }
-        return pattern.indices.allSatisfy { offset in
-            let byte = bytes[index + offset]
-            return byte == pattern[offset] || (ignoringCase && byte | 0x20 == pattern[offset])
+/// A text with its escapes decoded, and where each byte came from.
+private struct DecodedText {
+    var bytes: [UInt8]
+    /// The index in the original text of each byte, and of the end.
+    var places: [Int]
+
+    /// The text as it stands, and decoded once and twice from JSON and from percent-encoding, as far as that changes it.
+    static func views(of text: [UInt8]) -> [DecodedText] {
+        let original = DecodedText(bytes: text, places: Array(0...text.count))
+        let once = [original.withoutJSONEscapes(), original.withoutPercentEncoding()].compactMap(\.self)
+        let twice = once.flatMap { [$0.withoutJSONEscapes(), $0.withoutPercentEncoding()].compactMap(\.self) }
+        return [original] + once + twice
+    }
+
+    func mark(_ range: Range<Int>, _ isCut: inout [Bool]) {
+        for place in places[range.lowerBound]..<places[range.upperBound] { isCut[place] = true }
+    }
+
+    /// Returns nil when the text has no percent-encoded byte.
+    private func withoutPercentEncoding() -> DecodedText? {
+        decoded(from: UInt8(ascii: "%")) { index in
+            guard let byte = hexadecimal(index + 1, 2) else { return nil }
+            return ([UInt8(byte)], index + 3)
         }
     }
 
-    private static func endsValue(_ byte: UInt8) -> Bool {
-        byte <= 0x20 || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "<")
+    /// Returns nil when the text has no escape of JSON.
+    private func withoutJSONEscapes() -> DecodedText? {
+        decoded(from: UInt8(ascii: "\\")) { index in
+            guard index + 1 < bytes.count else { return nil }
+            switch bytes[index + 1] {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return ([bytes[index + 1]], index + 2)
+            case UInt8(ascii: "n"), UInt8(ascii: "r"): return ([0x0A], index + 2)
+            case UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "t"): return ([0x20], index + 2)
+            case UInt8(ascii: "u"), UInt8(ascii: "U"):
+                guard let unit = hexadecimal(index + 2, 4) else { return nil }
+                if 0xD800..<0xDC00 ~= unit, index + 7 < bytes.count, bytes[index + 6] == UInt8(ascii: "\\"),
+                    bytes[index + 7] | 0x20 == UInt8(ascii: "u"), let low = hexadecimal(index + 8, 4),
+                    0xDC00..<0xE000 ~= low,
+                    let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+                {
+                    return (Array(String(scalar).utf8), index + 12)
+                }
+                return Unicode.Scalar(unit).map { (Array(String($0).utf8), index + 6) }
+            default: return nil
+            }
+        }
+    }
+
+    /// Replaces what begins with a byte, where it can be decoded.
+    private func decoded(from sign: UInt8, _ decode: (Int) -> (bytes: [UInt8], end: Int)?) -> DecodedText? {
+        var output = DecodedText(bytes: [], places: [])
+        var hasChanged = false
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == sign, let part = decode(index) {
+                output.bytes += part.bytes
+                output.places += repeatElement(places[index], count: part.bytes.count)
+                index = part.end
+                hasChanged = true
+            } else {
+                output.bytes.append(bytes[index])
+                output.places.append(places[index])
+                index += 1
+            }
+        }
+        output.places.append(places[bytes.count])
+        return hasChanged ? output : nil
+    }
+
+    private func hexadecimal(_ start: Int, _ count: Int) -> UInt32? {
+        guard start + count <= bytes.count else { return nil }
+        var value: UInt32 = 0
+        for byte in bytes[start..<start + count] {
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
+            value = value << 4 | UInt32(digit)
+        }
+        return value
+    }
+
+    /// The text in the standard alphabet of Base64, without line breaks.
+    func forBase64() -> DecodedText {
+        var output = DecodedText(bytes: [], places: [])
+        for (index, byte) in bytes.enumerated() where byte != 0x0A && byte != 0x0D {
+            output.bytes.append(Base64.standard(byte))
+            output.places.append(places[index])
+        }
+        output.places.append(places[bytes.count])
+        return output
+    }
+}
+
+/// What a credential looks like, plain and in Base64.
+private struct SecretForms {
+    /// So many bytes in a row are no coincidence.
+    private static let width = 8
+    /// A shorter piece of Base64 may be part of any word.
+    private static let minBase64Digits = 6
+
+    /// All runs of `width` bytes.
+    private var plainRuns: Set<UInt64> = []
+    private var base64Runs: Set<UInt64> = []
+    /// Forms that are shorter than that.
+    private var plainShort: [[UInt8]] = []
+    private var base64Short: [[UInt8]] = []
+
+    init(_ secrets: [[UInt8]]) {
+        for secret in secrets {
+            Self.add(secret, to: &plainRuns, &plainShort)
+            // Before it there may be a name of unknown length; digits that depend on the name are left out.
+            for (before, dependent) in [(0, 0), (1, 2), (2, 3)] {
+                let text = Base64.encode([UInt8](repeating: 0, count: before) + secret)
+                let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }.dropFirst(dependent)
+                if digits.count >= Self.minBase64Digits { Self.add(Array(digits), to: &base64Runs, &base64Short) }
+            }
+        }
+    }
+
+    private static func add(_ form: [UInt8], to runs: inout Set<UInt64>, _ short: inout [[UInt8]]) {
+        guard form.count >= width else { return short.append(form) }
+        var run: UInt64 = 0
+        for (index, byte) in form.enumerated() {
+            run = run << 8 | UInt64(byte)
+            if index + 1 >= width { runs.insert(run) }
+        }
+    }
+
+    /// Marks where a form stands, as a whole or in part.
+    func find(in text: DecodedText, _ isCut: inout [Bool]) {
+        Self.forEachMatch(of: plainRuns, plainShort, in: text.bytes) { text.mark($0, &isCut) }
+        guard !base64Runs.isEmpty || !base64Short.isEmpty else { return }
+        let text = text.forBase64()
+        // All of the encoded text around a match belongs to the credential.
+        var end = 0
+        Self.forEachMatch(of: base64Runs, base64Short, in: text.bytes) { match in
+            guard match.upperBound > end else { return }
+            var start = match.lowerBound
+            while start > end, Base64.isDigit(text.bytes[start - 1]) { start -= 1 }
+            end = match.upperBound
+            while end < text.bytes.count, Base64.isDigit(text.bytes[end]) { end += 1 }
+            while end < text.bytes.count, text.bytes[end] == UInt8(ascii: "=") { end += 1 }
+            text.mark(start..<end, &isCut)
+        }
+    }
+
+    private static func forEachMatch(
+        of runs: Set<UInt64>, _ short: [[UInt8]], in bytes: [UInt8], _ body: (Range<Int>) -> Void
+    ) {
+        var run: UInt64 = 0
+        for (index, byte) in bytes.enumerated() {
+            run = run << 8 | UInt64(byte)
+            if index + 1 >= width, runs.contains(run) { body(index + 1 - width..<index + 1) }
+            for form in short where bytes[...index].suffix(form.count).elementsEqual(form) {
+                body(index + 1 - form.count..<index + 1)
+            }
+        }
+    }
+}
+
+/// The words behind which a credential stands.
+private enum Introductions {
+    /// Names of headers and parameters, of which the value follows a colon or an equals sign.
+    private static let names = ["authorization", "x-clickhouse-key", "token"].map { Array($0.utf8) }
+    private static let token = Array("token".utf8)
+    /// Schemes of authentication, behind which the credential follows a space.
+    private static let schemes = ["basic", "bearer", "apikey"].map { Array($0.utf8) }
+
+    static func find(in text: DecodedText, _ isCut: inout [Bool]) {
+        let bytes = text.bytes
+        var index = 0
+        while index < bytes.count {
+            guard let value = value(in: bytes, at: index) else {
+                index += 1
+                continue
+            }
+            text.mark(value, &isCut)
+            index = value.upperBound
+        }
+    }
+
+    /// The value that a word at an index introduces.
+    private static func value(in bytes: [UInt8], at index: Int) -> Range<Int>? {
+        if let name = names.first(where: { stands($0, in: bytes, at: index) }) {
+            var start = index + name.count
+            let isQuoted = start < bytes.count && isQuote(bytes[start])
+            start = pass(bytes, from: start) { isQuote($0) || isSpace($0) }
+            guard start < bytes.count, bytes[start] == UInt8(ascii: "=") || bytes[start] == UInt8(ascii: ":") else {
+                return nil
+            }
+            // "invalid token: expired" is a sentence.
+            if name == token, bytes[start] == UInt8(ascii: ":"), !isQuoted { return nil }
+            start = pass(bytes, from: start + 1) { isQuote($0) || isSpace($0) }
+            // A header goes on to the end of its line.
+            let end = pass(bytes, from: start) { name == token ? !endsToken($0) : !endsHeader($0) }
+            return end > start ? start..<end : nil
+        }
+        guard index == 0 || !isWord(bytes[index - 1]),
+            let scheme = schemes.first(where: { stands($0, in: bytes, at: index) })
+        else { return nil }
+        let space = index + scheme.count
+        let start = pass(bytes, from: space) { isSpace($0) || $0 == UInt8(ascii: "+") }
+        let end = pass(bytes, from: start) { !endsToken($0) }
+        return start > space && end > start ? start..<end : nil
+    }
+
+    private static func stands(_ word: [UInt8], in bytes: [UInt8], at index: Int) -> Bool {
+        guard index + word.count <= bytes.count else { return false }
+        for (offset, letter) in word.enumerated() {
+            let byte = bytes[index + offset]
+            guard byte == letter || (0x41...0x5A).contains(byte) && byte | 0x20 == letter else { return false }
+        }
+        return true
+    }
+
+    private static func pass(_ bytes: [UInt8], from start: Int, while holds: (UInt8) -> Bool) -> Int {
+        var index = start
+        while index < bytes.count, holds(bytes[index]) { index += 1 }
+        return index
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    private static func isQuote(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func isWord(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+    }
+
+    private static func endsHeader(_ byte: UInt8) -> Bool {
+        byte < 0x20 || isQuote(byte) || byte == UInt8(ascii: "<")
+    }
+
+    private static func endsToken(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "<") || isQuote(byte)
     }
 }

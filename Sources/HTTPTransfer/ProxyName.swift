@@ -1,13 +1,45 @@
 import Glibc
 
 /// The proxy that stands before a peer, for people: libcurl asks it by itself and does not say so.
-enum ProxyName {
+package enum ProxyName {
     /// Host and port of the proxy through which a request goes; nothing where it goes straight to its peer.
     static func text(for request: HTTPRequest, to origin: HTTPOrigin) -> String? {
-        text(for: request, to: origin) { name in
-            guard let value = unsafe getenv(name) else { return nil }
-            return unsafe String(cString: value)
+        text(for: request, to: origin, variable)
+    }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        return unsafe String(cString: value)
+    }
+
+    /// The passwords in the URLs of proxies that the environment names, decoded.
+    package static func environmentPasswords() -> [[UInt8]] {
+        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        return names.compactMap(variable).compactMap(password)
+    }
+
+    /// The password in the URL of a proxy, decoded, or nil when it has none.
+    static func password(in proxy: String) -> [UInt8]? {
+        let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
+        let authority = proxy[start...].prefix { $0 != "/" }
+        guard let at = authority.lastIndex(of: "@"), let colon = authority[..<at].firstIndex(of: ":") else {
+            return nil
         }
+        let text = Array(authority[authority.index(after: colon)..<at].utf8)
+        var password: [UInt8] = []
+        var index = 0
+        while index < text.count {
+            if text[index] == UInt8(ascii: "%"), index + 2 < text.count,
+                let byte = UInt8(String(decoding: text[index + 1...index + 2], as: UTF8.self), radix: 16)
+            {
+                password.append(byte)
+                index += 3
+            } else {
+                password.append(text[index])
+                index += 1
+            }
+        }
+        return password.isEmpty ? nil : password
     }
 
     /// - Parameter environment: What a variable says; libcurl goes by the usual ones.

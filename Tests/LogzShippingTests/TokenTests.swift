@@ -1,3 +1,4 @@
+import Foundation
 import HTTPShipping
 import HTTPTransfer
 import IssueCore
@@ -58,5 +59,75 @@ import Testing
         let answer = AnswerReader(origin: "h:1", token: token).meaning(
             of: response, to: SentLines([]), in: LogzFormat.self, at: moment)
         #expect(answer.summary.text == "401 from h:1: bad [token] at /?token=[token]&type=x, sorry")
+    }
+
+    /// What an answer with a body says, of a reader with a token.
+    private func told(_ body: String, _ token: String) throws -> String {
+        let token = try #require(ShippingToken(Array(token.utf8)))
+        return AnswerReader(origin: "h:1", token: token).meaning(
+            of: HTTPResponse(status: 401, body: Array(body.utf8)), to: SentLines([]), in: LogzFormat.self, at: moment
+        ).summary.text
+    }
+
+    private func percent(_ text: String, _ isUppercase: Bool) -> String {
+        text.utf8.map { "%" + String(UInt32($0) + 0x100, radix: 16, uppercase: isUppercase).suffix(2) }.joined()
+    }
+
+    private func escaped(_ text: String, _ isUppercase: Bool) -> String {
+        text.utf16.map { "\\u" + String(UInt32($0) + 0x10000, radix: 16, uppercase: isUppercase).suffix(4) }.joined()
+    }
+
+    @Test("No eight bytes of a token are told, in whatever form it comes back, whole or in part", arguments: 0..<60)
+    func anyForm(seed: Int) throws {
+        var generator = SeededGenerator(UInt64(seed))
+        let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=-_.~!*%\\\"&é🙂")
+        let count = Int.random(in: 12...40, using: &generator)
+        let token = String((0..<count).map { _ in letters[Int.random(in: letters.indices, using: &generator)] })
+        let user = String(repeating: "u", count: seed % 4)
+        let pair = Data("\(user):\(token)".utf8).base64EncodedString()
+        let first = (user.utf8.count + 1) * 4 / 3 + 1
+        let urlSafe = pair.replacing("+", with: "-").replacing("/", with: "_")
+        let tail = String(pair.dropFirst(Int.random(in: 0...8, using: &generator)))
+        for text in [token, pair, urlSafe, pair.replacing("=", with: ""), tail, "\(user):\(token)"] {
+            let json = String(decoding: try JSONEncoder().encode(text).dropFirst().dropLast(), as: UTF8.self)
+            let plainJSON = json.replacing("\\/", with: "/")
+            for form in [
+                text, percent(text, true), percent(text, false), escaped(text, true), escaped(text, false), json,
+                plainJSON, percent(json, true), escaped(percent(text, false), true), escaped(json, false),
+                PercentEncoding.encode(text),
+            ] {
+                let answer = Array(try told("before \(form) behind", token).utf8)
+                for secret in [
+                    Array(token.utf8), Array(pair.utf8.dropFirst(first)), Array(urlSafe.utf8.dropFirst(first)),
+                ] {
+                    for start in 0...max(0, secret.count - 8) where secret.count >= 8 {
+                        let piece = secret[start..<start + 8]
+                        #expect(
+                            !answer.indices.contains { answer[$0...].starts(with: piece) },
+                            "\(form) of \(token): \(String(decoding: answer, as: UTF8.self))")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "What follows a word that introduces a credential is left out, whoever it belongs to",
+        arguments: [
+            ("Authorization: Basic b3RoZXI6c2VjcmV0\r\nHost: h", "Authorization: [token] Host: h"),
+            ("got basic b3RoZXI6 from you", "got basic [token] from you"),
+            ("Bearer abc.def, sorry", "Bearer [token] sorry"),
+            ("ApiKey QUJD", "ApiKey [token]"),
+            (#"{"authorization":"ApiKey QUJD","a":1}"#, #"{"authorization":"[token]","a":1}"#),
+            (#"{\"Authorization\":\"Bearer QUJD\"}"#, #"{\"Authorization\":\"[token]\"}"#),
+            ("%41uthorization%3A%20Basic%20QUJD", "%41uthorization%3A%20[token]"),
+            ("Proxy-Authorization: Basic QUJD", "Proxy-Authorization: [token]"),
+            ("X-ClickHouse-Key: abc", "X-ClickHouse-Key: [token]"),
+            ("?TOKEN=abc&x=1", "?TOKEN=[token]&x=1"), (#"{"token":"abc"}"#, #"{"token":"[token]"}"#),
+            ("invalid token: it has expired", "invalid token: it has expired"),
+            ("a basically wrong request", "a basically wrong request"),
+        ])
+    func introduced(body: String, rest: String) throws {
+        #expect(try told(body, "unrelated-token") == "401 from h:1: \(rest)")
     }
 }
