@@ -23,6 +23,9 @@ extension HTTPAttempt {
             ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds(request.totalTimeout)),
             ccurl_set_string(easy, CURLOPT_USERAGENT, request.userAgent),
             ccurl_set_headers(easy, headers.first),
+            // Whatever the TLS library and its configuration would still allow.
+            ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+            ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
         ]
         unsafe results += exchange.observe(easy)
         if let proxy = request.proxy {
