@@ -69,6 +69,27 @@ struct TextTests {
     }
 
     @Test(
+        "Marks of direction and control characters are escaped in strings, and keep their meaning",
+        arguments: [
+            ("{\"a\":\"x\u{202E}y\u{2066}\u{200F}\"}", #"{"a":"x\u202ey\u2066\u200f"}"#),
+            ("{\"\u{202E}\":1}", #"{"\u202e":1}"#), ("[\"\u{E0041}\"]", #"["\udb40\udc41"]"#),
+            ("[\"\u{2028}\u{FEFF}\"]", #"["\u2028\ufeff"]"#), ("[\"👩‍👧 é\"]", "[\"👩‍👧 é\"]"),
+            (#"["\\"]"#, #"["\\"]"#), ("{\"create\":{}}\n{}", "{\"create\":{}}\n{}"),
+        ])
+    func bidirectional(json: String, expected: String) throws {
+        let safe = TerminalSafeJSON.escape(Array(json.utf8))
+        #expect(String(decoding: safe, as: UTF8.self) == expected)
+        if let value = try? JSONValue(json: json) { #expect(try JSONValue(json: safe) == value) }
+    }
+
+    @Test("A text that is no JSON can still not reach the terminal with a control character")
+    func noJSON() {
+        let text = "\u{1B}[2J{\"a\":\"\u{1B}]0;t\u{7}\r\n\u{0}\\\u{1B}\"\r\u{9B}"
+        let safe = String(decoding: TerminalSafeJSON.escape(Array(text.utf8)), as: UTF8.self)
+        #expect(safe == #" [2J{"a":"\u001b]0;t\u0007\u000d\u000a\u0000\\u001b"  "#)
+    }
+
+    @Test(
         "A time is told by the largest unit that is full",
         arguments: [
             (0, "now"), (999, "now"), (-999, "now"), (1000, "1 s ago"), (59_999, "59 s ago"), (60_000, "1 min ago"),

@@ -1,22 +1,45 @@
+import IssueProtocol
+
 /// Escapes in JSON what a terminal would obey, without changing what the JSON means.
 package enum TerminalSafeJSON {
-    /// DEL and the C1 control characters, which JSON may carry as they are; they only ever stand inside strings.
+    /// Returns the JSON with control characters, marks of direction and other invisible characters escaped in strings.
+    ///
+    /// A line that a daemon gave as text may be anything. Outside of strings, a
+    /// control character other than a line feed or a tab becomes a space.
     package static func escape(_ json: [UInt8]) -> [UInt8] {
         var safe: [UInt8] = []
         safe.reserveCapacity(json.count)
-        var index = 0
-        while index < json.count {
-            let byte = json[index]
-            if byte == 0x7F {
-                safe += Array("\\u007f".utf8)
-            } else if byte == 0xC2, index + 1 < json.count, (0x80...0x9F).contains(json[index + 1]) {
-                index += 1
-                safe += Array("\\u00\(String(json[index], radix: 16))".utf8)
-            } else {
-                safe.append(byte)
+        var isInString = false
+        var isEscaped = false
+        for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+            let followsBackslash = isEscaped
+            isEscaped = false
+            switch scalar {
+            case "\"" where !followsBackslash: isInString.toggle()
+            case "\\" where isInString && !followsBackslash: isEscaped = true
+            case "\n", "\t":
+                if !isInString {
+                    safe.append(UInt8(scalar.value))
+                    continue
+                }
+            default: break
             }
-            index += 1
+            guard HarmlessText.isActive(scalar) else {
+                safe.append(contentsOf: String(scalar).utf8)
+                continue
+            }
+            // What follows a backslash can't be an escape itself, and is no JSON either way.
+            if isInString {
+                for unit in String(scalar).utf16 { safe += escape(unit) }
+            } else {
+                safe.append(UInt8(ascii: " "))
+            }
         }
         return safe
+    }
+
+    private static func escape(_ unit: UInt16) -> [UInt8] {
+        let digits = String(unit, radix: 16)
+        return Array("\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
     }
 }

@@ -40,7 +40,8 @@ package enum HarmlessText {
     /// More than any character that people write has: a family of emoji takes eleven.
     private static let maximumScalars = 16
 
-    private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a terminal may obey a character, or does not show it.
+    package static func isActive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20..<0x7F: return false
         // The joiners that emoji and several scripts are written with.
