@@ -164,4 +164,31 @@ struct FrameDecoderTests {
     static func text(_ bytes: Span<UInt8>) -> String {
         String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
     }
+
+    @Test("A message that comes byte by byte is copied only when it has grown by half")
+    func singleBytes() throws {
+        var decoder = FrameDecoder(limit: 1 << 20)
+        var lent = [UInt8](repeating: 0, count: 128 << 10)
+        let message = (0..<200_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
+        var borrowed = 0
+        for (index, byte) in (message + [0]).enumerated() {
+            if decoder.ownRoom == 0 {
+                let before = lent.count
+                decoder.borrow(&lent)
+                // Another buffer came back: what is held was copied.
+                if index > 4 << 10, lent.count != before { borrowed += 1 }
+            }
+            decoder.receive(atMost: max(1, min(decoder.ownRoom, 128 << 10))) { buffer, room in
+                buffer[room.lowerBound] = byte
+                return 1
+            }
+            if index < message.count {
+                #expect(try decoder.next() == nil)
+                _ = decoder.giveBack(&lent)
+            }
+        }
+        let frame = try #require(try decoder.next())
+        #expect(Self.text(decoder[frame]) == String(decoding: message, as: UTF8.self))
+        #expect(borrowed < 20)
+    }
 }

@@ -11,9 +11,10 @@ extension SocketLoop {
         }
         let most = mayRead(connection, isHungUp: isHungUp)
         guard most > 0 else { return }
-        connection.frames.borrow(&readBuffer)
+        let ownRoom = connection.frames.ownRoom
+        if ownRoom == 0 { connection.frames.borrow(&readBuffer) }
         var result = IOResult.wouldBlock
-        connection.frames.receive(atMost: most) { buffer, room in
+        connection.frames.receive(atMost: ownRoom == 0 ? most : min(most, ownRoom)) { buffer, room in
             result = connection.descriptor.attemptRead(into: &buffer, at: room.lowerBound, atMost: room.count)
             if case .bytes(let count) = result { return count }
             return 0

@@ -89,6 +89,17 @@ package struct FrameDecoder: Sendable {
 
     // MARK: Memory
 
+    /// How many bytes of a message that has come in part fit into the decoder's own buffer; 0 where a buffer had better be
+    /// lent. A sender of single bytes would otherwise have all that is held copied for each of them.
+    package var ownRoom: Int {
+        let room = buffer.count - end
+        return start < end && room >= Self.minOwnRoom ? room : 0
+    }
+
+    private static let minOwnRoom = 1 << 10
+    /// More than that is not copied with each read.
+    private static let maxCopied = 4 << 10
+
     /// Goes on in a buffer that is lent to it, so that not each decoder needs one of its own to receive into.
     package mutating func borrow(_ lent: inout [UInt8]) {
         precondition(wantsBytes, "Messages that wait lie in the decoder's own buffer")
@@ -100,7 +111,7 @@ package struct FrameDecoder: Sendable {
         (start, end, searched) = (0, held.count, held.count)
     }
 
-    /// Keeps what is held in as little memory as that takes, and gives the buffer back.
+    /// Keeps what is held in little memory, and gives the buffer back.
     ///
     /// - Parameter first: where the bytes begin that are still wanted, if a message is that was handed out.
     /// - Returns: how far everything has moved to the front.
@@ -108,7 +119,9 @@ package struct FrameDecoder: Sendable {
         let held = (first ?? start)..<end
         // A large message that comes in pieces is not copied with each of them.
         guard 2 * held.count <= buffer.count else { return 0 }
-        let kept = Array(buffer[held])
+        var kept = Array(buffer[held])
+        // It is copied again only when it has grown by half.
+        if held.count > Self.maxCopied { kept.append(contentsOf: repeatElement(0, count: held.count / 2)) }
         if buffer.count > lent.count, buffer.count <= Self.mostLent { swap(&buffer, &lent) }
         buffer = kept
         (start, end, searched) = (start - held.lowerBound, held.count, searched - held.lowerBound)
