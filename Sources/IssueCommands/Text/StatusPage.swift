@@ -78,7 +78,11 @@ struct StatusPage {
             ("Next attempt", destination.nextAttempt.map { RelativeTime.text($0, now: now) }),
             ("Last answer", destination.lastAnswer),
             ("Last success", destination.lastSuccess.map { PageTime.full($0, now: now) }),
-            ("Traffic", traffic + ", \(Quantity.bytes(destination.bytesToday)) today"),
+            // Other users are not told how much is sent.
+            (
+                "Traffic",
+                status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"
+            ),
         ]
         page.facts(facts, styles: ["State": style(of: destination.state), "Advice": .warning])
     }

@@ -13,4 +13,10 @@ package struct AnswerSummary: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { text }
+
+    /// Returns the HTTP status code with which a summary of an answer begins, or nil when no answer came.
+    package static func statusCode(of summary: String) -> String? {
+        let digits = summary.utf8.prefix { (0x30...0x39).contains($0) }
+        return digits.count == 3 ? String(decoding: Array(digits), as: UTF8.self) : nil
+    }
 }

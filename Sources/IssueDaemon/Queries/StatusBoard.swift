@@ -177,6 +177,10 @@ final class StatusBoard: Sendable {
         }
     }
 
+    /// The status of one destination.
+    ///
+    /// Only a viewer of everything gets the last answer, which may quote
+    /// anybody's records and names the address, the advice and the traffic.
     private func destination(
         _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {
@@ -188,14 +192,13 @@ final class StatusBoard: Sendable {
         }
         status.state = forwarder.view.state
         status.reason = forwarder.view.reason
-        status.advice = forwarder.view.advice
-        // It names files, which other users need not know.
-        if isAll, let advice = Self.advice(on: forwarder, state) { status.advice = advice }
         status.nextAttempt = forwarder.view.nextAttempt.map { next in
             Clock.wall.advanced(by: Clock.monotonic.duration(to: next))
         }
-        status.lastAnswer = forwarder.view.lastAnswer ?? forwarder.state.lastAnswer
         status.lastSuccess = forwarder.state.lastSuccess
+        guard isAll else { return status }
+        status.advice = Self.advice(on: forwarder, state) ?? forwarder.view.advice
+        status.lastAnswer = forwarder.view.lastAnswer ?? forwarder.state.lastAnswer
         status.requests = forwarder.state.requests
         status.resent = forwarder.state.resent
         status.maybeDuplicate = forwarder.state.maybeDuplicate

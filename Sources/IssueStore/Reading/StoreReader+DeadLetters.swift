@@ -19,6 +19,7 @@ extension StoreReader {
                 if letter.summary == nil { entry.record = try recordID(row: letter.record).text }
                 // One at a time, since all lines of a page could be hundreds of MiB.
                 entry.line = parameters.lines == true ? try line(ofLetter: letter.id) : nil
+                entry.answer = viewer.shown(answer: entry.answer)
                 bytes += entry.line?.utf8.count ?? 0
                 reply.deadLetters.append(entry)
                 if reply.deadLetters.count == limit || bytes >= Self.pageBytes {

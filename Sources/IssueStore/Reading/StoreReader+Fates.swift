@@ -21,6 +21,15 @@ extension StoreReader {
         return fates
     }
 
+    /// The same, as a viewer may see it.
+    private func fates(ofRow row: Int64, _ viewer: Viewer) throws -> [DestinationFate] {
+        try fates(ofRow: row).map { fate in
+            var fate = fate
+            fate.answer = viewer.shown(answer: fate.answer)
+            return fate
+        }
+    }
+
     /// All that is known of one record, by its id or as the newest of a group.
     package struct Shown: Sendable {
         package var record: StoredRecord?
@@ -45,7 +54,7 @@ extension StoreReader {
             guard let sum = try sum(of: group) else { throw QueryFailure.notFound(id: id) }
             return Shown(
                 record: try row.flatMap { try record(row: $0)?.stored }, group: try self.group(sum),
-                fates: try row.map { try fates(ofRow: $0) } ?? [])
+                fates: try row.map { try fates(ofRow: $0, viewer) } ?? [])
         }
     }
 
@@ -54,7 +63,7 @@ extension StoreReader {
         try snapshot {
             let row = try find(id, viewer: viewer).row
             try expectDestination(destination)
-            return try fates(ofRow: row).filter { destination == nil || $0.destination == destination }
+            return try fates(ofRow: row, viewer).filter { destination == nil || $0.destination == destination }
         }
     }
 

@@ -1,3 +1,5 @@
+import IssueCore
+
 /// Whose records somebody may see; it stands inside every query.
 package enum Viewer: Equatable, Sendable {
     /// Root, the daemon's own user and the configured readers.
@@ -14,5 +16,14 @@ package enum Viewer: Equatable, Sendable {
         case .user(let uid): Int64(uid)
         case .nothing: -1
         }
+    }
+
+    /// What this viewer is shown of a destination's answer to a request.
+    ///
+    /// A request carries records of several users, and an answer may quote any
+    /// of them and name the destination's address. Only a viewer of everything
+    /// is shown the text; others see the status code.
+    func shown(answer: String?) -> String? {
+        self == .everything ? answer : answer.flatMap(AnswerSummary.statusCode(of:))
     }
 }
