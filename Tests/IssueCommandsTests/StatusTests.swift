@@ -35,6 +35,31 @@ struct StatusTests {
         #expect(issuectl(["status"], .reply(Fixtures.status(Fixtures.logzio))).code == .success)
     }
 
+    @Test("What is held back takes five lines, the largest first, and then says how many more there are")
+    func manySuppressions() {
+        func held(_ app: Int, _ count: Int, groups: Int? = nil) -> String {
+            """
+            {"destination":"logzio","app":"app-\(app)","group":"g-\(app)","reason":"group_rate","count":\(count),\
+            "since":"2026-11-21T11:00:00.000Z"\(groups.map { ",\"groups\":\($0)" } ?? "")}
+            """
+        }
+        func lines(_ suppressions: [String], besides: Int = 0) -> [Substring] {
+            let reply = Fixtures.status(Fixtures.logzio, suppressions: suppressions.joined(separator: ","))
+                .replacing("\"suppressions\":", with: "\"other_suppressions\":\(besides),\"suppressions\":")
+            let output = issuectl(["status"], width: 100, .reply(reply)).output
+            return output.split(separator: "Held back by limits\n").last?.split(separator: "\n") ?? []
+        }
+        let shown = lines((1...40).map { held($0, $0 * 10, groups: $0) }, besides: 1000)
+        #expect(shown.count == 7)
+        #expect(shown[1].contains("app-40, 40 groups") || shown[1].contains("app-40, group g-40"))
+        #expect(shown[5].contains("app-36"))
+        #expect(shown[6].contains("and 1,035 more"))
+        // An older daemon tells of each group by itself.
+        let old = lines((1...5000).map { held($0 % 2, 1) })
+        #expect(old.count == 3)
+        #expect(old[1].contains("2,500") && old[1].contains("2,500 groups"))
+    }
+
     @Test("The status shows the equation of each ledger and says whether it balances")
     func status() {
         let reply = Fixtures.status(

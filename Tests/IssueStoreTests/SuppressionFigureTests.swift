@@ -5,9 +5,9 @@ import Testing
 
 @Suite("What is held back, as status tells it")
 struct SuppressionFigureTests {
-    private func window(_ group: Int64, count: Int64) -> WindowRow {
+    private func window(_ group: Int64, _ reason: SuppressionReason = .groupRate, count: Int64) -> WindowRow {
         var row = WindowRow(
-            key: .init(group: group, reason: .groupRate), account: 1, start: LogInstant(milliseconds: 5_000),
+            key: .init(group: group, reason: reason), account: 1, start: LogInstant(milliseconds: 5_000),
             due: LogInstant(milliseconds: 65_000), interval: .seconds(60), sequence: 1)
         row.suppressedCount = count
         return row
@@ -37,6 +37,35 @@ struct SuppressionFigureTests {
             #expect(group.title == "often")
             #expect(try reader.figures(viewer: .user(1000)).suppressions == held)
             #expect(try reader.figures(viewer: .user(1001)).suppressions.isEmpty)
+        }
+    }
+
+    @Test("are one for each limit and application, the largest first, and no more than 50")
+    func sums() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let destination = try #require(
+                try writer.configure(
+                    [.init(name: "logzio", kind: "logzio", takesBacklog: false)], at: store.wall
+                ).first)
+            let records = (0..<120).map {
+                IssueRecord(message: "m", code: Int64($0), app: Application(name: "app-\($0 / 3)"))
+            }
+            try store.store(records, to: writer)
+            var changes = AdmissionChanges()
+            for group in 1...120 as ClosedRange<Int64> {
+                changes.windows += [window(group, count: group), window(group, .dailyBytes, count: group)]
+            }
+            try writer.store([], changes: changes, destination: destination.id, at: store.wall)
+
+            let figures = try store.reader().figures(viewer: .everything)
+
+            #expect(figures.suppressions.count == 50)
+            #expect(figures.otherSuppressions == 30)
+            #expect(figures.suppressions.first?.app == "app-39")
+            #expect(figures.suppressions.first?.count == 357)
+            #expect(figures.suppressions.allSatisfy { $0.groups == 3 && $0.group == nil })
+            #expect(figures.suppressions.map(\.count) == figures.suppressions.map(\.count).sorted(by: >))
         }
     }
 

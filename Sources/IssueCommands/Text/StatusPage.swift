@@ -103,8 +103,10 @@ struct StatusPage {
                 Column("DESTINATION", maximum: 24), Column("COUNT", alignment: .right),
                 Column("SINCE", expendability: 1), Column("LIMIT"), Column("OF", minimum: 8),
             ], width: width.map { $0 - 2 }, painter: painter)
-        let rows = status.suppressions.map { suppression in
-            let subject = [suppression.app, suppression.group.map { "group \($0)" }].compactMap(\.self)
+        let sums = SuppressionSums(status.suppressions)
+        let rows = sums.largest.map { suppression in
+            let groups = suppression.groups.flatMap { $0 > 1 ? Quantity.text($0, "group") : nil }
+            let subject = [suppression.app, suppression.group.map { "group \($0)" } ?? groups].compactMap(\.self)
             return [
                 Cell(suppression.destination), Cell(Quantity.text(suppression.count)),
                 Cell(RelativeTime.text(suppression.since, now: now)), Cell(suppression.reason.label),
@@ -112,6 +114,8 @@ struct StatusPage {
             ]
         }
         page.add(table.lines(rows))
+        let others = sums.others(besides: status.otherSuppressions)
+        if others > 0 { page.add(["and \(Quantity.text(others)) more"]) }
     }
 }
 

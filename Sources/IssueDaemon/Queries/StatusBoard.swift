@@ -133,14 +133,14 @@ final class StatusBoard: Sendable {
             rejected: isAll ? state.rejected : 0, duplicates: isAll ? state.duplicates : 0,
             refused: isAll ? state.refused : 0, connections: isAll ? state.connections : nil, store: store,
             destinations: figures.ledgers.map { destination($0, state, isAll: isAll) },
-            suppressions: figures.suppressions)
+            suppressions: figures.suppressions, otherSuppressions: Int64(figures.otherSuppressions))
     }
 
     /// What can be said while the store can't be opened.
     func statusWithoutStore(viewer: Viewer) -> DaemonStatus {
         let store = StoreStatus(id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
         return status(
-            StoreReader.Figures(store: store, received: 0, ledgers: [], suppressions: []), viewer: viewer)
+            StoreReader.Figures(store: store, received: 0, ledgers: []), viewer: viewer)
     }
 
     private static func sentence(of obstacle: Obstacle) -> String {

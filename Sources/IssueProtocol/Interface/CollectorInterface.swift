@@ -104,8 +104,11 @@ package enum CollectorInterface {
           requests: int, resent: int, maybe_duplicate: int, bytes_today: int
         )
 
+        # One for each limit and application; group where it is one group.
         # reason: group_rate, application_rate, global_rate, daily_bytes or cardinality
-        type Suppression (destination: string, app: ?string, group: ?string, reason: string, count: int, since: string)
+        type Suppression (
+          destination: string, app: ?string, group: ?string, reason: string, count: int, since: string, groups: ?int
+        )
 
         type StoreStatus (
           id: string, records: int, groups: int, bytes: ?int, oldest: ?string, free_bytes: ?int, faults: []string
@@ -145,9 +148,11 @@ package enum CollectorInterface {
 
         # Since the daemon started: rejected and duplicates are records; refused are reports, for want of space or time, or since
         # they could not be read.
+        # suppressions are the 50 with the highest counts, those first; other_suppressions is how many there are besides.
         method Status() -> (
           version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, refused: ?int,
-          connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression
+          connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
+          other_suppressions: ?int
         )
 
         # Forwards now; answers when all that was pending at this instant has a fate, or after the timeout.

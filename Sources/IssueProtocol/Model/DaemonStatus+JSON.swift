@@ -13,6 +13,7 @@ extension DaemonStatus: JSONCodable {
         var store: StoreStatus?
         var destinations: [DestinationStatus] = []
         var suppressions: [Suppression] = []
+        var otherSuppressions: Int64?
         try scanner.openFields()
         while let key = try scanner.nextField() {
             switch key {
@@ -27,6 +28,7 @@ extension DaemonStatus: JSONCodable {
             case "store": try scanner.read(&store, key)
             case "destinations": try scanner.read(&destinations, key)
             case "suppressions": try scanner.read(&suppressions, key)
+            case "other_suppressions": try scanner.read(&otherSuppressions, key)
             default: try scanner.skipField(key)
             }
         }
@@ -41,7 +43,8 @@ extension DaemonStatus: JSONCodable {
             connections: connections,
             store: try store.required("store"),
             destinations: destinations,
-            suppressions: suppressions
+            suppressions: suppressions,
+            otherSuppressions: otherSuppressions ?? 0
         )
     }
 
@@ -58,6 +61,7 @@ extension DaemonStatus: JSONCodable {
         writer.member("store", store)
         writer.member("destinations", destinations)
         writer.member("suppressions", suppressions)
+        writer.member("other_suppressions", otherSuppressions)
         writer.closeObject()
     }
 }

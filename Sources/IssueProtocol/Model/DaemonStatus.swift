@@ -12,12 +12,15 @@ package struct DaemonStatus: Equatable, Sendable {
     package var connections: Int64?
     package var store: StoreStatus
     package var destinations: [DestinationStatus]
+    /// The largest first.
     package var suppressions: [Suppression]
+    /// How many there are besides.
+    package var otherSuppressions: Int64
 
     package init(
         version: String, host: String, startedAt: Timestamp, received: Int64, rejected: Int64, duplicates: Int64,
         refused: Int64, connections: Int64?, store: StoreStatus, destinations: [DestinationStatus],
-        suppressions: [Suppression]
+        suppressions: [Suppression], otherSuppressions: Int64 = 0
     ) {
         self.version = version
         self.host = host
@@ -30,5 +33,6 @@ package struct DaemonStatus: Equatable, Sendable {
         self.store = store
         self.destinations = destinations
         self.suppressions = suppressions
+        self.otherSuppressions = otherSuppressions
     }
 }

@@ -8,6 +8,7 @@ extension Suppression: JSONCodable {
         var reason: SuppressionReason?
         var count: Int64?
         var since: Timestamp?
+        var groups: Int64?
         try scanner.openFields()
         while let key = try scanner.nextField() {
             switch key {
@@ -17,6 +18,7 @@ extension Suppression: JSONCodable {
             case "reason": try scanner.read(&reason, key)
             case "count": try scanner.read(&count, key)
             case "since": try scanner.read(&since, key)
+            case "groups": try scanner.read(&groups, key)
             default: try scanner.skipField(key)
             }
         }
@@ -26,7 +28,8 @@ extension Suppression: JSONCodable {
             group: group,
             reason: try reason.required("reason"),
             count: try count.required("count"),
-            since: try since.required("since")
+            since: try since.required("since"),
+            groups: groups
         )
     }
 
@@ -38,6 +41,7 @@ extension Suppression: JSONCodable {
         writer.member("reason", reason)
         writer.member("count", count)
         writer.member("since", since)
+        writer.member("groups", ifPresent: groups)
         writer.closeObject()
     }
 }

@@ -20,12 +20,16 @@ package struct StoreFigures: Sendable {
     var groups: [Int64: Int64] = [:]
     var received: [Int64: Int64] = [:]
     var destinations: [Destination] = []
+    /// The largest first.
     var suppressions: [(user: Int64, suppression: Suppression)] = []
+    /// How many of them a viewer is told of.
+    private static let maxSuppressions = 50
 
     /// What a viewer may know.
     package func visible(to viewer: Viewer) -> StoreReader.Figures {
         let received = Self.sum(received, viewer)
         let groups = Self.sum(groups, viewer)
+        let held = suppressions.filter { viewer.uid == nil || $0.user == viewer.uid }
         let isAll = viewer == .everything
         let store =
             isAll
@@ -41,7 +45,8 @@ package struct StoreFigures: Sendable {
                     name: destination.name, kind: destination.kind, ledger: Self.sum(destination.ledgers, viewer),
                     oldestPending: isAll ? destination.oldestPending : nil)
             },
-            suppressions: suppressions.filter { viewer.uid == nil || $0.user == viewer.uid }.map(\.suppression))
+            suppressions: held.prefix(Self.maxSuppressions).map(\.suppression),
+            otherSuppressions: max(0, held.count - Self.maxSuppressions))
     }
 
     private static func sum(_ values: [Int64: Int64], _ viewer: Viewer) -> Int64 {

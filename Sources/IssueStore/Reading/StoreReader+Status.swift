@@ -9,14 +9,18 @@ extension StoreReader {
         package var received: Int64
         package var ledgers: [DestinationFigures]
         package var suppressions: [Suppression]
+        /// How many there are besides.
+        package var otherSuppressions: Int
 
         package init(
-            store: StoreStatus, received: Int64, ledgers: [DestinationFigures], suppressions: [Suppression]
+            store: StoreStatus, received: Int64, ledgers: [DestinationFigures], suppressions: [Suppression] = [],
+            otherSuppressions: Int = 0
         ) {
             self.store = store
             self.received = received
             self.ledgers = ledgers
             self.suppressions = suppressions
+            self.otherSuppressions = otherSuppressions
         }
     }
 
@@ -154,14 +158,24 @@ extension StoreReader {
         }
     }
 
-    /// What is being held back now: the windows of each limiter that have not been told yet.
+    /// What is being held back now, by limit and application: the windows of each limiter that have not been told yet.
+    ///
+    /// - Returns: The largest first.
     private func suppressions() throws -> [(user: Int64, suppression: Suppression)] {
+        struct Key: Hashable {
+            var destination: String
+            var user: Int64
+            var account: Int64
+            var reason: SuppressionReason
+        }
         let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
             try $0.first { $0.int64(0) } ?? 0
         }
-        return try connection.withStatement(
+        var sums: [Key: Suppression] = [:]
+        try connection.withStatement(
             """
-            SELECT destinations.name, accounts.app, groups.key, limits.key, limits.value, accounts.uid
+            SELECT destinations.name, accounts.id, accounts.app, groups.key, limits.key, limits.value,
+                   accounts.uid
             FROM limits
             JOIN destinations ON destinations.id = limits.destination
             JOIN groups ON groups.id = limits.key >> 3
@@ -169,16 +183,30 @@ extension StoreReader {
             WHERE limits.kind = 2 AND destinations.active = 1
             """
         ) { statement in
-            try statement.all { row -> (user: Int64, suppression: Suppression)? in
-                guard let value = try? JSONValue(json: row.text(4)),
-                    let window = LimitRows.window(row.int64(3), value), window.suppressedCount > 0
-                else { return nil }
-                let suppression = Suppression(
-                    destination: row.text(0), app: row.text(1), group: GroupID.text(key: row.int64(2)),
-                    reason: window.key.reason, count: window.suppressedCount,
-                    since: Timestamp(milliseconds: window.start.milliseconds - offset))
-                return (row.int64(5), suppression)
+            try statement.forEach { row in
+                guard let value = try? JSONValue(json: row.text(5)),
+                    let window = LimitRows.window(row.int64(4), value), window.suppressedCount > 0
+                else { return }
+                let since = Timestamp(milliseconds: window.start.milliseconds - offset)
+                let key = Key(
+                    destination: row.text(0), user: row.int64(6), account: row.int64(1), reason: window.key.reason)
+                guard var sum = sums[key] else {
+                    sums[key] = Suppression(
+                        destination: key.destination, app: row.text(2), group: GroupID.text(key: row.int64(3)),
+                        reason: key.reason, count: window.suppressedCount, since: since, groups: 1)
+                    return
+                }
+                sum.group = nil
+                sum.groups = (sum.groups ?? 0) + 1
+                sum.count = sum.count.clampedSum(window.suppressedCount)
+                sum.since = min(sum.since, since)
+                sums[key] = sum
             }
-        }.compactMap { $0 }
+        }
+        return sums.sorted { left, right in
+            if left.value.count != right.value.count { return left.value.count > right.value.count }
+            return (left.key.destination, left.key.account, left.key.reason.rawValue)
+                < (right.key.destination, right.key.account, right.key.reason.rawValue)
+        }.map { ($0.key.user, $0.value) }
     }
 }

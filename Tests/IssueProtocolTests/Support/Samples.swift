@@ -43,7 +43,7 @@ enum Samples {
         maybeDuplicate: 3, bytesToday: 4)
 
     static let suppression = Suppression(
-        destination: "logz", app: "shop", group: "g-1", reason: .groupRate, count: 5, since: moment)
+        destination: "logz", app: "shop", group: "g-1", reason: .groupRate, count: 5, since: moment, groups: 1)
 
     static let minimalSuppression = Suppression(
         destination: "logz", app: nil, group: nil, reason: .cardinality, count: 0, since: moment)
@@ -56,7 +56,8 @@ enum Samples {
 
     static let status = DaemonStatus(
         version: "1.0.0", host: "h", startedAt: moment, received: 1, rejected: 2, duplicates: 3, refused: 5,
-        connections: 4, store: store, destinations: [destination], suppressions: [suppression, minimalSuppression])
+        connections: 4, store: store, destinations: [destination], suppressions: [suppression, minimalSuppression],
+        otherSuppressions: 7)
 
     static let minimalStatus = DaemonStatus(
         version: "1.0.0", host: "h", startedAt: moment, received: 0, rejected: 0, duplicates: 0, refused: 0,

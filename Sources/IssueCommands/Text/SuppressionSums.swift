@@ -1,0 +1,43 @@
+import IssueProtocol
+
+/// What is held back, as one sum for each limit and application of a destination, of which only the largest are shown.
+///
+/// Older daemons list each group by itself.
+struct SuppressionSums {
+    static let maxShown = 5
+
+    /// The largest first.
+    let largest: [Suppression]
+    private let left: Int64
+
+    init(_ suppressions: [Suppression]) {
+        var sums: [Suppression] = []
+        var places: [[String]: Int] = [:]
+        for suppression in suppressions {
+            // Without the number of groups it is one group of an older daemon, whose applications have no user.
+            let key = [suppression.destination, suppression.app ?? "", suppression.reason.rawValue]
+            guard suppression.groups == nil, let place = places[key] else {
+                if suppression.groups == nil { places[key] = sums.count }
+                sums.append(suppression)
+                continue
+            }
+            sums[place].group = nil
+            sums[place].groups = (sums[place].groups ?? 1) + 1
+            sums[place].count = Self.sum(sums[place].count, suppression.count)
+            sums[place].since = min(sums[place].since, suppression.since)
+        }
+        let sorted = sums.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }
+        largest = sorted.prefix(Self.maxShown).map(\.element)
+        left = Int64(sums.count - largest.count)
+    }
+
+    /// Returns how many sums there are besides the largest.
+    ///
+    /// - Parameter unlisted: How many the daemon has left out itself.
+    func others(besides unlisted: Int64) -> Int64 { Self.sum(left, max(0, unlisted)) }
+
+    private static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let sum = left.addingReportingOverflow(right)
+        return sum.overflow ? .max : sum.partialValue
+    }
+}
