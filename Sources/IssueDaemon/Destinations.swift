@@ -43,10 +43,12 @@ struct Destinations {
         fatesMoved: @escaping @Sendable () -> Void
     ) throws {
         var rows = try writer.perform { try $0.configure(Self.configured(configuration), at: Clock.wall) }[...]
+        let users = AccountableUsers.onThisHost(configuration.access)
         func service(_ forward: ForwardSettings, _ limits: LimitSettings) -> ForwardingService {
             ForwardingService(
                 destination: rows.removeFirst(),
-                settings: ForwardingService.Settings(forward: forward, limits: limits, host: Host.name),
+                settings: ForwardingService.Settings(
+                    forward: forward, limits: limits, users: users, host: Host.name),
                 path: configuration.store.path, writer: writer, board: board, log: log)
         }
         for destination in configuration.logzIO {

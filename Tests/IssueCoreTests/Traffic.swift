@@ -35,7 +35,7 @@ struct Traffic: RandomNumberGenerator {
             // Small numbers are common, as a few groups make most of the noise.
             let group = number(below: number(below: groups) + 1)
             let candidate = Candidate(
-                record: record, group: group, account: group % accounts,
+                record: record, group: group, account: group % accounts, user: UInt32(group % accounts) / 2 * 998,
                 severity: happens(oneIn: 30) ? .critical : [.warning, .error][Int(number(below: 2))],
                 isFirstOfGroup: seen.insert(group).inserted, count: happens(oneIn: 10) ? number(below: 50) + 1 : 1,
                 isReportable: !happens(oneIn: 40), isMuted: happens(oneIn: 60))

@@ -44,7 +44,10 @@ struct LimitRowsTests {
                 for role in BucketRole.allCases {
                     let account: Int64? = index == 0 ? nil : Int64(index) << 40
                     changes.buckets.append(
-                        BucketRow(key: .init(account: account, role: role), level: level, at: .init(milliseconds: -1)))
+                        BucketRow(
+                            key: .init(account: account, role: role), level: level, at: .init(milliseconds: -1),
+                            uses: account == nil ? [.init(user: 0, tokens: 1.0 / 3), .init(user: .max, tokens: 7)] : [])
+                    )
                 }
                 changes.groups.append(
                     GroupRow(
@@ -101,8 +104,8 @@ struct LimitRowsTests {
             for number in 0..<200 {
                 let group = state.groups[number % state.groups.count]
                 let candidate = Candidate(
-                    record: cursor + Int64(number) + 1, group: group.group, account: group.account, severity: .error,
-                    isFirstOfGroup: false)
+                    record: cursor + Int64(number) + 1, group: group.group, account: group.account, user: 1000,
+                    severity: .error, isFirstOfGroup: false)
                 #expect(live.judge(candidate, at: at) == restored.judge(candidate, at: at))
             }
         }

@@ -45,7 +45,7 @@ final class OutboxDriver {
         guard unanswered == nil else { return }
         let row = try row
         var batch = NewBatch(destination: destination, kind: .express, at: store.wall)
-        for record in try reader.express(above: max(row.cursor, row.express), limit: 4) {
+        for record in try reader.express(for: row.id, above: max(row.cursor, row.express), limit: 4) {
             batch.expressThrough = record.candidate.record
             if chance(3) > 0 { batch.sent.append(Self.sent(record.candidate)) }
         }

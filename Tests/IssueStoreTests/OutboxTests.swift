@@ -41,7 +41,7 @@ struct OutboxTests {
             let driver = try OutboxDriver(store, seed: 1)
             let usual = try store.store((0..<3).map { _ in IssueRecord(message: "usual") }, to: driver.writer)
             let grave = try store.store([IssueRecord(message: "usual", severity: .critical)], to: driver.writer)
-            let found = try driver.reader.express(above: 1, limit: 10)
+            let found = try driver.reader.express(for: 1, above: 1, limit: 10)
             #expect(found.map(\.candidate.record) == [4])
             let backlog = try driver.reader.backlog(of: driver.destination, after: 0, express: 1)
             #expect(backlog.expressRecords == 1)

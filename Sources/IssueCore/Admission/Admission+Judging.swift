@@ -64,22 +64,25 @@ extension Admission {
         guard let fromAccount = accounts.peek(candidate.account)?.buckets.source(for: claims, at: now) else {
             return (.suppress(.applicationRate), group)
         }
-        guard let fromGlobal = global.source(for: claims, at: now) else { return (.suppress(.globalRate), group) }
+        guard let fromGlobal = global.source(for: claims, of: candidate.user, at: now) else {
+            return (.suppress(.globalRate), group)
+        }
         guard allowsBytes(for: candidate) else { return (.suppress(.dailyBytes), group) }
 
         if !candidate.isFirstOfGroup { group.bucket.take(at: now) }
-        _ = accounts.update(candidate.account) { $0.buckets[fromAccount]?.take(at: now) }
-        global[fromGlobal]?.take(at: now)
+        _ = accounts.update(candidate.account) { $0.buckets.take(from: fromAccount, at: now) }
+        global.take(from: fromGlobal, of: candidate.user, at: now)
         unsaved.buckets.insert(.init(account: candidate.account, role: fromAccount))
         unsaved.buckets.insert(.init(account: nil, role: fromGlobal))
         return (.admit(suppressedBefore: group.suppressedBefore, occurrences: group.occurrences), group)
     }
 
     private func allowsBytes(for candidate: Candidate) -> Bool {
-        switch dailyBytes {
+        switch dailyBytes.state(of: candidate.user) {
         case .plenty: true
         case .scarce: candidate.isFirstOfGroup || candidate.severity >= .error
-        case .spent: candidate.severity == .critical
+        case .critical: candidate.severity == .critical
+        case .spent: false
         }
     }
 

@@ -12,10 +12,11 @@ extension Admission {
             return HeldRun(of: candidate, reason, until: group.bucket.whenNext(after: now), untilNext: false)
         case .applicationRate:
             guard let bucket = accounts.peek(candidate.account)?.buckets[.common] else { return nil }
-            return HeldRun(of: candidate, reason, until: bucket.whenNext(after: now), untilNext: true)
+            return HeldRun(of: candidate, reason, until: bucket.tokens.whenNext(after: now), untilNext: true)
         case .globalRate:
             guard let bucket = global[.common] else { return nil }
-            return HeldRun(of: candidate, reason, until: bucket.whenNext(after: now), untilNext: true)
+            let until = bucket.whenNext(for: candidate.user, after: now)
+            return HeldRun(of: candidate, reason, until: until, untilNext: true)
         case .dailyBytes, .cardinality:
             return nil
         }
@@ -28,8 +29,8 @@ extension Admission {
         guard run.records > 0 else { return }
         var group = group(
             of: Candidate(
-                record: run.rows.upperBound, group: run.group, account: run.account, severity: run.severity,
-                isFirstOfGroup: false),
+                record: run.rows.upperBound, group: run.group, account: run.account, user: run.user,
+                severity: run.severity, isFirstOfGroup: false),
             limits: limits(of: run.account), at: run.first)
         group.occurrences = group.occurrences.clampedSum(run.occurrences)
         group.lastRecord = max(group.lastRecord, run.rows.upperBound)

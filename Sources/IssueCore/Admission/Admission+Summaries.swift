@@ -4,7 +4,7 @@ extension Admission {
     /// When the next summary is due, if something is held back: when its window ends and a summary's token is there.
     package var nextSummaryDue: LogInstant? {
         guard let earliestDue else { return nil }
-        return isCrowded ? earliestDue : summaryBucket.whenNext(after: earliestDue)
+        return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
     }
 
     /// Log time has come this far: closes the windows that ended, each flush at its own time.
@@ -32,8 +32,8 @@ extension Admission {
 
     private var summaryRole: BucketRole { global[.summary] == nil ? .common : .summary }
 
-    private var summaryBucket: TokenBucket {
-        get { global[summaryRole] ?? TokenBucket(.unlimited, at: LogInstant(milliseconds: 0)) }
+    private var summaryBucket: FairBucket {
+        get { global[summaryRole] ?? FairBucket(.unlimited, at: LogInstant(milliseconds: 0)) }
         set { global[summaryRole] = newValue }
     }
 
@@ -44,7 +44,7 @@ extension Admission {
 
         let plan = SummaryPlan(
             due.filter { $0.suppressedCount > 0 }, most: bounds.summaries,
-            tokens: isCrowded ? .max : summaryBucket.tokens(at: now))
+            tokens: isCrowded ? .max : summaryBucket.tokens.tokens(at: now))
         var drafts: [SummaryDraft] = []
         for window in plan.single {
             drafts.append(single(window, at: now))

@@ -8,7 +8,8 @@ import IssueProtocol
 /// takes nothing from the others. Of the application's and the destination's
 /// limits, shares are kept for what is critical, for groups never seen before
 /// and for summaries (`SharedLimit`). The first record of a group skips the
-/// group's bucket.
+/// group's bucket. Users share the destination's limits and the day's bytes
+/// fairly (`FairBucket`, `DailyBudget`), whatever severity they claim.
 ///
 /// Its clock is the log's, and summaries become due by the same clock. The
 /// shell calls `dueSummaries(at:)` before it judges a record that lies behind
@@ -42,8 +43,8 @@ package struct Admission: Sendable {
     }
 
     package internal(set) var settings: LimitSettings
-    /// How much of the day's bytes is used; set from outside, as it goes by the real day.
-    package var dailyBytes: DailyBytesState = .plenty
+    /// Who used how much of the day's bytes; set from outside, as it goes by the real day.
+    package var dailyBytes = DailyBudget(limit: 0)
 
     let bounds: Bounds
     var groups: RecencyTable<Int64, Group>

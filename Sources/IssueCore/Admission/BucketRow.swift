@@ -12,14 +12,28 @@ package struct BucketRow: Equatable, Sendable {
         }
     }
 
+    /// What one user has taken and has not been refilled yet.
+    package struct Use: Equatable, Sendable {
+        package var user: UInt32
+        package var tokens: Double
+
+        package init(user: UInt32, tokens: Double) {
+            self.user = user
+            self.tokens = tokens
+        }
+    }
+
     package var key: Key
     /// In tokens.
     package var level: Double
     package var at: LogInstant
+    /// Of a bucket that users share.
+    package var uses: [Use]
 
-    package init(key: Key, level: Double, at: LogInstant) {
+    package init(key: Key, level: Double, at: LogInstant, uses: [Use] = []) {
         self.key = key
         self.level = level
         self.at = at
+        self.uses = uses
     }
 }

@@ -7,6 +7,8 @@ package struct Candidate: Equatable, Sendable {
     package var group: Int64
     /// The application of one user: a stranger who claims the same name has another one.
     package var account: Int64
+    /// The user who answers for the sender (`AccountableUsers`).
+    package var user: UInt32
     package var severity: Severity
     /// The first of its group at all, or the one with which it came back.
     package var isFirstOfGroup: Bool
@@ -18,12 +20,13 @@ package struct Candidate: Equatable, Sendable {
     package var wasExpress: Bool
 
     package init(
-        record: Int64, group: Int64, account: Int64, severity: Severity, isFirstOfGroup: Bool, count: Int64 = 1,
-        isReportable: Bool = true, isMuted: Bool = false, wasExpress: Bool = false
+        record: Int64, group: Int64, account: Int64, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
+        count: Int64 = 1, isReportable: Bool = true, isMuted: Bool = false, wasExpress: Bool = false
     ) {
         self.record = record
         self.group = group
         self.account = account
+        self.user = user
         self.severity = severity
         self.isFirstOfGroup = isFirstOfGroup
         self.count = count

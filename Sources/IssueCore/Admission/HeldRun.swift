@@ -7,6 +7,7 @@ package import IssueProtocol
 package struct HeldRun: Sendable {
     package let group: Int64
     package let account: Int64
+    package let user: UInt32
     package let severity: Severity
     package let reason: SuppressionReason
     /// Of the reason, among all of them.
@@ -26,6 +27,7 @@ package struct HeldRun: Sendable {
     init(of candidate: Candidate, _ reason: SuppressionReason, until: LogInstant, untilNext: Bool) {
         group = candidate.group
         account = candidate.account
+        user = candidate.user
         severity = candidate.severity
         self.reason = reason
         place = SuppressionReason.allCases.firstIndex(of: reason) ?? 0

@@ -10,7 +10,7 @@ package struct TokenBucket: Equatable, Sendable {
     private static let mostParts: Int64 = 1 << 51
 
     /// Nothing where the bucket has no limit.
-    private struct Scale: Equatable {
+    struct Scale: Equatable {
         var capacity: Int64
         var partsPerToken: Int64
         var partsPerMillisecond: Int64
@@ -25,8 +25,8 @@ package struct TokenBucket: Equatable, Sendable {
         }
     }
 
-    private var scale: Scale?
-    private var parts: Int64
+    private(set) var scale: Scale?
+    private(set) var parts: Int64
     /// Up to when it has been filled.
     package private(set) var at: LogInstant
 
@@ -92,7 +92,7 @@ package struct TokenBucket: Equatable, Sendable {
     }
 
     /// - Note: A moment before the last one fills nothing and takes nothing away.
-    private func filled(at now: LogInstant) -> Int64 {
+    func filled(at now: LogInstant) -> Int64 {
         guard let scale else { return 0 }
         let elapsed = max(0, now.milliseconds.clampedDifference(at.milliseconds))
         return min(scale.capacity, parts.clampedSum(elapsed.clampedProduct(scale.partsPerMillisecond)))

@@ -2,7 +2,7 @@
 package struct News: Equatable, Sendable {
     package var record: Int64
     package var reason: ExpressReason
-    /// Whose it is.
+    /// The user who answers for the sender.
     package var uid: UInt32
 
     package init(record: Int64, reason: ExpressReason, uid: UInt32) {

@@ -1,10 +1,25 @@
 /// How much of what happened operators were not told one by one.
 package struct UntoldNews: Equatable, Sendable {
+    /// How much it was of one user.
+    package struct User: Equatable, Sendable {
+        package var uid: UInt32
+        package var count: Int64
+
+        package init(uid: UInt32, count: Int64) {
+            self.uid = uid
+            self.count = count
+        }
+    }
+
+    package static let maxUsers = 5
+
     package private(set) var new: Int64 = 0
     package private(set) var critical: Int64 = 0
     package private(set) var regressed: Int64 = 0
-    /// Of whom most of it was, as far as that is known of so many users.
-    package var uid: UInt32?
+    /// The users with most of it, the loudest first.
+    package var users: [User] = []
+    /// How many users besides had some of it, as far as so many are remembered.
+    package var otherUsers = 0
 
     package init() {}
 

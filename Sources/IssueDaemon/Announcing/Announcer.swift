@@ -138,8 +138,14 @@ final class Announcer: Sendable {
             .issuesUntold, untold.isGrave ? .warning : .notice, "Issues were too many to be told one by one",
             [
                 "new": "\(untold.new)", "critical": "\(untold.critical)", "regressed": "\(untold.regressed)",
-                "most_of_uid": untold.uid.map { "\($0)" } ?? "",
+                "most_of_uid": untold.users.first.map { "\($0.uid)" } ?? "", "users": Self.text(of: untold),
             ])
+    }
+
+    /// Names the users and how much was left out of each, such as `1001: 140, 1002: 3, 2 more`.
+    private static func text(of untold: UntoldNews) -> String {
+        let users = untold.users.map { "\($0.uid): \($0.count)" }
+        return (users + (untold.otherUsers > 0 ? ["\(untold.otherUsers) more"] : [])).joined(separator: ", ")
     }
 
     /// The limiter's clock, which here is the machine's own.

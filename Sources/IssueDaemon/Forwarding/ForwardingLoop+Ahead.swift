@@ -4,6 +4,10 @@ import IssueStore
 
 /// What goes before the log is walked on.
 extension ForwardingLoop where Destination: ~Copyable {
+    /// How many records are put in order by their users' turns at once, and how often that is done for one batch.
+    private static var expressPortion: Int { 4096 }
+    private static var maxExpressPortions: Int { 64 }
+
     /// Stores a batch of what is critical or new, or of what somebody wants to go once more; nothing where the walk is
     /// next.
     func buildAhead(_ limit: BatchLimit) throws -> Step? {
@@ -22,32 +26,55 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// The same of what is critical or new alone, while the batch that is under way can't come to its end.
     func buildOvertaking(_ limit: BatchLimit) throws -> Step {
         try forgetNext()
-        admission.dailyBytes = budget.state(at: Clock.wall)
+        admission.dailyBytes = budget.today(at: Clock.wall)
         let step = try buildExpress(limit, isOvertaking: true)
         return try step ?? self.step(machine.nothingToSend(try pending(), at: Clock.monotonic))
     }
 
     func isExpressWaiting() throws -> Bool {
-        try reader.snapshot { try !reader.express(above: max(cursor, express), limit: 1).isEmpty }
+        try reader.snapshot {
+            try !reader.express(for: service.destination.id, above: max(cursor, express), limit: 1).isEmpty
+        }
     }
 
     private func buildExpress(_ limit: BatchLimit, isOvertaking: Bool = false) throws -> Step? {
         // What all goes into one batch needs no order.
         guard try isOvertaking || reader.newest() - cursor > Int64(limit.records) else { return nil }
-        let records = try reader.express(above: max(cursor, express), limit: limit.records)
-        guard !records.isEmpty else { return nil }
         var walk = Walk(
             NewBatch(destination: service.destination.id, kind: .express, at: Clock.wall), limit, shipper.prepare())
-        for record in records where !walk.isFull {
-            let candidate = record.candidate
-            walk.batch.expressThrough = candidate.record
-            // What is not for this destination is for the walk to say.
-            guard candidate.isReportable, !candidate.isMuted else { continue }
-            try recall(candidate)
-            guard case .admit(let before, let occurrences) = admission.judgeExpress(candidate, at: record.at) else {
-                continue
+        var chosen: [(record: SentRecord, line: [UInt8], user: UInt32)] = []
+        var room = BatchBuilder(limit: limit)
+        var above = max(cursor, express)
+        for _ in 0..<Self.maxExpressPortions where !room.isFull {
+            let (records, newest) = try reader.snapshot {
+                let id = service.destination.id
+                return (
+                    try reader.express(for: id, above: above, limit: Self.expressPortion), try reader.newestExpress()
+                )
             }
-            try add(candidate, suppressedBefore: before, occurrences: occurrences, to: &walk)
+            guard let last = records.last?.candidate.record else {
+                above = max(above, newest)
+                break
+            }
+            // Users take turns, so nobody's records wait for the many of somebody else.
+            let order = UserTurns.order(records.map(\.candidate.user))
+            let judged = try order.prefix { place in
+                guard !room.isFull else { return false }
+                guard let (record, line) = try judgeExpress(records[place]) else { return true }
+                chosen.append((record, line, records[place].candidate.user))
+                admission.dailyBytes.charge(line.count + 1, to: records[place].candidate.user)
+                room.add(bytes: line.count + 1)
+                return true
+            }
+            // Those behind the first that was not asked are asked again, but for those that go.
+            let left = order[judged.count...].map { records[$0].candidate.record }.min()
+            above = left.map { $0 - 1 } ?? (records.count < Self.expressPortion ? max(last, newest) : last)
+        }
+        guard above > max(cursor, express) || !chosen.isEmpty else { return nil }
+        walk.batch.expressThrough = above
+        for (record, line, user) in chosen.sorted(by: { $0.record.row < $1.record.row }) {
+            walk.batch.sent.append(record)
+            walk.add(line, of: user)
         }
         walk.batch.changes = admission.takeChanges()
         walk.batch.fieldTypes = types.takeAdded()
@@ -59,6 +86,21 @@ extension ForwardingLoop where Destination: ~Copyable {
         return nil
     }
 
+    /// Returns the record with its line if it may go before the walk.
+    private func judgeExpress(_ record: WalkedRecord) throws -> (SentRecord, line: [UInt8])? {
+        let candidate = record.candidate
+        // What is not for this destination is for the walk to say.
+        guard candidate.isReportable, !candidate.isMuted else { return nil }
+        try recall(candidate)
+        guard case .admit(let before, let occurrences) = admission.judgeExpress(candidate, at: record.at) else {
+            return nil
+        }
+        let sent = SentRecord(
+            row: candidate.record, account: candidate.account, count: candidate.count, suppressedBefore: before,
+            occurrences: occurrences)
+        return try line(of: sent).map { (sent, $0) }
+    }
+
     private func add(
         _ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64, to walk: inout Walk
     ) throws {
@@ -67,7 +109,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             suppressedBefore: suppressedBefore, occurrences: occurrences)
         guard let line = try line(of: sent) else { return }
         walk.batch.sent.append(sent)
-        walk.add(line)
+        walk.add(line, of: candidate.user)
     }
 
     private func occurrences(of candidate: Candidate) throws -> Int64 {

@@ -36,7 +36,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             return try store(next)
         }
         try forgetNext()
-        admission.dailyBytes = budget.state(at: Clock.wall)
+        admission.dailyBytes = budget.today(at: Clock.wall)
         try catchUp()
         if let step = try buildAhead(limit) { return step }
         return try store(try walk(limit))
@@ -49,7 +49,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         {
             let line = try reader.line(ofSummary: id)
             walk.batch.summaries.append(id)
-            walk.add(line)
+            walk.add(line, of: nil)
         }
         let first = cursor + 1
         let position = try service.writer.readingLog { try reader.snapshot { try walkOn(&walk) } }
@@ -93,9 +93,14 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// Makes the lines of a stored batch again; nothing in the place of one whose record is gone.
-    func makeLines(of batch: StoredBatch, _ take: ([UInt8]?) -> Void) throws {
-        for id in batch.summaries { take(try reader.line(ofSummary: id)) }
-        for sent in batch.sent { take(try line(of: sent)) }
+    func makeLines(of batch: StoredBatch, _ take: ([UInt8]?, _ user: UInt32?) -> Void) throws {
+        for id in batch.summaries { take(try reader.line(ofSummary: id), nil) }
+        var users: [Int64: UInt32] = [:]
+        for sent in batch.sent {
+            let user = try users[sent.account] ?? reader.account(sent.account).map { reader.users.owner(of: $0.uid) }
+            users[sent.account] = user
+            take(try line(of: sent), user)
+        }
     }
 
     /// The limiter has judged what does not go, so it goes on from what is stored.

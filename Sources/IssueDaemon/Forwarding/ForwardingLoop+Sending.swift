@@ -75,7 +75,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     ) throws -> (DeliveryAnswer, ahead: Result<Void, any Error>) {
         let range = shipment.range
         if let whole = lines.whole, range.count == lines.count {
-            count(lines.bytes)
+            count(lines.bytes, for: lines.users)
             shipper.begin(whole, within: shipment.timeLimit)
             let ahead = Result { try walkAhead() }
             // Where the store can't give them, none is suspected.
@@ -89,7 +89,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         let body = shipper.prepare()
         for line in part { body.add(line) }
-        count(part.reduce(0) { $0 + $1.count + 1 })
+        let bytes = part.reduce(0) { $0 + $1.count + 1 }
+        count(bytes, for: lines.users(in: bytes))
         shipper.begin(body, within: shipment.timeLimit)
         var answer = shipper.answer(to: SentLines(part))
         if part.count < range.count, case .partial(let partial) = answer.verdict {
@@ -104,7 +105,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if let all = lines.all { return all }
         var all: [[UInt8]?] = []
         all.reserveCapacity(lines.count)
-        if let batch { try makeLines(of: batch) { all.append($0) } }
+        if let batch { try makeLines(of: batch) { line, _ in all.append(line) } }
         lines.all = all
         return all
     }
@@ -115,14 +116,14 @@ extension ForwardingLoop where Destination: ~Copyable {
     ///
     /// What it has judged counts from when it is stored, and only then; until then it can be forgotten.
     private func walkAhead() throws {
-        guard let limit = machine.limitAhead(at: Clock.monotonic), budget.state(at: Clock.wall) == .plenty else {
+        guard let limit = machine.limitAhead(at: Clock.monotonic), budget.isAmple(at: Clock.wall) else {
             return
         }
         let backlog = try reader.backlog(of: service.destination.id, after: cursor, express: express)
         guard backlog.records >= limit.records, backlog.expressRecords == 0, backlog.requeued == 0,
             backlog.unsentSummaries == 0
         else { return }
-        admission.dailyBytes = .plenty
+        admission.dailyBytes = budget.today(at: Clock.wall)
         next = try walk(limit)
     }
 
@@ -219,10 +220,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         return rest
     }
 
-    private func count(_ bytes: Int) {
-        let wall = Clock.wall
+    private func count(_ bytes: Int, for users: [UInt32: Int]) {
         var budget = budget
-        budget.sent(bytes, at: wall)
+        budget.sent(bytes, for: users, at: Clock.wall)
         count(budget, requests: state.requests + 1)
     }
 
@@ -230,6 +230,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         self.budget = budget
         state.day = budget.day
         state.dayBytes = budget.bytes
+        state.dayUsers = budget.users
+        state.dayCharged = budget.charged
         state.requests = requests
     }
 

@@ -95,7 +95,9 @@ extension ForwardingLoop where Destination: ~Copyable {
                 occurrences: occurrences)
             if let line = try line(of: sent) {
                 walk.batch.sent.append(sent)
-                walk.add(line)
+                walk.add(line, of: candidate.user)
+                // Sent or not: what follows in this batch is judged by it.
+                admission.dailyBytes.charge(line.count + 1, to: candidate.user)
             } else {
                 walk.withhold(candidate)
             }

@@ -55,13 +55,16 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         credentialCheck = Clock.monotonic.advanced(by: credentialCheckInterval)
         reader = try StoreReader(
             path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
+        reader.users = service.settings.users
         let destination = try reader.destination(service.destination.id) ?? service.destination
         types = try reader.fieldTypes(of: destination.id)
         cursor = destination.cursor
         express = destination.express
         state = destination.state
         machine = Self.machine(service.settings.forward, from: destination.state)
-        budget = DailyBudget(limit: service.settings.forward.dailyBytes, day: state.day, bytes: state.dayBytes)
+        budget = DailyBudget(
+            limit: service.settings.forward.dailyBytes, day: state.day, bytes: state.dayBytes, users: state.dayUsers,
+            charged: state.dayCharged)
         admission = try Self.admission(service, reader)
     }
 
@@ -104,7 +107,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
                 before = found.id
                 known[found.id] = state.doubts[found.id]
                 var body = BatchLines(in: shipper.prepare())
-                try makeLines(of: found) { body.add($0 ?? []) }
+                try makeLines(of: found) { body.add($0 ?? [], of: $1) }
                 guard body.count > 0 else { continue }
                 if let batch { laidAside = LaidAside(batch: batch, lines: lines) }
                 (batch, lines) = (found, body)

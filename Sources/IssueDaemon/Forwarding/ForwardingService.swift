@@ -10,6 +10,7 @@ final class ForwardingService: Sendable {
     struct Settings: Sendable {
         var forward: ForwardSettings
         var limits: LimitSettings
+        var users = AccountableUsers()
         var host: String
     }
 

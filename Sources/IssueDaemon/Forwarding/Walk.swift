@@ -8,6 +8,8 @@ struct Walk {
     var walked = 0
     /// What is made of its lines, of which none is kept.
     let body: any PreparedBody
+    /// Whose records take how many bytes of its lines.
+    private(set) var users: [UInt32: Int] = [:]
     private var builder: BatchBuilder
     private var withheld: [Int64: NewBatch.Tally] = [:]
     private var summarised: [Int64: NewBatch.Tally] = [:]
@@ -24,9 +26,11 @@ struct Walk {
     var lineCount: Int { builder.count }
     var lineBytes: Int { builder.bytes }
 
-    mutating func add(_ line: [UInt8]) {
+    /// - Parameter user: The user whose record it is; nil for a summary.
+    mutating func add(_ line: [UInt8], of user: UInt32?) {
         body.add(line)
         builder.add(bytes: line.count + 1)
+        if let user { users[user, default: 0] += line.count + 1 }
     }
 
     mutating func withhold(_ candidate: Candidate) {

@@ -16,6 +16,9 @@ package struct DestinationRow: Equatable, Sendable {
         /// The UTC day that the bytes were counted on, in days since 1970.
         package var day: Int64 = 0
         package var dayBytes: Int64 = 0
+        /// Those of them that were sent for each user, and for all users.
+        package var dayUsers: [UInt32: Int64] = [:]
+        package var dayCharged: Int64 = 0
         /// Which lines may have arrived without an answer that says so, of each batch without an end for which that is
         /// known; of others it may be all.
         package var doubts: [Int64: LineSet] = [:]
@@ -50,6 +53,13 @@ extension DestinationRow.State {
         maybeDuplicate = value["maybe_duplicate"]?.asInteger ?? 0
         day = value["day"]?.asInteger ?? 0
         dayBytes = value["day_bytes"]?.asInteger ?? 0
+        dayCharged = value["day_charged"]?.asInteger ?? 0
+        for entry in value["day_users"]?.asArray ?? [] {
+            guard let pair = entry.asArray?.compactMap(\.asInteger), pair.count == 2,
+                let user = UInt32(exactly: pair[0])
+            else { continue }
+            dayUsers[user] = pair[1]
+        }
         told = value["told"]?.asString
         for entry in value["doubts"]?.asArray ?? [] {
             let numbers = entry.asArray?.compactMap(\.asInteger).map { Int(clamping: $0) } ?? []
@@ -79,6 +89,18 @@ extension DestinationRow.State {
             object.member("maybe_duplicate", maybeDuplicate)
             object.member("day", day)
             object.member("day_bytes", dayBytes)
+            if !dayUsers.isEmpty {
+                object.member("day_charged", dayCharged)
+                object.key("day_users")
+                object.array { list in
+                    for (user, bytes) in dayUsers.sorted(by: { $0.key < $1.key }) {
+                        list.array { list in
+                            list.integer(Int64(user))
+                            list.integer(bytes)
+                        }
+                    }
+                }
+            }
             object.member("told", ifPresent: told)
             if !doubts.isEmpty {
                 object.key("doubts")

@@ -22,6 +22,16 @@ enum LimitRows {
             object.key("level")
             object.raw("\(row.level)")
             object.member("at", row.at.milliseconds)
+            guard !row.uses.isEmpty else { return }
+            object.key("users")
+            object.array { list in
+                for use in row.uses {
+                    list.array { list in
+                        list.integer(Int64(use.user))
+                        list.raw("\(use.tokens)")
+                    }
+                }
+            }
         }
     }
 
@@ -30,7 +40,15 @@ enum LimitRows {
             let at = instant(value["at"])
         else { return nil }
         let account = key >> 3
-        return BucketRow(key: BucketRow.Key(account: account == 0 ? nil : account, role: role), level: level, at: at)
+        let uses = (value["users"]?.asArray ?? []).compactMap { entry -> BucketRow.Use? in
+            guard let pair = entry.asArray, pair.count == 2,
+                let user = pair[0].asInteger.flatMap(UInt32.init(exactly:)),
+                let tokens = pair[1].asDouble
+            else { return nil }
+            return BucketRow.Use(user: user, tokens: tokens)
+        }
+        return BucketRow(
+            key: BucketRow.Key(account: account == 0 ? nil : account, role: role), level: level, at: at, uses: uses)
     }
 
     static func json(_ row: GroupRow) -> String {

@@ -5,6 +5,8 @@ package import IssueProtocol
 package struct SeriesFacts: Equatable, Sendable {
     package var group: Int64
     package var account: Int64
+    /// Who sent it, or the user who answers for them.
+    package var user: UInt32
     package var severity: Severity
     package var isReportable: Bool
     /// The row of the first record of its group.
@@ -17,7 +19,7 @@ package struct SeriesFacts: Equatable, Sendable {
     package func record(_ step: LogStep, offset: Int64) -> WalkedRecord {
         WalkedRecord(
             candidate: Candidate(
-                record: step.row, group: group, account: account, severity: severity,
+                record: step.row, group: group, account: account, user: user, severity: severity,
                 isFirstOfGroup: step.row == firstOfGroup || step.row == regression, count: step.count,
                 isReportable: isReportable,
                 isMuted: mutes.contains(step.row)),

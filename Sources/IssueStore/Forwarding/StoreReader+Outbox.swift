@@ -125,14 +125,16 @@ extension StoreReader {
             var facts = try connection.withStatement(
                 """
                 SELECT series."group", series.account, series.severity, series.reportable, groups.first_record,
-                       groups.regression
-                FROM series JOIN groups ON groups.id = series."group" WHERE series.id = ?1
+                       groups.regression, accounts.uid
+                FROM series JOIN groups ON groups.id = series."group" JOIN accounts ON accounts.id = series.account
+                WHERE series.id = ?1
                 """
             ) { statement in
                 statement.bind(id, at: 1)
                 return try statement.first { row in
                     SeriesFacts(
                         group: row.int64(0), account: row.int64(1),
+                        user: users.owner(of: UInt32(clamping: row.int64(6))),
                         severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
                         isReportable: row.int64(3) != 0, firstOfGroup: row.int64(4), regression: row.int64(5),
                         mutes: MutedRows())

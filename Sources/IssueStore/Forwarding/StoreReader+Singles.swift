@@ -36,17 +36,42 @@ extension StoreReader {
         }
     }
 
-    /// Records that are critical or new and have not been looked at yet, the oldest first.
-    package func express(above row: Int64, limit: Int) throws -> [WalkedRecord] {
+    /// Records behind a row that are critical or new and have not gone ahead of a destination's walk, the oldest first.
+    package func express(for destination: Int64, above row: Int64, limit: Int) throws -> [WalkedRecord] {
         try snapshot {
-            let rows = try connection.withStatement(
-                "SELECT record FROM express WHERE record > ?1 ORDER BY record LIMIT ?2"
+            let steps = try connection.withStatement(
+                """
+                SELECT records.id, received_at, count, series FROM express JOIN records ON records.id = express.record
+                WHERE record > ?1 AND NOT EXISTS (
+                    SELECT 1 FROM singles WHERE singles.destination = ?2 AND singles.record = express.record
+                )
+                ORDER BY record LIMIT ?3
+                """
             ) { statement in
                 statement.bind(row, at: 1)
-                statement.bind(limit, at: 2)
-                return try statement.all { $0.int64(0) }
+                statement.bind(destination, at: 2)
+                statement.bind(limit, at: 3)
+                return try statement.all { step in
+                    LogStep(
+                        row: step.int64(0), receivedAt: Timestamp(milliseconds: step.int64(1)), count: step.int64(2),
+                        series: step.int64(3))
+                }
             }
-            return try rows.compactMap { try walked(row: $0) }
+            var known: [Int64: SeriesFacts] = [:]
+            var clock: (offset: Int64, end: Int64)?
+            return try steps.compactMap { step in
+                let facts = try known[step.series] ?? facts(ofSeries: step.series)
+                known[step.series] = facts
+                if clock.map({ $0.end < step.row }) ?? true { clock = try offset(after: step.row - 1) }
+                return facts?.record(step, offset: clock?.offset ?? 0)
+            }
+        }
+    }
+
+    /// The newest record that is critical or new, also where it has gone already; 0 where there is none.
+    package func newestExpress() throws -> Int64 {
+        try snapshot {
+            try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.int64(0) } ?? 0 }
         }
     }
 

@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
@@ -10,6 +10,8 @@ package final class StoreReader {
     let connection: Connection
     /// Of the snapshot that is open, or of none.
     var known = KnownRows()
+    /// Which ids share the limits of one user, for those who forward.
+    package var users = AccountableUsers()
     /// How many records were there when it was asked last, and as of which state of the file.
     var counted: (version: Int64, records: Int64)?
     /// The figures that were read last, and as of which state of the file.

@@ -157,7 +157,7 @@ extension StoreWriter {
             case .regression: reason = .regression
             }
         }
-        append(row, record, account: place.account, reason, submission.process.sender.uid, &commit)
+        append(row, record, account: place.account, reason, submission.process.accountableUser, &commit)
     }
 
     @inline(__always)

@@ -174,18 +174,21 @@ struct AdmissionPropertyTests {
                 id += 1
                 _ = admission.judge(
                     Candidate(
-                        record: id, group: loud, account: 1, severity: .error, isFirstOfGroup: second == 0), at: now)
+                        record: id, group: loud, account: 1, user: 1001, severity: .error,
+                        isFirstOfGroup: second == 0), at: now)
             }
             if second % 600 == 599 {
                 id += 1
                 quiet.append(
                     admission.judge(
-                        Candidate(record: id, group: 9000, account: 2, severity: .warning, isFirstOfGroup: false),
+                        Candidate(
+                            record: id, group: 9000, account: 2, user: 1002, severity: .warning, isFirstOfGroup: false),
                         at: now))
                 critical.append(
                     admission.judge(
                         Candidate(
-                            record: id, group: 9001 + second, account: 1, severity: .critical, isFirstOfGroup: false),
+                            record: id, group: 9001 + second, account: 1, user: 1001, severity: .critical,
+                            isFirstOfGroup: false),
                         at: now))
             }
         }

@@ -7,10 +7,11 @@ struct AdmissionTests {
 
     private func record(
         _ record: Int64, group: Int64 = 1, account: Int64 = 1, severity: Severity = .error, first: Bool = false,
-        count: Int64 = 1
+        count: Int64 = 1, user: UInt32 = 1001
     ) -> Candidate {
         Candidate(
-            record: record, group: group, account: account, severity: severity, isFirstOfGroup: first, count: count)
+            record: record, group: group, account: account, user: user, severity: severity, isFirstOfGroup: first,
+            count: count)
     }
 
     @Test("A group's burst goes, what follows is held back, and the next that goes says how many that were")
@@ -49,7 +50,7 @@ struct AdmissionTests {
         var admission = Admission(settings: settings)
 
         let loud = (1...200).map { admission.judge(record($0, group: $0), at: at(0)) }
-        let neighbour = admission.judge(record(201, group: 201, account: 2), at: at(0))
+        let neighbour = admission.judge(record(201, group: 201, account: 2, user: 1002), at: at(0))
 
         // 20 % are kept for what is critical and 20 % for what is new.
         #expect(loud.count { $0 == .suppress(.applicationRate) } == 140)
@@ -86,11 +87,55 @@ struct AdmissionTests {
         let critical = (0..<70).map { admission.judge(record(1002 + $0, severity: .critical), at: at(0)) }
         let new = (0..<70).map { admission.judge(record(2000 + $0, group: 2000 + $0, first: true), at: at(0)) }
 
-        #expect(critical.count { $0 != .suppress(.globalRate) } == 60)
-        #expect(new.count { $0 != .suppress(.globalRate) } == 60)
+        #expect(critical.count { $0 != .suppress(.globalRate) } == 24)
+        #expect(new.count { $0 != .suppress(.globalRate) } == 24)
     }
 
-    @Test("The day's bytes: from 80 % first ones and errors, from 100 % only what is critical")
+    @Test("Ten users' critical floods under many names don't keep another user's critical record from overtaking")
+    func criticalFloods() {
+        var admission = Admission(settings: LimitSettings())
+        var id: Int64 = 0
+        for user in 1001...1010 as ClosedRange<UInt32> {
+            for name in 0..<12 as Range<Int64> {
+                for _ in 0..<15 {
+                    id += 1
+                    let flood = record(
+                        id, group: id, account: Int64(user) * 100 + name, severity: .critical, first: true, user: user)
+                    _ = admission.judgeExpress(flood, at: at(0)) ?? admission.judge(flood, at: at(0))
+                }
+            }
+        }
+
+        let alarm = record(id + 1, group: id + 1, account: 1, severity: .critical, user: 2000)
+        #expect(admission.judgeExpress(alarm, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
+        let ordinary = record(id + 2, group: id + 2, account: 1, severity: .error, user: 2001)
+        #expect(admission.judge(ordinary, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
+    }
+
+    @Test("Sixty users' floods leave the system's records their reserve, of each kind")
+    func systemReserve() {
+        var admission = Admission(settings: LimitSettings())
+        var id: Int64 = 0
+        for second in 0..<30 as Range<Int64> {
+            for user in 1001...1060 as ClosedRange<UInt32> {
+                for severity in [.critical, .error, .error] as [Severity] {
+                    id += 1
+                    _ = admission.judge(
+                        record(id, group: id, account: Int64(user), severity: severity, first: id % 3 == 0, user: user),
+                        at: at(second))
+                }
+            }
+        }
+
+        let ordinary = (1...10).map { record(id + $0, group: id + $0, account: 1, user: 0) }
+        let critical = (11...20).map { record(id + $0, group: id + $0, account: 1, severity: .critical, user: 0) }
+        let new = (21...30).map { record(id + $0, group: id + $0, account: 1, first: true, user: 0) }
+        for candidate in ordinary + critical + new {
+            #expect(admission.judge(candidate, at: at(30)) == .admit(suppressedBefore: 0, occurrences: 1))
+        }
+    }
+
+    @Test("A user's share of the day's bytes: first what can be missed stays, then all but critical, then all")
     func dailyBytes() {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -98,16 +143,27 @@ struct AdmissionTests {
         func passes(_ candidate: Candidate) -> Bool {
             admission.judge(candidate, at: at(0)) != .suppress(.dailyBytes)
         }
+        func use(_ percent: Int64) {
+            admission.dailyBytes = DailyBudget(limit: 100, users: [1001: percent])
+        }
 
-        admission.dailyBytes = .scarce
+        use(65)
         #expect(!passes(record(1, severity: .warning)))
         #expect(passes(record(2, severity: .error)))
         #expect(passes(record(3, group: 3, severity: .info, first: true)))
 
-        admission.dailyBytes = .spent
+        use(71)
         #expect(!passes(record(4, severity: .error)))
         #expect(!passes(record(5, group: 5, first: true)))
         #expect(passes(record(6, severity: .critical)))
+
+        use(99)
+        #expect(!passes(record(7, severity: .critical)))
+        #expect(passes(record(8, group: 8, account: 2, severity: .debug, user: 0)))
+
+        use(85)
+        #expect(!passes(record(9, severity: .critical)))
+        #expect(passes(record(10, group: 10, account: 3, severity: .debug, user: 1002)))
     }
 
     @Test("Limits of nothing let everything through")

@@ -18,7 +18,8 @@ struct SummaryTests {
         _ record: Int64, group: Int64 = 1, account: Int64 = 1, count: Int64 = 1, severity: Severity = .error
     ) -> Candidate {
         Candidate(
-            record: record, group: group, account: account, severity: severity, isFirstOfGroup: false, count: count)
+            record: record, group: group, account: account, user: 0, severity: severity, isFirstOfGroup: false,
+            count: count)
     }
 
     @Test("The first summary comes after 60 s and says how many were held back, since when, with samples")

@@ -67,8 +67,9 @@ struct NewsLimitTests {
             if let due = limit.untoldDue, due <= now {
                 var untold = limit.takeUntold()
                 #expect(since?.advanced(by: NewsLimit.untoldFor) == due)
-                #expect(untold.uid != nil)
-                untold.uid = nil
+                #expect(untold.users.map(\.count).reduce(0, +) <= untold.new + untold.critical + untold.regressed)
+                #expect(!untold.users.isEmpty)
+                (untold.users, untold.otherUsers) = ([], 0)
                 #expect(untold == waiting)
                 let rest = limit.takeUntold()
                 #expect(rest.isNothing)
@@ -84,22 +85,49 @@ struct NewsLimitTests {
         }
     }
 
-    @Test("Who has most of what was left out is named, and so many users are remembered and no more")
+    @Test("Who has most of what was left out is named with how much it was, and so many users are remembered")
     func loudest() {
         let now = LogInstant(milliseconds: 0)
         var limit = NewsLimit(at: now)
         for record in 0..<30 as Range<Int64> {
             _ = limit.tells(News(record: record, reason: .firstOfGroup, uid: 12_345), at: now)
         }
-        for uid in 0..<100 as Range<UInt32> { _ = limit.tells(News(record: 99, reason: .critical, uid: uid), at: now) }
+        for record in 0..<12 as Range<Int64> {
+            for uid in 1000..<1007 as Range<UInt32> {
+                _ = limit.tells(News(record: record, reason: .critical, uid: uid), at: now)
+            }
+        }
         let untold = limit.takeUntold()
-        #expect(untold.uid == 12_345)
+        #expect(untold.users.first == .init(uid: 12_345, count: 30 - NewsLimit.ofUser.burst))
+        #expect(untold.users.map(\.uid) == [12_345, 1000, 1001, 1002, 1003])
+        #expect(untold.otherUsers == 3)
         #expect(untold.new == 30 - NewsLimit.ofUser.burst)
-        #expect(untold.critical == 100 - NewsLimit.ofAll.burst)
+        #expect(untold.critical == 14)
         #expect(untold.isGrave)
         for uid in 0..<10_000 as Range<UInt32> {
             _ = limit.tells(News(record: 1, reason: .critical, uid: uid), at: now)
         }
         #expect(limit.userCount == NewsLimit.mostUsers)
+    }
+
+    @Test(
+        "Users with floods of critical records, as many as there are, don't keep the first of another from being told")
+    func floods() {
+        let now = LogInstant(milliseconds: 0)
+        var limit = NewsLimit(at: now)
+        var record: Int64 = 0
+        for uid in 1001...1040 as ClosedRange<UInt32> {
+            for _ in 0..<15 {
+                record += 1
+                _ = limit.tells(News(record: record, reason: .critical, uid: uid), at: now)
+            }
+        }
+        let isUserTold = limit.tells(News(record: 9998, reason: .critical, uid: 2000), at: now)
+        for uid in 1041...1300 as ClosedRange<UInt32> {
+            for _ in 0..<15 { _ = limit.tells(News(record: 1, reason: .critical, uid: uid), at: now) }
+        }
+        let isRootTold = limit.tells(News(record: 9999, reason: .critical, uid: 0), at: now)
+        #expect(isUserTold)
+        #expect(isRootTold)
     }
 }

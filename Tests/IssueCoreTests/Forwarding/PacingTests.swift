@@ -194,24 +194,6 @@ struct PacingTests {
         #expect(pacer.pace(of: 10_000, at: at(0)) == .now(10_000))
     }
 
-    @Test("The day's bytes are scarce from 80 % and spent at 100 %, and a new UTC day begins with nothing")
-    func dailyBytes() {
-        let midnight = Timestamp(milliseconds: 20_000 * 86_400_000)
-        var budget = DailyBudget(limit: 1000)
-
-        budget.sent(799, at: midnight)
-        #expect(budget.state(at: midnight) == .plenty)
-        budget.sent(1, at: midnight)
-        #expect(budget.state(at: midnight) == .scarce)
-        budget.sent(200, at: midnight.advanced(by: .seconds(86_399)))
-        #expect(budget.state(at: midnight.advanced(by: .seconds(86_399))) == .spent)
-        #expect(budget.state(at: midnight.advanced(by: .seconds(86_400))) == .plenty)
-
-        let restored = DailyBudget(limit: 1000, day: budget.day, bytes: budget.bytes)
-        #expect(restored == budget)
-        #expect(DailyBudget(limit: 0, day: 20_000, bytes: .max).state(at: midnight) == .plenty)
-    }
-
     @Test("An answer's words are cut, and hold no control characters")
     func summary() {
         #expect(AnswerSummary("503 \u{1B}[31mbusy\r\n").text == "503  [31mbusy  ")

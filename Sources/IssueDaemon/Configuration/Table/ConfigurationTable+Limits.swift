@@ -7,7 +7,9 @@ extension ConfigurationTable {
         .init("GroupRefill", \.groupRefill, .rate, default: "1/5min", "How fast that fills again."),
         .init("ApplicationBurst", \.applicationBurst, burst, default: "100", "Records of one application at once."),
         .init("ApplicationRefill", \.applicationRefill, .rate, default: "60/min", "How fast that fills again."),
-        .init("GlobalBurst", \.globalBurst, burst, default: "300", "Records of this host at once."),
+        .init(
+            "GlobalBurst", \.globalBurst, burst, default: "300", "Records of this host at once, shared among its users."
+        ),
         .init("GlobalRefill", \.globalRefill, .rate, default: "300/min", "How fast that fills again."),
     ]
 

@@ -72,7 +72,7 @@ enum ConfigurationTable {
             "How much of SendRate= what is old may take."),
         .init(
             "DailyBytes", \.dailyBytes, .size(1 << 20...1 << 50, zero: "no limit"), default: "500M",
-            "Bytes of a day, before compression."),
+            "Bytes of a day, before compression, shared among users."),
         .init("Compression", \.compression, .boolean, default: "yes", "Whether batches are compressed."),
     ]
 

@@ -1,0 +1,173 @@
+/// A token bucket that many users draw on, none of whom can empty it for the others.
+///
+/// For each user it knows what they have taken and what has not been refilled
+/// since. A refill is credited to all of these users in equal parts, so nobody
+/// counts as having taken more than an equal share for long. A user may take
+/// a token in one of two cases:
+///
+/// - They have nothing outstanding. The last fifth of the bucket is kept for
+///   such users.
+/// - What they have outstanding is at most twice what is left above that
+///   fifth. So one user alone gets two thirds of it at once and the whole
+///   refill afterwards, and many users get equal parts.
+///
+/// Another fifth of the bucket is kept for system users. What any of them has
+/// outstanding counts against that reserve, so it cannot starve people.
+///
+/// The state changes only when a token is taken, as does that of `TokenBucket`:
+/// asking never changes a later answer.
+package struct FairBucket: Equatable, Sendable {
+    private struct Share: Equatable, Sendable {
+        var user: UInt32
+        var parts: Int64
+    }
+
+    /// The number of users that are remembered. When there are more, the one with the smallest use is forgotten.
+    package static let maxUsers = 256
+    private static let maxTimesOfRest: Int64 = 2
+
+    package private(set) var tokens: TokenBucket
+    /// In ascending order of their parts, as of `tokens.at`.
+    private var shares: [Share] = []
+    /// The sum of the system users' parts.
+    private var systemParts: Int64 = 0
+
+    /// - Parameters:
+    ///   - level: The content in tokens; nil for a full bucket.
+    ///   - uses: What users have outstanding, as it was stored.
+    package init(_ limit: BucketLimit, level: Double? = nil, uses: [BucketRow.Use] = [], at: LogInstant) {
+        tokens = TokenBucket(limit, level: level, at: at)
+        guard let scale = tokens.scale, !uses.isEmpty else { return }
+        for use in uses where use.tokens.isFinite && use.tokens > 0 {
+            let parts = min(use.tokens * Double(scale.partsPerToken), Double(scale.capacity))
+            set(Share(user: use.user, parts: Int64(parts + 0.5)))
+        }
+        order()
+    }
+
+    /// What users have outstanding, to be stored.
+    package var uses: [BucketRow.Use] {
+        guard let scale = tokens.scale else { return [] }
+        return shares.map {
+            BucketRow.Use(user: $0.user, tokens: Double($0.parts) / Double(scale.partsPerToken))
+        }
+    }
+
+    /// How many users have something outstanding.
+    package var userCount: Int { shares.count }
+
+    /// - Parameter user: Nil where nobody shares the bucket, or nobody in particular draws on it.
+    package func has(for user: UInt32?, at now: LogInstant) -> Bool {
+        guard let user, let scale = tokens.scale else { return tokens.has(at: now) }
+        let kept = SystemUsers.contains(user) ? 0 : max(0, systemReserve(scale) - systemParts)
+        let rest = tokens.filled(at: now) - kept - scale.partsPerToken
+        guard rest >= 0 else { return false }
+        if SystemUsers.contains(user), systemParts + scale.partsPerToken <= systemReserve(scale) { return true }
+        let own = outstanding(of: user, at: now)
+        return own == 0 || own <= (rest - newcomerReserve(scale)).clampedProduct(Self.maxTimesOfRest)
+    }
+
+    /// Takes a token that `has` found to be there.
+    package mutating func take(for user: UInt32?, at now: LogInstant) {
+        settle(at: now)
+        tokens.take(at: now)
+        guard let user, let scale = tokens.scale else { return }
+        let known = shares.first { $0.user == user }?.parts ?? 0
+        set(Share(user: user, parts: known + scale.partsPerToken))
+        order()
+    }
+
+    /// Takes what is there, up to a count, for nobody in particular.
+    package mutating func takeUp(to count: Int64, at now: LogInstant) {
+        settle(at: now)
+        tokens.takeUp(to: count, at: now)
+    }
+
+    /// Returns from when on the user can have a token, if nobody takes one before.
+    package func whenNext(for user: UInt32?, after now: LogInstant) -> LogInstant {
+        guard let user, let scale = tokens.scale else { return tokens.whenNext(after: now) }
+        guard !has(for: user, at: now) else { return now }
+        let start = max(now, tokens.at)
+        let missing = scale.capacity - tokens.filled(at: start)
+        // A full bucket has a token for everybody, and until then time only helps.
+        var (no, yes) = (Int64(0), missing / scale.partsPerMillisecond + 1)
+        while yes - no > 1 {
+            let middle = no + (yes - no) / 2
+            if has(for: user, at: start.advanced(by: .milliseconds(middle))) { yes = middle } else { no = middle }
+        }
+        return start.advanced(by: .milliseconds(yes))
+    }
+
+    // MARK: Reserves
+
+    private func systemReserve(_ scale: TokenBucket.Scale) -> Int64 {
+        min(scale.capacity / 5, scale.capacity - scale.partsPerToken)
+    }
+
+    private func newcomerReserve(_ scale: TokenBucket.Scale) -> Int64 {
+        min(scale.capacity / 5, scale.capacity - scale.partsPerToken - systemReserve(scale))
+    }
+
+    // MARK: What users have outstanding
+
+    private func outstanding(of user: UInt32, at now: LogInstant) -> Int64 {
+        guard let parts = shares.first(where: { $0.user == user })?.parts else { return 0 }
+        return max(0, parts - credit(at: now))
+    }
+
+    /// Returns what the refill since the last take credits to each user with something outstanding.
+    ///
+    /// The refill is divided among all of them. Whoever has nothing outstanding
+    /// any longer takes no further part, so the others get more.
+    private func credit(at now: LogInstant) -> Int64 {
+        guard let scale = tokens.scale, let most = shares.last?.parts else { return 0 }
+        let filled = tokens.filled(at: now)
+        guard filled < scale.capacity else { return most }
+        var refill = filled - tokens.parts
+        var credit: Int64 = 0
+        for (place, share) in shares.enumerated() {
+            let users = Int64(shares.count - place)
+            let cost = (share.parts - credit).clampedProduct(users)
+            guard refill >= cost else { return credit + refill / users }
+            refill -= cost
+            credit = share.parts
+        }
+        return credit
+    }
+
+    /// Credits the refill up to a moment at which tokens are taken.
+    private mutating func settle(at now: LogInstant) {
+        guard !shares.isEmpty else { return }
+        let credit = credit(at: now)
+        // They are in ascending order, and stay so.
+        shares.removeFirst(shares.prefix { $0.parts <= credit }.count)
+        for place in shares.indices { shares[place].parts -= credit }
+        systemParts = sumOfSystemUsers
+    }
+
+    private mutating func set(_ share: Share) {
+        if let place = shares.firstIndex(where: { $0.user == share.user }) {
+            shares[place] = share
+            return
+        }
+        if shares.count == Self.maxUsers { shares.removeFirst() }
+        shares.append(share)
+    }
+
+    private mutating func order() {
+        shares.sort { ($0.parts, $0.user) < ($1.parts, $1.user) }
+        systemParts = sumOfSystemUsers
+    }
+
+    private var sumOfSystemUsers: Int64 {
+        shares.reduce(0) { $0 + (SystemUsers.contains($1.user) ? $1.parts : 0) }
+    }
+}
+
+/// The users for whom a part of what all users share is kept: root and the services of the system.
+enum SystemUsers {
+    /// Source: <https://systemd.io/UIDS-GIDS>.
+    private static let range: Range<UInt32> = 0..<1000
+
+    static func contains(_ user: UInt32) -> Bool { range.contains(user) }
+}
