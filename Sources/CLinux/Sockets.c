@@ -242,6 +242,16 @@ int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_
     return 0;
 }
 
+int clinux_peer_process(int descriptor) {
+// glibc's headers may be older than the kernel.
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+    int process = -1;
+    socklen_t length = sizeof process;
+    return getsockopt(descriptor, SOL_SOCKET, SO_PEERPIDFD, &process, &length) == -1 ? -1 : process;
+}
+
 ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity) {
     _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "a group id has 32 bits");
     socklen_t length = (socklen_t)(capacity * sizeof(gid_t));

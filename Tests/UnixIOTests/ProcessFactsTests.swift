@@ -51,12 +51,16 @@ struct ProcessFactsTests {
     }
 
     @Test(
-        "The unit is the last part of the path that names one",
+        "The unit is the first on the path, which nobody but the system's manager can make",
         arguments: [
             ("0::/system.slice/nginx.service\n", "nginx.service"),
             ("0::/system.slice/docker.service/payload/inner\n", "docker.service"),
             ("0::/user.slice/user-0.slice/session-3.scope", "session-3.scope"),
-            ("0::/user.slice/user-0.slice/user@0.service/app.slice/shop.service\n", "shop.service"),
+            ("0::/user.slice/user-0.slice/user@0.service/app.slice/shop.service\n", "user@0.service"),
+            ("0::/user.slice/user-1000.slice/user@1000.service/system.slice/sshd.service\n", "user@1000.service"),
+            ("0::/system.slice/shop.service/sshd.service\n", "shop.service"),
+            ("0::/system.slice/system-getty.slice/getty@tty1.service\n", "getty@tty1.service"),
+            ("0::/machine.slice/machine-a.scope/payload/system.slice/sshd.service\n", "machine-a.scope"),
             ("12:cpu,cpuacct:/other.service\n1:name=systemd:/system.slice/cron.service\n0::/\n", "cron.service"),
             ("1:name=systemd:/system.slice/old.service\n0::/system.slice/new.service\n", "new.service"),
             ("0::/system.slice/_cgroup.service\n", "cgroup.service"),
@@ -68,7 +72,10 @@ struct ProcessFactsTests {
 
     @Test(
         "A path without a unit gives none",
-        arguments: ["", "\n", "0", "0:", "0::", "0::/", "0::/.service\n", "4:memory:/a.service\n", "x::/a.service\n"])
+        arguments: [
+            "", "\n", "0", "0:", "0::", "0::/", "0::/.service\n", "0::/../sshd.service\n",
+            "0::/docker/system.slice/sshd.service", "0::/a.slice", "4:memory:/a.service\n", "x::/a.service\n",
+        ])
     func noUnit(cgroup: String) {
         #expect(ProcessFacts.unit(inCgroup: Array(cgroup.utf8)) == nil)
     }
@@ -82,6 +89,62 @@ struct ProcessFactsTests {
         #expect(!facts.command.isEmpty)
         #expect(facts.startTime > 0)
         #expect(try ProcessFacts.read(pid: getpid()) == facts)
+    }
+
+    /// Makes a folder as `/proc` is, with one process in it.
+    private func makeProcess(at root: String, startTime: String = "4242") throws {
+        try FileSystem.makeFolders("\(root)/17")
+        try FileSystem.writeAtomically(stat(command: "shop", startTime: startTime), to: "\(root)/17/stat")
+        try FileSystem.writeAtomically(Array("shop\n".utf8), to: "\(root)/17/comm")
+        try FileSystem.writeAtomically(Array("0::/system.slice/shop.service\n".utf8), to: "\(root)/17/cgroup")
+    }
+
+    @Test("Where the kernel cannot tell whose pid it is, the process has to be its user's")
+    func otherUser() throws {
+        let folder = try ScratchFolder()
+        let root = folder.file("proc")
+        try makeProcess(at: root)
+        let facts = try #require(try ProcessFacts.read(pid: 17, uid: geteuid(), root: root))
+        #expect(
+            facts
+                == ProcessFacts(
+                    pid: 17, command: "shop", executable: nil, unit: "shop.service", startTime: 4242))
+        #expect(try ProcessFacts.read(pid: 17, uid: geteuid() + 1, root: root) == nil)
+        // One that has become another user since is known by the kernel's word.
+        #expect(try ProcessFacts.read(pid: 17, uid: geteuid() + 1, root: root) { .same } == facts)
+    }
+
+    @Test("A process that ends while it is looked at has no facts, whoever has its pid then")
+    func recycled() throws {
+        let folder = try ScratchFolder()
+        let root = folder.file("proc")
+        try makeProcess(at: root)
+        #expect(try ProcessFacts.read(pid: 17, root: root) { .gone } == nil)
+        var times = 0
+        let ending: () -> ProcessFacts.Identity = {
+            times += 1
+            return times == 1 ? .same : .gone
+        }
+        #expect(try ProcessFacts.read(pid: 17, root: root, identity: ending) == nil)
+        // The folder is another process's by the time that its files are read.
+        let replacing: () -> ProcessFacts.Identity = {
+            try? FileSystem.rename("\(root)/17", to: "\(root)/18")
+            try? makeProcess(at: root, startTime: "9999")
+            return .unknown
+        }
+        #expect(try ProcessFacts.read(pid: 17, root: root, identity: replacing)?.startTime == 4242)
+    }
+
+    @Test("The process that connected is found by its connection")
+    func connected() throws {
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(folder.file("s"))
+        let listener = try Socket.listenUnix(at: address, mode: 0o600)
+        let client = try Socket.connect(to: address, timeout: .seconds(5))
+        let server = try accept(listener)
+        let peer = try server.peerCredentials()
+        #expect(try ProcessFacts.read(of: peer, on: server) == ProcessFacts.read(pid: getpid()))
+        _ = consume client
     }
 
     @Test("A process that does not exist has no facts")

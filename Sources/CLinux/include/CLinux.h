@@ -86,6 +86,8 @@ int clinux_set_reuse_address(int descriptor);
 /// 1 when the descriptor is a socket that listens, 0 when not, or -1.
 int clinux_is_listening(int descriptor);
 int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_t *gid);
+/// A descriptor of the peer's process, closed on exec; ENOPROTOOPT before Linux 6.5.
+int clinux_peer_process(int descriptor);
 /// How many groups the peer is in; fills at most `capacity` of them.
 ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity);
 

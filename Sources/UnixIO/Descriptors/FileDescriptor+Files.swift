@@ -10,6 +10,19 @@ extension FileDescriptor {
         return FileDescriptor(owning: rawValue)
     }
 
+    /// Opens a file by its name in this folder.
+    package borrowing func open(_ name: String, _ flags: OpenFlags = .readOnly) throws(Errno) -> FileDescriptor {
+        let rawValue = try retrying { unsafe clinux_open_at(self.rawValue, name, flags.rawValue, 0) }
+        return FileDescriptor(owning: rawValue)
+    }
+
+    /// The target of a symbolic link in this folder, byte for byte.
+    package borrowing func readLink(_ name: String) throws(Errno) -> [UInt8] {
+        var bytes = [CChar](repeating: 0, count: 4096)
+        let count = try calling { unsafe readlinkat(rawValue, name, &bytes, bytes.count) }
+        return bytes.prefix(count).map { UInt8(bitPattern: $0) }
+    }
+
     /// Returns once data and metadata are on the disk.
     package borrowing func synchronize() throws(Errno) {
         try retrying { fsync(rawValue) }

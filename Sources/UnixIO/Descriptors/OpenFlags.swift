@@ -8,6 +8,8 @@ package struct OpenFlags: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
+    /// A name for the file alone: it can be looked at and into, not read.
+    package static let pathOnly = OpenFlags(rawValue: 0o10_000_000)
     package static let readOnly: OpenFlags = []
     package static let writeOnly = OpenFlags(rawValue: O_WRONLY)
     package static let readWrite = OpenFlags(rawValue: O_RDWR)

@@ -1,7 +1,11 @@
 extension FileSystem {
     /// Reads a whole file, or throws `fileTooLarge` beyond the limit.
     package static func read(_ path: String, limit: Int) throws(Errno) -> [UInt8] {
-        let file = try FileDescriptor.open(path)
+        try read(try FileDescriptor.open(path), limit: limit)
+    }
+
+    /// Reads a file that is open, from where it stands to its end.
+    package static func read(_ file: borrowing FileDescriptor, limit: Int) throws(Errno) -> [UInt8] {
         // Files under /proc say that they are empty, so the size is a hint.
         let size = try file.status().size
         guard size <= limit else { throw .fileTooLarge }

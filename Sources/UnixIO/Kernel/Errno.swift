@@ -59,6 +59,7 @@ extension Errno {
     package static let notSupported = Errno(rawValue: ENOTSUP)
     package static let notTerminal = Errno(rawValue: ENOTTY)
     package static let outOfRange = Errno(rawValue: ERANGE)
+    package static let protocolOptionMissing = Errno(rawValue: ENOPROTOOPT)
     package static let quotaExceeded = Errno(rawValue: EDQUOT)
     package static let readOnlyFileSystem = Errno(rawValue: EROFS)
     package static let timedOut = Errno(rawValue: ETIMEDOUT)

@@ -30,8 +30,12 @@ extension ProcessFacts {
         return String(decoding: path, as: UTF8.self)
     }
 
-    /// The unit in `/proc/PID/cgroup`: from the one line of version 2, or else
-    /// from systemd's own hierarchy of version 1.
+    /// The system's unit in `/proc/PID/cgroup`: from the one line of version 2, or else from systemd's own hierarchy of
+    /// version 1.
+    ///
+    /// As journald's `_SYSTEMD_UNIT=`: the first unit on the path, below slices.
+    /// What stands behind it is made by that unit itself: a user's own manager
+    /// (`user@1000.service`) can call its units by any name.
     package static func unit(inCgroup cgroup: [UInt8]) -> String? {
         var legacy: String?
         for line in cgroup.split(separator: UInt8(ascii: "\n")) {
@@ -48,18 +52,18 @@ extension ProcessFacts {
 
     private static func unit(inPath path: ArraySlice<UInt8>) -> String? {
         let components = path.split(separator: UInt8(ascii: "/"))
-        guard let unit = components.last(where: { isUnit($0) }) else { return nil }
+        guard let first = components.first(where: { !hasName($0, endingIn: ".slice") }),
+            [".service", ".scope", ".socket", ".mount", ".swap"].contains(where: { hasName(first, endingIn: $0) })
+        else { return nil }
         // systemd puts an underscore before a name that the kernel could take
         // for one of its own files.
-        return String(decoding: unit.first == UInt8(ascii: "_") ? unit.dropFirst() : unit, as: UTF8.self)
+        return String(decoding: first.first == UInt8(ascii: "_") ? first.dropFirst() : first, as: UTF8.self)
     }
 
-    private static func isUnit(_ component: ArraySlice<UInt8>) -> Bool {
+    private static func hasName(_ component: ArraySlice<UInt8>, endingIn suffix: String) -> Bool {
         // systemd allows no longer names than this.
-        guard component.count <= 255 else { return false }
-        return [".service", ".scope", ".socket", ".mount", ".swap"].contains { suffix in
-            component.count > suffix.utf8.count && component.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
-        }
+        component.count <= 255 && component.count > suffix.utf8.count
+            && component.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {

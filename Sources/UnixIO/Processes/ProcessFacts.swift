@@ -23,19 +23,85 @@ package struct ProcessFacts: Hashable, Sendable {
         self.startTime = startTime
     }
 
-    /// Reads the facts of a process, or returns nil when it is gone.
+    /// Whether a process that was known before is still the one that has its pid.
+    package enum Identity: Sendable {
+        case same
+        case gone
+        /// The kernel cannot tell.
+        case unknown
+    }
+
+    /// Reads the facts of the process that made the other end of a connection.
+    ///
+    /// Returns nil where that process is gone, or where the one that now has its
+    /// pid may be another. A process that a sender has passed its connection to
+    /// is not looked at.
     ///
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` where no descriptor can be had to read them by.
-    package static func read(pid: Int32) throws(Errno) -> ProcessFacts? {
-        let folder = "/proc/\(pid)"
-        guard
-            let stat = try content("\(folder)/stat", limit: 4096),
-            let startTime = startTime(inStat: stat)
-        else { return nil }
+    package static func read(
+        of peer: PeerCredentials, on connection: borrowing FileDescriptor
+    ) throws(Errno) -> ProcessFacts? {
+        let handle: Handle
+        do throws(Errno) {
+            handle = Handle(try connection.peerProcess())
+        } catch {
+            if error == .protocolOptionMissing { return try read(pid: peer.pid, uid: peer.uid) }
+            try expectDescriptors(error)
+            return nil
+        }
+        return try read(pid: peer.pid, uid: peer.uid) { handle.identity(of: peer.pid) }
+    }
 
-        let command = try content("\(folder)/comm", limit: 256).map { Self.command(inComm: $0) }
-        let cgroup = try content("\(folder)/cgroup", limit: 65_536)
-        let executable = try? FileSystem.readLink("\(folder)/exe")
+    /// Stands for one process, and for no later one with its pid.
+    private final class Handle {
+        private let descriptor: FileDescriptor
+
+        init(_ descriptor: consuming FileDescriptor) {
+            self.descriptor = descriptor
+        }
+
+        func identity(of pid: Int32) -> Identity {
+            guard (try? Readiness.wait(descriptor, for: .read, timeout: .zero)) == true else { return .same }
+            // It has ended. Until it is reaped, its pid is nobody else's.
+            let fields = (try? FileSystem.read("/proc/self/fdinfo/\(descriptor.rawValue)", limit: 4096)) ?? []
+            return fields.split(separator: UInt8(ascii: "\n")).contains { $0.elementsEqual("Pid:\t\(pid)".utf8) }
+                ? .same : .gone
+        }
+    }
+
+    /// Reads the facts of a process, or returns nil when it is gone.
+    ///
+    /// All are read by one descriptor of its folder, which leads to no later process with the same pid.
+    ///
+    /// - Parameters:
+    ///   - uid: Whose process it has to be where the kernel cannot tell more; nil for anybody's.
+    ///   - identity: Asked once the folder is open, and again at the end.
+    package static func read(
+        pid: Int32, uid: UInt32? = nil, root: String = "/proc", identity: () -> Identity = { .unknown }
+    ) throws(Errno) -> ProcessFacts? {
+        guard pid > 0 else { return nil }
+        let folder: FileDescriptor
+        do throws(Errno) {
+            folder = try FileDescriptor.open("\(root)/\(pid)", [.pathOnly, .directory, .noFollow])
+        } catch {
+            try expectDescriptors(error)
+            return nil
+        }
+        switch identity() {
+        case .same: break
+        case .gone: return nil
+        case .unknown:
+            if let uid { guard (try? folder.status().uid) == uid else { return nil } }
+        }
+        guard let startTime = try content("stat", in: folder, limit: 4096).flatMap({ startTime(inStat: $0) }) else {
+            return nil
+        }
+        let command = try content("comm", in: folder, limit: 256).map { Self.command(inComm: $0) }
+        let cgroup = try content("cgroup", in: folder, limit: 65_536)
+        let executable = try? folder.readLink("exe")
+        guard try content("stat", in: folder, limit: 4096).flatMap({ Self.startTime(inStat: $0) }) == startTime,
+            identity() != .gone
+        else { return nil }
         return ProcessFacts(
             pid: pid,
             command: command ?? "",
@@ -44,13 +110,19 @@ package struct ProcessFacts: Hashable, Sendable {
             startTime: startTime)
     }
 
-    /// What stands in a file, or nothing where it can't be read for another reason than that of the reader.
-    private static func content(_ path: String, limit: Int) throws(Errno) -> [UInt8]? {
+    /// What stands in a file, or nil where it can't be read for another reason than that of the reader.
+    private static func content(
+        _ name: String, in folder: borrowing FileDescriptor, limit: Int
+    ) throws(Errno) -> [UInt8]? {
         do throws(Errno) {
-            return try FileSystem.read(path, limit: limit)
+            return try FileSystem.read(try folder.open(name), limit: limit)
         } catch {
-            guard error != .tooManyFiles, error != .tooManyFilesInSystem else { throw error }
+            try expectDescriptors(error)
             return nil
         }
+    }
+
+    private static func expectDescriptors(_ error: Errno) throws(Errno) {
+        if error == .tooManyFiles || error == .tooManyFilesInSystem { throw error }
     }
 }

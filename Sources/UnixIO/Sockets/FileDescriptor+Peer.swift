@@ -10,6 +10,15 @@ extension FileDescriptor {
         return credentials
     }
 
+    /// A descriptor of the process that made the other end of this connection; it stands for no later process with
+    /// the same pid.
+    ///
+    /// - Throws: `Errno.protocolOptionMissing` before Linux 6.5; another error
+    ///   where that process has been reaped.
+    package borrowing func peerProcess() throws(Errno) -> FileDescriptor {
+        FileDescriptor(owning: try calling { clinux_peer_process(rawValue) })
+    }
+
     /// The supplementary groups of the peer, at the time it connected.
     package borrowing func peerGroups() throws(Errno) -> [UInt32] {
         var groups = [UInt32](repeating: 0, count: 32)
