@@ -105,7 +105,7 @@ let package = Package(
             ],
             exclude: [
                 "varlink_client.py", "fake_stores.py", "stream_listener.py", "tls_front.py", "proxy.py",
-                "false_daemon.py", "hostile_destination.py",
+                "false_daemon.py", "hostile_destination.py", "hostile_senders.py",
             ]),
     ],
     swiftLanguageModes: [.v6]

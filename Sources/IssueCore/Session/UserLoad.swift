@@ -29,6 +29,17 @@ package struct UserLoad: Sendable {
         }
     }
 
+    /// What one user may have under way now: the limits, or less where memory is short.
+    package struct Allowance: Equatable, Sendable {
+        package var calls: Int
+        package var replies: Int
+
+        package init(calls: Int, replies: Int) {
+            self.calls = calls
+            self.replies = replies
+        }
+    }
+
     package let limits: Limits
     package private(set) var connections = 0
     /// Bytes of reports that are not answered.
@@ -50,6 +61,9 @@ package struct UserLoad: Sendable {
     package init(limits: Limits) {
         self.limits = limits
     }
+
+    /// The limits as an allowance, where memory is not short.
+    package var fullAllowance: Allowance { Allowance(calls: limits.calls, replies: limits.replies) }
 
     package mutating func connected() { connections += 1 }
 
@@ -82,23 +96,27 @@ package struct UserLoad: Sendable {
     // MARK: Who may go on
 
     /// Whether a connection may begin a call that has so many bytes of calls unanswered, and of replies unread.
-    package func mayBegin(unanswered own: Int, unread: Int) -> Bool {
-        mayAsk(unread: unread) && (unanswered <= limits.calls || own < limits.little)
+    package func mayBegin(unanswered own: Int, unread: Int, within allowance: Allowance? = nil) -> Bool {
+        let allowance = allowance ?? fullAllowance
+        return mayAsk(unread: unread, within: allowance) && (unanswered <= allowance.calls || own < limits.little)
     }
 
-    private func mayAsk(unread: Int) -> Bool {
-        replies <= (unread < limits.little ? limits.replies : limits.replies / 2)
+    private func mayAsk(unread: Int, within allowance: Allowance) -> Bool {
+        replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
     /// How many bytes of a connection's calls may begin before the last of them takes it above the limit.
-    package func room(unanswered own: Int) -> Int {
-        max(limits.calls - unanswered, limits.little - 1 - own)
+    package func room(unanswered own: Int, within allowance: Allowance? = nil) -> Int {
+        max((allowance ?? fullAllowance).calls - unanswered, limits.little - 1 - own)
     }
 
     /// How many bytes of a connection may be read that has so many under way itself.
-    package mutating func mayRead(_ connection: UInt64, most: Int, underWay own: Int, isInMessage: Bool) -> Int {
+    package mutating func mayRead(
+        _ connection: UInt64, most: Int, underWay own: Int, isInMessage: Bool, within allowance: Allowance? = nil
+    ) -> Int {
+        let calls = (allowance ?? fullAllowance).calls
         let underWay = unanswered + received
-        if underWay <= limits.calls / 2 || underWay <= limits.calls && own < share { return most }
+        if underWay <= calls / 2 || underWay <= calls && own < share(of: calls) { return most }
         if own < limits.little { return min(most, limits.little) }
         guard isInMessage, foremost == nil || foremost == connection else { return 0 }
         foremost = connection
@@ -106,7 +124,7 @@ package struct UserLoad: Sendable {
     }
 
     /// What a connection may have under way where there is less than half of the limit left.
-    private var share: Int { limits.calls / max(1, active) }
+    private func share(of calls: Int) -> Int { calls / max(1, active) }
 
     /// Whether there is a turn left in a round, in which others are to be read, too, for a connection of which so much
     /// was read the last time.
@@ -131,11 +149,14 @@ package struct UserLoad: Sendable {
     /// - Parameters:
     ///   - own: what a connection has under way of what it waits to be less.
     ///   - unread: what it has not read of its replies.
-    package mutating func takeWoken(underWay own: (UInt64) -> Int, unread: (UInt64) -> Int) -> [UInt64] {
-        guard !waiting.isEmpty, unanswered <= limits.calls, replies <= limits.replies else { return [] }
+    package mutating func takeWoken(
+        within allowance: Allowance? = nil, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
+    ) -> [UInt64] {
+        let allowance = allowance ?? fullAllowance
+        guard !waiting.isEmpty, unanswered <= allowance.calls, replies <= allowance.replies else { return [] }
         // From half on those whose own share is half answered, however much the others keep under way.
-        let most = unanswered > limits.calls / 2 ? share / 2 : .max
-        let woken = waiting.filter { own($0) <= most && mayAsk(unread: unread($0)) }
+        let most = unanswered > allowance.calls / 2 ? share(of: allowance.calls) / 2 : .max
+        let woken = waiting.filter { own($0) <= most && mayAsk(unread: unread($0), within: allowance) }
         guard !woken.isEmpty else { return [] }
         isWaiting.subtract(woken)
         waiting.removeAll { !isWaiting.contains($0) }

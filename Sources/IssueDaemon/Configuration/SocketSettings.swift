@@ -10,6 +10,7 @@ package struct SocketSettings: Hashable, Sendable {
     package var maxDepth = 32
     package var maxKeys = 256
     package var maxBytesInFlightPerUser = 8 << 20
+    package var maxMemory = 256 << 20
     package var readTimeout: Duration = .seconds(30)
 
     package init() {}

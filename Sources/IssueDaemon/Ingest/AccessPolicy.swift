@@ -26,6 +26,13 @@ struct AccessPolicy: Equatable, Sendable {
         isPrivileged(uid) || groups.contains { operators.contains($0) }
     }
 
+    /// What a new connection counts as.
+    func standing(uid: UInt32, groups: [UInt32]) -> ConnectionShares.Standing {
+        if uid == 0 { return .root }
+        if uid == ownUser { return .daemonUser }
+        return isOperator(uid: uid, groups: groups) ? .operator : .ordinary
+    }
+
     private func isPrivileged(_ uid: UInt32) -> Bool {
         uid == 0 || uid == ownUser
     }

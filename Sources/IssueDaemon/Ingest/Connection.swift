@@ -8,8 +8,10 @@ final class Connection {
     let id: UInt64
     let descriptor: FileDescriptor
     let process: ReportingProcess
-    let viewer: Viewer
-    let isOperator: Bool
+    /// The groups of the peer when it connected; the kernel tells no later ones.
+    let groups: [UInt32]
+    /// What it counted as when it was let in.
+    let standing: ConnectionShares.Standing
     let user: SocketUser
 
     var session = Session()
@@ -24,6 +26,13 @@ final class Connection {
     var bytesInFlight = 0
     var bytesReceived = 0
     var bytesUnread = 0
+    /// What is counted of it in the memory of all users.
+    var callMemory = 0
+    var replyMemory = 0
+    /// The turn in which it was last heard of.
+    var lastRound: UInt64 = 0
+    /// Whether the message that is coming may have any size, since it is a report.
+    var isReceivingReport = false
     /// Reports that want no reply.
     var silent: Set<UInt64> = []
     var replies = ReplyQueue()
@@ -34,6 +43,8 @@ final class Connection {
     /// Questions of it that the store is being asked.
     var openJobs = 0
     var isFetchingPage = false
+    /// Whose rights the last question of it was asked with.
+    var askedAs: Viewer = .nothing
     /// When the store is asked again for what is awaited or followed.
     var lookout = Lookout()
 
@@ -53,14 +64,14 @@ final class Connection {
     var isTouched = false
 
     init(
-        id: UInt64, descriptor: consuming FileDescriptor, process: ReportingProcess, viewer: Viewer, isOperator: Bool,
-        user: SocketUser, messageBytes: Int
+        id: UInt64, descriptor: consuming FileDescriptor, process: ReportingProcess, groups: [UInt32],
+        standing: ConnectionShares.Standing, user: SocketUser, messageBytes: Int
     ) {
         self.id = id
         self.descriptor = descriptor
         self.process = process
-        self.viewer = viewer
-        self.isOperator = isOperator
+        self.groups = groups
+        self.standing = standing
         self.user = user
         frames = FrameDecoder(limit: messageBytes)
     }
@@ -81,6 +92,34 @@ extension Connection {
 
     /// What counts against its share of what its user may have under way.
     var bytesUnderWay: Int { bytesInFlight + bytesReceived }
+
+    /// How much is lost when it is closed to make room for somebody else.
+    enum Worth: Int {
+        /// Nothing: it rests between two calls.
+        case idle
+        /// What its client can send or ask again.
+        case resumable
+        /// It is answered first, which ends in a moment.
+        case answering
+    }
+
+    var worth: Worth {
+        if session.openReports > 0 { return .answering }
+        switch question {
+        case .single, .working, .flushing: return .answering
+        case .pages, .following, .awaiting: return .resumable
+        case nil: break
+        }
+        let isIdle = held == nil && !frames.hasPartialFrame && frames.wantsBytes && replies.unsentCount == 0
+        return isIdle && !isWaiting ? .idle : .resumable
+    }
+
+    /// Gives back what it does not need while nothing is under way.
+    func releaseMemory() {
+        replies.releaseMemory()
+        // A spare batch has the size of the largest that was stored before.
+        if calls.isEmpty, batch.bytes.capacity > 16 << 10 || batch.records.capacity > 256 { batch = RecordBatch() }
+    }
 
     /// Whether nothing is owed to it any more.
     var isDone: Bool { session.isIdle && replies.unsentCount == 0 }

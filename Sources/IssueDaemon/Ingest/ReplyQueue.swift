@@ -14,6 +14,9 @@ struct ReplyQueue {
 
     var unsentCount: Int { bytes.count - sent }
 
+    /// The memory that unsent replies take.
+    var memory: Int { unsentCount == 0 ? 0 : bytes.capacity }
+
     /// What is ready to be sent.
     var unsent: Span<UInt8> {
         @_lifetime(borrow self)

@@ -6,6 +6,7 @@ extension SocketLimits {
         connections = settings.maxConnections
         connectionsPerUser = settings.maxConnectionsPerUser
         bytesInFlightPerUser = settings.maxBytesInFlightPerUser
+        memory = settings.maxMemory
         readTimeout = settings.readTimeout
     }
 }

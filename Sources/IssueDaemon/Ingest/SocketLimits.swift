@@ -6,6 +6,10 @@ struct SocketLimits: Equatable, Sendable {
     var connections = 4096
     var connectionsPerUser = 1024
     var bytesInFlightPerUser = 8 << 20
+    /// What all users together may make the daemon hold.
+    var memory = 256 << 20
+    /// The largest message that is no report.
+    var questionMessageBytes = 64 << 10
     var readTimeout: Duration = .seconds(30)
     /// What one user may leave unread before nothing more of him is begun.
     var unreadBytesPerUser = 16 << 20
@@ -21,4 +25,15 @@ struct SocketLimits: Equatable, Sendable {
     var ofUser: UserLoad.Limits {
         UserLoad.Limits(calls: bytesInFlightPerUser, replies: unreadBytesPerUser, quantum: quantum, little: little)
     }
+
+    var ofConnections: ConnectionShares.Limits {
+        ConnectionShares.Limits(total: connections, perUser: connectionsPerUser)
+    }
+
+    /// Half of the memory is for calls, half-sent or not yet answered.
+    var callMemory: MemoryBudget { MemoryBudget(limit: memory / 2, guaranteed: 256 << 10) }
+    /// The other half is for replies, unread or under way.
+    var replyMemory: MemoryBudget { MemoryBudget(limit: memory / 2, guaranteed: 2 * questionBytes) }
+    /// What half-sent messages may take: they may stay as they are, unlike other calls.
+    var halfSentMemory: Int { memory / 4 }
 }

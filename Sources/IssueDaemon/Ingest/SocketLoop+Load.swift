@@ -7,7 +7,9 @@ import UnixIO
 extension SocketLoop {
     /// Whether the next call of a connection may begin; if not, it goes on when there is less under way.
     func mayBegin(_ connection: Connection) -> Bool {
-        if connection.user.load.mayBegin(unanswered: connection.bytesInFlight, unread: connection.bytesUnread) {
+        if connection.user.load.mayBegin(
+            unanswered: connection.bytesInFlight, unread: connection.bytesUnread, within: allowance(of: connection.user)
+        ) {
             return true
         }
         wait(connection)
@@ -21,7 +23,7 @@ extension SocketLoop {
         guard connection.user.load.hasTurn(inRound: round, lastRead: connection.lastRead) else { return 0 }
         let room = connection.user.load.mayRead(
             connection.id, most: Self.chunk, underWay: connection.bytesUnderWay,
-            isInMessage: connection.frames.hasPartialFrame)
+            isInMessage: connection.frames.hasPartialFrame, within: allowance(of: connection.user))
         if room == 0 {
             wait(connection)
             watch(connection)
@@ -32,6 +34,28 @@ extension SocketLoop {
     private func wait(_ connection: Connection) {
         connection.isWaiting = true
         connection.user.load.wait(connection.id)
+        let user = connection.user
+        if !user.isCrowdedOut, allowance(of: user) != user.load.fullAllowance {
+            user.isCrowdedOut = true
+            crowdedOut.append(user)
+        }
+    }
+
+    /// What a user may have under way while others hold what they do.
+    func allowance(of user: SocketUser) -> UserLoad.Allowance {
+        UserLoad.Allowance(
+            calls: min(user.load.limits.calls, callMemory.allowance),
+            replies: min(user.load.limits.replies, replyMemory.allowance))
+    }
+
+    private func changed(callMemory difference: Int) {
+        callMemory.changed(by: difference)
+        if difference < 0 { hasReleasedMemory = true }
+    }
+
+    private func changed(replyMemory difference: Int) {
+        replyMemory.changed(by: difference)
+        if difference < 0 { hasReleasedMemory = true }
     }
 
     /// Keeps no more memory for a connection than what it holds needs, and counts that.
@@ -43,6 +67,12 @@ extension SocketLoop {
     }
 
     private func count(received: Int, of connection: Connection) {
+        let memory = received > 0 ? max(received, connection.frames.capacity) : 0
+        if memory != connection.callMemory {
+            receivedMemory += memory - connection.callMemory
+            changed(callMemory: memory - connection.callMemory)
+            connection.callMemory = memory
+        }
         guard received != connection.bytesReceived else { return }
         if received < connection.bytesReceived { loosen(connection.user) }
         connection.user.load.changed(received: received - connection.bytesReceived)
@@ -59,6 +89,11 @@ extension SocketLoop {
 
     /// Counts what a reader has not taken yet.
     func settleSending(of connection: Connection) {
+        let memory = connection.replies.memory + connection.openJobs * service.limits.questionBytes
+        if memory != connection.replyMemory, connections[connection.id] != nil {
+            changed(replyMemory: memory - connection.replyMemory)
+            connection.replyMemory = memory
+        }
         let unread = connection.replies.unsentCount + connection.openJobs * service.limits.questionBytes
         guard unread != connection.bytesUnread, connections[connection.id] != nil else { return }
         if unread < connection.bytesUnread { loosen(connection.user) }
@@ -70,11 +105,15 @@ extension SocketLoop {
     func changed(inFlight difference: Int, of connection: Connection) {
         settleActivity(of: connection) { $0.bytesInFlight += difference }
         connection.user.load.changed(unanswered: difference)
+        changed(callMemory: difference)
         if difference < 0 { loosen(connection.user) }
     }
 
-    /// A record of two bytes may be rejected with a hundred, which count with the call.
-    static func weight(of call: ReportCall) -> Int { 100 * call.rejected.count }
+    /// What a call takes beside its bytes: a record of two bytes may be rejected with a hundred, and what is decoded
+    /// of a short record takes more than itself.
+    static func weight(of call: ReportCall) -> Int {
+        100 * call.rejected.count + MemoryLayout<DecodedRecord>.stride * call.records.count
+    }
 
     func weigh(_ call: ReportCall, _ connection: Connection) {
         let bytes = Self.weight(of: call)
@@ -90,12 +129,22 @@ extension SocketLoop {
     }
 
     func goOnWithLoosened() {
+        if hasReleasedMemory, !crowdedOut.isEmpty {
+            let users = crowdedOut
+            crowdedOut = []
+            for user in users {
+                user.isCrowdedOut = false
+                loosen(user)
+            }
+        }
+        hasReleasedMemory = false
         guard !loosened.isEmpty else { return }
         let users = loosened
         loosened = []
         for user in users {
             user.isLoosened = false
             let woken = user.load.takeWoken(
+                within: allowance(of: user),
                 underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 },
                 unread: { connections[$0]?.bytesUnread ?? 0 })
             for id in woken {
@@ -113,6 +162,47 @@ extension SocketLoop {
         connection.held == nil ? connection.bytesUnderWay : connection.bytesInFlight
     }
 
+    // MARK: Too much for all together
+
+    /// Closes connections with half-sent messages, or with replies that nobody reads, where all of these together take
+    /// too much.
+    func relieveMemory() {
+        let limits = service.limits
+        if receivedMemory > limits.halfSentMemory {
+            cutOff("message", above: limits.halfSentMemory, guaranteed: callMemory.guaranteed) { connection in
+                connection.partialSince.map { ($0, connection.callMemory) }
+            }
+        }
+        if replyMemory.used > replyMemory.limit {
+            cutOff("reply", above: replyMemory.limit, guaranteed: replyMemory.guaranteed) { connection in
+                connection.unsentSince.map { ($0, connection.replies.memory) }
+            }
+        }
+    }
+
+    private func cutOff(
+        _ kind: String, above limit: Int, guaranteed: Int, _ held: (Connection) -> (MonotonicInstant, Int)?
+    ) {
+        let holdings = connections.values.compactMap { connection in
+            held(connection).map { since, bytes in
+                MemoryHolding(connection: connection.id, owner: connection.user.uid, bytes: bytes, since: since)
+            }
+        }
+        // Some more than must go, so that the next one is not looked for at once.
+        let chosen = MemoryHolding.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
+        guard !chosen.isEmpty else { return }
+        if let count = memoryCuts.happened(chosen.count, at: Clock.monotonic) {
+            let owner = connections[chosen[0]]?.user.uid
+            service.log.warning(
+                "Senders hold too much memory, closing connections of those who hold most",
+                ["closed": "\(count)", "held": kind, "uid": owner.map { "\($0)" } ?? "", "limit": "\(limit)"])
+        }
+        for id in chosen {
+            guard let connection = connections[id] else { continue }
+            hangUp(connection)
+        }
+    }
+
     // MARK: Those that are gone
 
     /// Takes off what a closed connection had under way, but for its reports that are on their way to the disk.
@@ -122,6 +212,8 @@ extension SocketLoop {
         if connection.bytesUnderWay > 0 { user.load.ended() }
         user.load.changed(replies: -connection.bytesUnread)
         connection.bytesUnread = 0
+        changed(replyMemory: -connection.replyMemory)
+        connection.replyMemory = 0
         user.load.disconnected(connection.id)
         loosen(user)
         if connection.session.openReports > 0 {
@@ -138,6 +230,7 @@ extension SocketLoop {
         orphans[connection] = orphan.reports > 0 ? orphan : nil
         guard orphan.reports == 0 else { return }
         orphan.user.load.changed(unanswered: -orphan.bytes)
+        changed(callMemory: -orphan.bytes)
         loosen(orphan.user)
         forget(orphan.user)
     }

@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import Synchronization
 import UnixIO
 
 extension SocketLoop {
@@ -9,6 +10,7 @@ extension SocketLoop {
 
     /// Begins a call that is no report.
     func ask(_ method: String, _ parameters: [UInt8], _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
+        connection.releaseMemory()
         connection.questionToken = connection.replies.open()
         connection.question = .single
         if envelope.oneway { connection.silent.insert(connection.questionToken) }
@@ -66,7 +68,7 @@ extension SocketLoop {
         case .requeue:
             try allowOperators(connection)
             try order(.requeue(try read(parameters)), more: more, connection)
-        case .setState: job(.setState(try read(parameters), isOperator: connection.isOperator), connection)
+        case .setState: job(.setState(try read(parameters), isOperator: isOperator(connection)), connection)
         case .histogram: job(.histogram(try read(parameters)), connection)
         case .mergeGroups, .splitGroup:
             throw .methodNotImplemented(name)
@@ -92,14 +94,25 @@ extension SocketLoop {
     private func job(_ work: QueryJob.Work, _ connection: Connection) {
         connection.openJobs += 1
         settleSending(of: connection)
+        connection.askedAs = viewer(of: connection)
         handlers.ask(
             QueryJob(
-                connection: connection.id, viewer: connection.viewer, process: connection.process,
-                isPrivileged: connection.isOperator, work: work))
+                connection: connection.id, viewer: connection.askedAs, process: connection.process,
+                isPrivileged: isOperator(connection), work: work))
+    }
+
+    // MARK: Rights, decided again each time since a reload may change them
+
+    private func viewer(of connection: Connection) -> Viewer {
+        service.access.withLock { $0.viewer(uid: connection.process.sender.uid, groups: connection.groups) }
+    }
+
+    private func isOperator(_ connection: Connection) -> Bool {
+        service.access.withLock { $0.isOperator(uid: connection.process.sender.uid, groups: connection.groups) }
     }
 
     private func allowOperators(_ connection: Connection) throws(CollectorError) {
-        guard connection.isOperator else { throw .denied }
+        guard isOperator(connection) else { throw .denied }
     }
 
     /// Has something done that takes long.
@@ -110,6 +123,7 @@ extension SocketLoop {
         guard handlers.order(job) else { throw .busy(retryAfter: .seconds(10)) }
         connection.openJobs += 1
         connection.question = .working
+        settleSending(of: connection)
     }
 
     private func flush(_ parameters: FlushParameters, _ connection: Connection) throws(CollectorError) {
@@ -138,10 +152,14 @@ extension SocketLoop {
         if case .progress = answer.content {} else { connection.openJobs = max(0, connection.openJobs - 1) }
         touch(connection)
         guard let question = connection.question else { return }
+        if isOutdated(question, connection) { return }
         switch (answer.content, question) {
         case (.progress(let reply), .working):
+            guard isOperator(connection) else { return }
             connection.replies.add(reply)
             touch(connection)
+        case (.reply, .working) where !isOperator(connection), (.fileReply, .working) where !isOperator(connection):
+            finish(CollectorError.denied.reply.message, connection)
         case (.reply(let reply), _): finish(reply, connection)
         case (.fileReply(let reply, let file), _):
             if !connection.silent.contains(connection.questionToken) { connection.file = file }
@@ -170,6 +188,20 @@ extension SocketLoop {
             // The question was given up while its answer was on its way.
             break
         }
+    }
+
+    /// Whether the rights of whoever asked have changed meanwhile, so that what goes on is asked again with the new ones.
+    private func isOutdated(_ question: Question, _ connection: Connection) -> Bool {
+        guard connection.openJobs == 0, connection.askedAs != viewer(of: connection) else { return false }
+        switch question {
+        case .pages(let parameters): job(.records(parameters), connection)
+        case .following(let filter, let row):
+            // Row 0 stands for the first look, which tells where a follower begins.
+            job(row == 0 && filter.since == nil ? .newest : .news(filter, row: row), connection)
+        case .awaiting(let parameters, _): job(.fates(parameters), connection)
+        case .single, .flushing, .working: return false
+        }
+        return true
     }
 
     private func add(_ page: RecordsReply, after parameters: RecordsParameters, _ connection: Connection) {

@@ -22,6 +22,7 @@ extension SocketLoop {
         switch result {
         case .bytes(let count):
             connection.lastRead = count
+            connection.lastRound = round
             connection.user.load.read(count)
             process(connection)
         case .wouldBlock: settleReading(of: connection)
@@ -51,6 +52,7 @@ extension SocketLoop {
                 }
                 guard let message = try nextMessage(of: connection) else { break }
                 connection.held = nil
+                connection.isReceivingReport = false
                 // The time that a message may take counts from its own first byte.
                 connection.partialSince = nil
                 connection.user.load.completed(connection.id)
@@ -61,10 +63,32 @@ extension SocketLoop {
             }
         }
         submit(connection)
-        let isPartial = connection.held == nil && connection.frames.hasPartialFrame
+        if !mayGrow(connection) {
+            answerLast(.tooLarge(limit: service.limits.questionMessageBytes), connection)
+            connection.frames = FrameDecoder(limit: service.limits.messageBytes)
+        }
+        let isPartial = connection.held == nil && !connection.hasEnded && connection.frames.hasPartialFrame
         connection.partialSince = isPartial ? connection.partialSince ?? Clock.monotonic : nil
         settleReading(of: connection)
         watch(connection)
+        relieveMemory()
+    }
+
+    /// Whether the message that is coming may go on: above a size only a report may.
+    private func mayGrow(_ connection: Connection) -> Bool {
+        guard connection.frames.pendingCount > service.limits.questionMessageBytes, connection.held == nil,
+            !connection.isReceivingReport, !connection.hasEnded, connection.frames.hasPartialFrame
+        else { return true }
+        let message = connection.frames.partialFrame
+        if ReportReader.beginsAsUsual(connection.frames[message]) {
+            connection.isReceivingReport = true
+            return true
+        }
+        guard let method = CollectorMethod.method(ofMessageBeginningWith: connection.frames[message]) else {
+            return true
+        }
+        connection.isReceivingReport = method == .report
+        return connection.isReceivingReport
     }
 
     private func nextMessage(of connection: Connection) throws(FrameError) -> Range<Int>? {
@@ -85,6 +109,11 @@ extension SocketLoop {
         }
         guard let envelope = readEnvelope(message, connection) else { return false }
         let isReport = CollectorMethod(envelope, in: connection.frames[message]) == .report
+        guard isReport || message.count <= service.limits.questionMessageBytes else {
+            submit(connection)
+            answerLast(.tooLarge(limit: service.limits.questionMessageBytes), connection)
+            return false
+        }
         switch isReport ? connection.session.reportArrived() : connection.session.questionArrived() {
         case .begin: break
         case .hold:
@@ -211,7 +240,7 @@ extension SocketLoop {
             throw .busy(retryAfter: .milliseconds(100))
         }
         service.board.counted(rejected: call.rejected.count, duplicates: 0)
-        if !call.rejected.isEmpty { weigh(call, connection) }
+        weigh(call, connection)
         connection.calls.append(call)
         if oneway { connection.silent.insert(call.token) }
         if connection.batch.records.count >= Self.mostGathered { submit(connection) }
@@ -283,7 +312,7 @@ extension SocketLoop {
         connection.unsentSince = nil
         if connection.session.isIdle {
             if connection.hasEnded { return close(connection) }
-            connection.replies.releaseMemory()
+            connection.releaseMemory()
         }
         replySent(connection)
         watch(connection)

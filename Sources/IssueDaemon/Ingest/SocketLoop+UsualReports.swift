@@ -21,7 +21,8 @@ extension SocketLoop {
             intake.exchange(with: connection)
         }
 
-        let room = connection.user.load.room(unanswered: connection.bytesInFlight)
+        let room = connection.user.load.room(
+            unanswered: connection.bytesInFlight, within: allowance(of: connection.user))
         var size = 0
         defer { took(size, connection) }
         connection.held = try takeUsualReports(of: &frames, into: &intake, upTo: room, size: &size, reader: &reader)
@@ -77,6 +78,7 @@ extension SocketLoop {
     private func took(_ size: Int, _ connection: Connection) {
         guard size > 0 else { return }
         connection.partialSince = nil
+        connection.isReceivingReport = false
         connection.user.load.completed(connection.id)
         changed(inFlight: size, of: connection)
     }

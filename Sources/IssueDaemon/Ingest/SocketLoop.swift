@@ -17,6 +17,16 @@ final class SocketLoop {
     /// Connections that are gone, as long as their reports are not stored.
     var orphans: [UInt64: Orphan] = [:]
     var touched: [Connection] = []
+    var shares: ConnectionShares
+    /// What all users together make the daemon hold.
+    var callMemory: MemoryBudget
+    var replyMemory: MemoryBudget
+    /// How much of it are messages that were received and not begun.
+    var receivedMemory = 0
+    /// Users who wait because all together hold much.
+    var crowdedOut: [SocketUser] = []
+    /// Whether all together hold less than they did.
+    var hasReleasedMemory = false
     /// Users of whom less is under way than was.
     var loosened: [SocketUser] = []
     var deadlines = DeadlineQueue<UInt64>()
@@ -28,9 +38,10 @@ final class SocketLoop {
     private var isAccepting = true
     private(set) var isStopping = false
     private var isEnding = false
-    /// Connections that were refused since the log has said so.
-    private var refusedCount = 0
-    private var tellsRefusals = MonotonicInstant(sinceBoot: .zero)
+    /// What was refused or closed since the log has said so.
+    var refusals = RepeatedEvent()
+    var replacements = RepeatedEvent()
+    var memoryCuts = RepeatedEvent()
     /// Until when no connections are taken, because there was no descriptor left for one.
     private var acceptsAgain: MonotonicInstant?
     /// Whether the log says that none can be taken.
@@ -50,6 +61,9 @@ final class SocketLoop {
         self.service = service
         self.handlers = handlers
         listener = service.listener
+        shares = ConnectionShares(limits: service.limits.ofConnections)
+        callMemory = service.limits.callMemory
+        replyMemory = service.limits.replyMemory
         poller = try Poller()
         reader = ReportReader(limits: service.recordLimits, seed: Randomness.uint64())
         try poller.add(listener.descriptor, token: Self.listenerToken, for: [.read])
@@ -64,6 +78,7 @@ final class SocketLoop {
             for event in events { handle(event) }
             goOnWithLoosened()
             flushTouched()
+            relieveMemory()
             lookAtDeadlines()
             if isEnding || (isStopping && connections.values.allSatisfy(\.isDone)) { break }
         }
@@ -113,7 +128,8 @@ final class SocketLoop {
                 if hasToldShortage { service.log.notice("Connections are taken again") }
                 hasToldShortage = false
             } catch {
-                return pause(error)
+                // The one who holds most makes room, as where the limit is reached.
+                guard let largest = shares.largest, makeRoom(of: largest.owner) else { return pause(error) }
             }
         }
     }
@@ -132,21 +148,24 @@ final class SocketLoop {
     private func take(_ descriptor: consuming FileDescriptor) throws(Errno) {
         guard let peer = try? descriptor.peerCredentials() else { return }
         let access = service.access.withLock { $0 }
+        let groups = ((try? descriptor.peerGroups()) ?? []) + [peer.gid]
         let owner = access.users.owner(of: peer.uid)
+        let standing = access.standing(uid: peer.uid, groups: groups)
+        switch shares.decision(owner: owner, standing: standing) {
+        case .admit: break
+        case .replace(let other) where makeRoom(of: other): break
+        case .replace, .refuse: return refuse(descriptor)
+        }
         let user = users[owner] ?? SocketUser(uid: owner, limits: service.limits.ofUser)
-        guard connections.count < service.limits.connections,
-            peer.uid == 0 || user.load.connections < service.limits.connectionsPerUser
-        else { return refuse(descriptor, uid: peer.uid) }
 
         let facts: ProcessFacts?
         do throws(Errno) {
-            facts = try ProcessFacts.read(pid: peer.pid)
+            facts = try ProcessFacts.read(of: peer, on: descriptor)
         } catch {
             // Reports of nobody knows whom would be groups of their own.
             _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
             throw error
         }
-        let groups = (try? descriptor.peerGroups()) ?? []
         lastID += 1
         let connection = Connection(
             id: lastID, descriptor: descriptor,
@@ -156,32 +175,73 @@ final class SocketLoop {
                     uid: peer.uid, gid: peer.gid, pid: peer.pid, command: facts?.command,
                     executable: facts?.executable, unit: facts?.unit),
                 startTime: Int64(clamping: facts?.startTime ?? 0), accountableUser: owner),
-            viewer: access.viewer(uid: peer.uid, groups: groups + [peer.gid]),
-            isOperator: access.isOperator(uid: peer.uid, groups: groups + [peer.gid]),
-            user: user, messageBytes: service.limits.messageBytes)
+            groups: groups, standing: standing, user: user, messageBytes: service.limits.messageBytes)
         do throws(Errno) {
             try poller.add(connection.descriptor, token: connection.id, for: [.read])
         } catch {
             return
         }
         connections[connection.id] = connection
+        connection.lastRound = round
+        shares.opened(owner: owner, standing: standing)
+        user.connections.insert(connection.id)
         user.load.connected()
         users[owner] = user
         service.board.counted(connections: connections.count)
     }
 
     /// Tells why, as far as that goes without waiting, and hangs up.
-    private func refuse(_ descriptor: consuming FileDescriptor, uid: UInt32) {
-        refusedCount += 1
-        let now = Clock.monotonic
+    private func refuse(_ descriptor: consuming FileDescriptor) {
         // Who is refused may come again at once, and must not fill the log.
-        if now >= tellsRefusals {
+        if let count = refusals.happened(at: Clock.monotonic) {
+            let largest = shares.largest
             service.log.warning(
-                "There are too many connections, refusing some", ["uid": "\(uid)", "refused": "\(refusedCount)"])
-            tellsRefusals = now.advanced(by: .seconds(60))
-            refusedCount = 0
+                "There are too many connections, refusing some",
+                [
+                    "refused": "\(count)", "connections": "\(connections.count)", "users": "\(shares.userCount)",
+                    "largest_uid": largest.map { "\($0.owner)" } ?? "none",
+                    "largest_connections": "\(largest?.count ?? 0)",
+                ])
         }
         _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
+    }
+
+    /// Closes the connection of a user whose loss costs least, and of these the one that was quiet for longest.
+    ///
+    /// - Returns: `false` where each is being answered. One of them is closed
+    ///   as soon as that is done, so that the next attempt finds room.
+    private func makeRoom(of owner: UInt32) -> Bool {
+        guard let user = users[owner] else { return false }
+        let candidates = user.connections.compactMap { connections[$0] }
+            .filter { $0.standing == .ordinary || $0.standing == .operator }
+            .sorted { ($0.worth.rawValue, $0.lastRound, $0.id) < ($1.worth.rawValue, $1.lastRound, $1.id) }
+        // What has just come in is not idle, but was not read yet.
+        let candidate = candidates.first { $0.worth != .idle || !hasBytes($0) } ?? candidates.first
+        guard let candidate else { return false }
+        guard candidate.worth != .answering else {
+            if let next = candidates.first(where: { !$0.hasEnded }) {
+                next.hasEnded = true
+                watch(next)
+            }
+            return false
+        }
+        if let count = replacements.happened(at: Clock.monotonic) {
+            service.log.warning(
+                "Closing connections of the user who has most, to make room for others",
+                [
+                    "closed": "\(count)", "uid": "\(owner)", "connections": "\(user.connections.count)",
+                    "users": "\(shares.userCount)",
+                ])
+        }
+        hangUp(candidate)
+        return true
+    }
+
+    /// Closes a connection that has done nothing wrong: whoever waits for an answer is asked to come again.
+    func hangUp(_ connection: Connection) {
+        endQuestion(of: connection)
+        if connections[connection.id] != nil { send(connection) }
+        close(connection)
     }
 
     func close(_ connection: Connection) {
@@ -189,6 +249,8 @@ final class SocketLoop {
         try? poller.remove(connection.descriptor)
         connection.session.closed()
         connection.hasEnded = true
+        shares.closed(owner: connection.user.uid, standing: connection.standing)
+        connection.user.connections.remove(connection.id)
         deadlines.remove(connection.id)
         if connection.openJobs > 0 { handlers.withdraw(connection.id) }
         noteGivenUpFlush(of: connection)
@@ -229,7 +291,7 @@ final class SocketLoop {
 
     /// How long nothing need be done if nothing comes.
     private var patience: Duration? {
-        if !loosened.isEmpty { return .zero }
+        if !loosened.isEmpty || (hasReleasedMemory && !crowdedOut.isEmpty) { return .zero }
         let next = [acceptsAgain, deadlines.next].compactMap { $0 }.min().map { Clock.monotonic.duration(to: $0) }
         return isStopping ? min(next ?? Self.sweep, Self.sweep) : next
     }
@@ -267,7 +329,7 @@ final class SocketLoop {
         deadlines.bring(connection.id, by: deadline)
     }
 
-    private func hasBytes(_ connection: Connection) -> Bool {
+    func hasBytes(_ connection: Connection) -> Bool {
         (try? Readiness.wait(connection.descriptor, for: .read, timeout: .zero)) ?? false
     }
 }

@@ -23,3 +23,33 @@ extension CollectorMethod {
         self = match.method
     }
 }
+
+extension CollectorMethod {
+    /// What a message that has not come to its end calls, or nil where that cannot be told yet.
+    package enum Beginning: Equatable, Sendable {
+        case report
+        case other
+    }
+
+    /// How far into a message its method is looked for.
+    private static let maxBeginning = 4096
+
+    /// Tells from its beginning what a message calls; nil where the method does not stand there.
+    package static func method(ofMessageBeginningWith message: Span<UInt8>) -> Beginning? {
+        var scanner = JSONScanner(message.extracting(0..<min(message.count, maxBeginning)))
+        do throws(JSONError) {
+            try scanner.openObject()
+            while let key = try scanner.nextMember() {
+                guard scanner.string(key) == "method" else {
+                    try scanner.skipValueOfAnySize()
+                    continue
+                }
+                let name = scanner.string(try scanner.text())
+                return CollectorMethod(fullName: name) == .report ? .report : .other
+            }
+        } catch {
+            return nil
+        }
+        return nil
+    }
+}

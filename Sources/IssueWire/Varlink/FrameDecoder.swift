@@ -28,6 +28,12 @@ package struct FrameDecoder: Sendable {
     /// The number of bytes that were received and not handed out.
     package var pendingCount: Int { end - start }
 
+    /// The size of its buffer, whatever of that is in use.
+    package var capacity: Int { buffer.count }
+
+    /// Where the message lies whose end has not come.
+    package var partialFrame: Range<Int> { start..<end }
+
     /// Takes over a chunk.
     package mutating func receive(_ chunk: Span<UInt8>) {
         receive(atMost: chunk.count) { buffer, room in

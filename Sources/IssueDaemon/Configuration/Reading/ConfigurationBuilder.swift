@@ -136,6 +136,10 @@ struct ConfigurationBuilder {
             "one call (\(size(socket.maxMessageSize))) is more than a user may have in flight "
                 + "(\(size(socket.maxBytesInFlightPerUser)))")
         check(
+            socket.maxMessageSize <= socket.maxMemory / 4, "MaxMessageSize", "MaxMemory", of: section,
+            "one call (\(size(socket.maxMessageSize))) is more than a quarter of the memory for all senders "
+                + "(\(size(socket.maxMemory)))")
+        check(
             socket.maxConnectionsPerUser <= socket.maxConnections, "MaxConnectionsPerUser", "MaxConnections",
             of: section,
             "one user may have more connections (\(socket.maxConnectionsPerUser)) than all together "

@@ -1,0 +1,225 @@
+import Foundation
+import IssueProtocol
+import IssueTestSupport
+import Testing
+import UnixIO
+
+@Suite(
+    "Users who take all connections and memory they can get", .daemonLog, .serialized,
+    .enabled(if: HostileSenders.obstacle == nil, "\(HostileSenders.obstacle ?? "")"))
+struct HostileConnectionsTests {
+    private static let quiet: UInt32 = 4242
+    private static let daemonUser: UInt32 = 4990
+    private static let hostile: UInt32 = 40_000
+
+    @Test("Six users with 1,100 connections each leave root, the daemon's own user and a quiet user unaffected")
+    func connections() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            try startAsUser(Self.daemonUser, daemon)
+            let quiet = try OtherUser.client(Self.quiet, of: daemon)
+            let root = try RawClient(path: daemon.socket)
+            _ = try quiet.report("Before")
+            _ = try root.status()
+
+            let hostile = try await HostileSenders(.idle, Self.hostile, users: 6, connections: 1100, of: daemon)
+            // Those that were there before are still served, and so is whoever comes now.
+            #expect(try quiet.report("Meanwhile").count == 1)
+            let held = try #require(try root.status().connections)
+            #expect(held > 2500 && held < 4096)
+            #expect(try RawClient(path: daemon.socket).status().received == 2)
+            #expect(try OtherUser.client(Self.daemonUser, of: daemon).status().received == 2)
+            for number in 1...20 as ClosedRange<UInt32> {
+                #expect(try OtherUser.client(Self.quiet + number, of: daemon).report("New").count == 1)
+            }
+            let lines = daemon.log.split(separator: "\n").filter { $0.contains("There are too many connections") }
+            #expect(lines.count == 1)
+            #expect(try #require(lines.first).contains("largest_uid=4000"))
+            _ = consume hostile
+        }
+    }
+
+    @Test("All ids of one container have the connections of one user")
+    func subordinates() async throws {
+        try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=20") { daemon in
+            let root = try RawClient(path: daemon.socket)
+            _ = try root.status()
+            // In the range that systemd gives to containers, 65,536 to each.
+            let hostile = try await HostileSenders(.idle, 524_288 + 1000, users: 30, connections: 4, of: daemon)
+            #expect(try root.status().connections == 21)
+            _ = consume hostile
+        }
+    }
+
+    @Test(
+        "Connections that are busy without end keep nobody else out", arguments: [HostileSenders.Kind.follow, .half])
+    func busy(kind: HostileSenders.Kind) async throws {
+        try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=64") { daemon in
+            let hostile = try await HostileSenders(
+                kind, Self.hostile, users: 4, connections: 64, bytes: 1000, of: daemon)
+            // More than are free: each needs the place of one of the others.
+            var clients: [RawClient] = []
+            for number in 0..<12 as Range<UInt32> {
+                let client = try OtherUser.client(Self.quiet + number, of: daemon)
+                #expect(try client.report("New").count == 1)
+                clients.append(client)
+            }
+            #expect(daemon.log.contains("Closing connections of the user who has most, to make room for others"))
+            // None of them had to go for another.
+            for client in clients { #expect(try client.report("Again").count == 1) }
+            _ = consume hostile
+        }
+    }
+
+    @Test("Half-sent messages of 60 users cost at most 128 MiB, and a message of somebody else gets through")
+    func halves() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Before")
+            let before = try daemon.kilobytes("VmRSS")
+            let hostile = try await HostileSenders(
+                .half, Self.hostile, users: 60, connections: 2, bytes: 1_000_000, of: daemon)
+            let text = String(repeating: "q", count: 100_000)
+            let quiet = try OtherUser.client(Self.quiet, of: daemon)
+            for _ in 1...3 {
+                let records = [IssueRecord](repeating: IssueRecord(message: text), count: 2)
+                #expect(try quiet.report(records).count == 2)
+            }
+            // Whoever comes back with more gets no more.
+            let again = try await HostileSenders(
+                .half, Self.hostile, users: 60, connections: 2, bytes: 1_000_000, of: daemon)
+            #expect(try quiet.report("Afterwards").count == 1)
+            let cost = try daemon.kilobytes("VmHWM") - before
+            #expect(cost < 128 << 10, "\(cost) KiB")
+            #expect(daemon.log.contains("Senders hold too much memory"))
+            _ = (consume hostile, consume again)
+        }
+    }
+
+    @Test("Replies that 40 users do not read are bounded, and others are answered")
+    func unread() async throws {
+        try await DaemonFixture.with("[Socket]\nMaxMemory=32M") { daemon in
+            let root = try RawClient(path: daemon.socket)
+            let text = String(repeating: "z", count: 2000)
+            for uid in 0..<40 as Range<UInt32> {
+                let client = try OtherUser.client(Self.hostile + uid, of: daemon)
+                _ = try client.report([IssueRecord](repeating: IssueRecord(message: text), count: 400))
+            }
+            let before = try daemon.kilobytes("VmHWM")
+            let hostile = try await HostileSenders(.unread, Self.hostile, users: 40, connections: 8, of: daemon)
+            #expect(try OtherUser.client(Self.quiet, of: daemon).report("Quiet").count == 1)
+            #expect(try root.status().received == 16_001)
+            let cost = try daemon.kilobytes("VmHWM") - before
+            // Without the budget each of them could have 16 MiB.
+            #expect(cost < 256 << 10, "\(cost) KiB")
+            _ = consume hostile
+        }
+    }
+
+    @Test("A message that is no report is refused above 64 KiB, with the limit, before the rest of it has come")
+    func largeQuestions() async throws {
+        try await DaemonFixture.with { daemon in
+            let text = String(repeating: "w", count: 70_000)
+            let call = #"{"method":"org.issued.Collector.List","parameters":{"filter":{"text":"\#(text)"#
+            // Whole, in any order of its members, or half.
+            let whole = #"{"parameters":{"filter":{"text":"\#(text)"}},"method":"org.issued.Collector.List"}"#
+            for message in [call, call + "\"}}}\0", whole + "\0"] {
+                let client = try RawClient(path: daemon.socket)
+                try client.send(message)
+                #expect(CollectorError(try client.reply()) == .tooLarge(limit: 65_536))
+                #expect(try client.isClosed())
+            }
+            let reporter = try RawClient(path: daemon.socket)
+            let record = #"{"records":[{"message":"\#(text)"}]}"#
+            try reporter.send(#"{"parameters":\#(record),"method":"org.issued.Collector.Report"}"# + "\0")
+            #expect(try reporter.answer(of: ReportReply.self).receipts.count == 1)
+            try reporter.send(#"{ "method":"org.issued.Collector.Report","parameters":\#(record)}"# + "\0")
+            #expect(try reporter.answer(of: ReportReply.self).receipts.count == 1)
+        }
+    }
+
+    @Test("An operator who is none any more has no rights left, on an open connection and in what goes on")
+    func revocation() async throws {
+        // In Debian's own group of that name, whose number is the user's.
+        let former: UInt32 = 2
+        let operators: DaemonConfiguration = "[Access]\nOperators=bin"
+        try await DaemonFixture.with(operators) { daemon in
+            let root = try RawClient(path: daemon.socket)
+            let secret = try #require(try root.report("Secret").first)
+            let client = try OtherUser.client(former, of: daemon)
+            let follower = try OtherUser.client(former, of: daemon)
+            try follower.begin(.records, RecordsParameters(follow: true), more: true)
+            #expect(try client.allRecords().map(\.id) == [secret])
+            _ = try root.report("Seen")
+            #expect(try follower.reply(within: .seconds(20)).error == nil)
+
+            try daemon.configure("")
+            try daemon.reload()
+            #expect(try client.allRecords().isEmpty)
+            #expect(try client.refusal(of: .purge, PurgeParameters(filter: IssueFilter())) == .denied)
+            #expect(try client.refusal(of: .flush, FlushParameters()) == .denied)
+            #expect(try client.refusal(of: .show, ShowParameters(id: secret)) == .notFound(id: secret))
+            // What goes on narrows to what its user has reported.
+            _ = try root.report("Unseen")
+            let own = try client.report("Own")
+            let news = try RecordsReply(json: try follower.reply(within: .seconds(20)).parameters)
+            #expect(news.records.map(\.id) == own)
+
+            try daemon.configure(operators)
+            try daemon.reload()
+            #expect(try client.allRecords().count == 4)
+            #expect(try client.refusal(of: .flush, FlushParameters()) == nil)
+        }
+    }
+
+    /// Starts the daemon as a user of its own.
+    private func startAsUser(_ uid: UInt32, _ daemon: DaemonFixture) throws {
+        let attributes: [FileAttributeKey: Any] = [.ownerAccountID: Int(uid), .groupOwnerAccountID: Int(uid)]
+        try FileManager.default.setAttributes(attributes, ofItemAtPath: daemon.folder.path)
+        for name in try FileManager.default.contentsOfDirectory(atPath: daemon.folder.path) {
+            try FileManager.default.setAttributes(attributes, ofItemAtPath: daemon.folder[name])
+        }
+        let setpriv = try #require(TestBinaries.tool("/usr/bin/setpriv", "/bin/setpriv"))
+        try daemon.launch(through: [setpriv, "--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups"])
+        try daemon.waitUntilReady()
+    }
+}
+
+/// `hostile_senders.py` as it runs; its connections are closed when this goes.
+final class HostileSenders {
+    enum Kind: String {
+        case idle
+        case half
+        case follow
+        case unread
+    }
+
+    private let folder: ScratchFolder
+    private let process: ChildProcess
+
+    static var obstacle: String? { OtherUser.obstacle }
+
+    init(
+        _ kind: Kind, _ first: UInt32, users: Int, connections: Int, bytes: Int = 0, of daemon: DaemonFixture
+    ) async throws {
+        let folder = try ScratchFolder(named: "hostile")
+        self.folder = folder
+        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
+        let script = "\(TestBinaries.repository)Tests/EndToEndTests/hostile_senders.py"
+        process = try ChildProcess(
+            python, [script, daemon.socket, kind.rawValue, "\(first)", "\(users)", "\(connections)", "\(bytes)"],
+            in: folder, name: "senders")
+        let process = process
+        try await eventually("all are connected", within: .seconds(90)) {
+            try #require(process.isRunning, "\(folder.text(of: "senders.err"))")
+            return process.output.contains("ready")
+        }
+    }
+}
+
+extension DaemonFixture {
+    /// A line of `/proc/PID/status`.
+    fileprivate func kilobytes(_ name: String) throws -> Int {
+        let status = String(decoding: try FileSystem.read("/proc/\(pid)/status", limit: 65_536), as: UTF8.self)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })
+        return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
+    }
+}

@@ -1,0 +1,69 @@
+"""Opens many connections to the daemon as many users and holds them.
+
+Usage: hostile_senders.py SOCKET KIND FIRST_UID USERS CONNECTIONS [BYTES]
+
+KIND is `idle`, `half` (a report of which all but the end is sent), `follow` or
+`unread` (pages of records that nobody reads). Must be run by root. Prints "ready" when all
+are open and sent as far as the daemon takes it, goes on sending the rest, and
+ends with its standard input or after two minutes.
+"""
+import os, resource, selectors, socket, sys, time
+
+path, kind, first, users, count = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
+size = int(sys.argv[6]) if len(sys.argv) > 6 else 0
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+
+calls = {
+    "idle": b"",
+    "half": b'{"method":"org.issued.Collector.Report","parameters":{"records":[{"message":"' + b"h" * size,
+    "follow": b'{"method":"org.issued.Collector.Records","parameters":{"follow":true},"more":true}\0',
+    "unread": b'{"method":"org.issued.Collector.Records","parameters":{"limit":500},"more":true}\0' * 4,
+}
+call = memoryview(calls[kind])
+os.setgroups([])
+unsent = {}
+everybody = []
+for uid in range(first, first + users):
+    os.setegid(uid)
+    os.seteuid(uid)
+    for _ in range(count):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(path)
+        connection.setblocking(False)
+        everybody.append(connection)
+        if call:
+            unsent[connection] = 0
+    os.seteuid(0)
+    os.setegid(0)
+
+poll = selectors.DefaultSelector()
+for connection in unsent:
+    poll.register(connection, selectors.EVENT_WRITE)
+
+
+def send(until):
+    """Sends what the daemon takes, until it takes nothing for half a second."""
+    while unsent and time.monotonic() < until:
+        ready = poll.select(0.5)
+        if not ready:
+            return
+        for key, _ in ready:
+            connection = key.fileobj
+            try:
+                unsent[connection] += connection.send(call[unsent[connection] : unsent[connection] + 65536])
+                done = unsent[connection] == len(call)
+            except BlockingIOError:
+                done = False
+            except OSError:
+                done = True
+            if done:
+                poll.unregister(connection)
+                del unsent[connection]
+
+
+send(time.monotonic() + 30)
+print("ready", flush=True)
+end = time.monotonic() + 120
+while time.monotonic() < end:
+    send(end)
+    time.sleep(0.1)
