@@ -146,6 +146,15 @@ struct EffectiveConfigurationTests {
         #expect(without.configuration.access.readerIDs == [])
     }
 
+    @Test("An error elsewhere does not turn people into container users")
+    func containerUsers() throws {
+        let folder = try ConfigurationFolder()
+        let lines = "[Access]\nContainerUsers=no\n"
+        let other = "[Log]\nLevel=x\n"
+        #expect(try decide(lines + other, lastValid: lines, in: folder).configuration.access.containerUsers == false)
+        #expect(try decide(other, lastValid: lines, in: folder).configuration.access.containerUsers)
+    }
+
     @Test("Nothing is removed by age or size where it is not known how much is to be kept")
     func retention() throws {
         let folder = try ConfigurationFolder()

@@ -1,6 +1,6 @@
 import UnixIO
 
-/// What the configuration files say, as far as they are valid.
+/// The valid part of the configuration files, and the errors in them.
 package struct ConfigurationReading: Sendable {
     /// Lines with an error are left out. Destinations with an error are in
     /// `misconfigured`; those that lack only their credential are not.
@@ -33,7 +33,7 @@ package struct EffectiveConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - lastValid: The last configuration without errors, apart from missing credentials.
-    ///   - running: What the daemon uses now; nil at the start.
+    ///   - running: The configuration in use; nil at the start.
     package init(
         _ reading: ConfigurationReading, lastValid: Configuration?, running: EffectiveConfiguration? = nil
     ) {
@@ -41,8 +41,8 @@ package struct EffectiveConfiguration: Sendable {
         configuration = reading.configuration
         basis = .files
         let isGeneral = problems.contains { $0.scope.isGeneral }
-        // A destination that works goes on if its section becomes wrong. At a
-        // start there is none that works, so the error shows at once.
+        // A running destination continues if its section becomes invalid. At a
+        // start none is running, so the error shows at once.
         let keepsRunning = running?.isValid == true && !reading.isValid
         guard isGeneral || keepsRunning else { return }
         if let lastValid {
@@ -86,7 +86,7 @@ extension EffectiveConfiguration {
         self.init(reading, lastValid: lastValid, running: running)
         guard suspendsRetention else { return }
         // The database may still grow by what an empty one may hold, so that
-        // an error that nobody fixes does not fill the disk.
+        // an error that is never fixed does not fill the disk.
         let store = configuration.store
         let size = (try? FileSystem.status(of: store.path).size) ?? 0
         configuration.store.maxSize = max(store.maxSize, size + StoreSettings().maxSize)
@@ -107,6 +107,8 @@ extension AccessSettings {
         var common = AccessSettings()
         common.readers = readers.filter { other.readerIDs.contains($0.groupID) }
         common.operators = operators.filter { other.operatorIDs.contains($0.groupID) }
+        // A container's user id grants nothing, so `true` is the stricter of the two.
+        common.containerUsers = containerUsers || other.containerUsers
         return common
     }
 }
