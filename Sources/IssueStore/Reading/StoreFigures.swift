@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The figures of all users as of one snapshot, of which each viewer is shown only their own.
+/// The figures of all users, read in one snapshot. Each viewer is shown only their own.
 package struct StoreFigures: Sendable {
     struct Destination: Sendable {
         var name: String
@@ -25,7 +25,7 @@ package struct StoreFigures: Sendable {
     /// How many of them a viewer is told of.
     private static let maxSuppressions = 50
 
-    /// What a viewer may know.
+    /// Returns the figures that a viewer may see.
     package func visible(to viewer: Viewer) -> StoreReader.Figures {
         let received = Self.sum(received, viewer)
         let groups = Self.sum(groups, viewer)
@@ -51,15 +51,15 @@ package struct StoreFigures: Sendable {
 
     private static func sum(_ values: [Int64: Int64], _ viewer: Viewer) -> Int64 {
         if let user = viewer.uid { return values[user] ?? 0 }
-        return values.values.reduce(0, +)
+        return values.values.reduce(0) { $0.clampedSum($1) }
     }
 
     private static func sum(_ ledgers: [Int64: Ledger], _ viewer: Viewer) -> Ledger {
         if let user = viewer.uid { return ledgers[user] ?? Ledger() }
         var sum = Ledger()
         for ledger in ledgers.values {
-            sum.received += ledger.received
-            for fate in Fate.allCases { sum[fate] += ledger[fate] }
+            sum.received = sum.received.clampedSum(ledger.received)
+            for fate in Fate.allCases { sum[fate] = sum[fate].clampedSum(ledger[fate]) }
         }
         return sum
     }

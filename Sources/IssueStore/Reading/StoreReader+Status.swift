@@ -32,7 +32,7 @@ extension StoreReader {
         package var oldestPending: Timestamp?
     }
 
-    /// What a viewer may know.
+    /// Returns the figures that a viewer may see.
     package func figures(viewer: Viewer) throws -> Figures {
         try figures().visible(to: viewer)
     }
@@ -114,7 +114,8 @@ extension StoreReader {
             GROUP BY accounts.uid
             """
         ) { statement in
-            Dictionary(uniqueKeysWithValues: try statement.all { ($0.int64(0), $0.int64(1)) })
+            // A damaged index can give a user twice.
+            Dictionary(try statement.all { ($0.int64(0), $0.int64(1)) }, uniquingKeysWith: { $0.clampedSum($1) })
         }
     }
 
