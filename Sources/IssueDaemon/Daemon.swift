@@ -130,9 +130,16 @@ package final class Daemon {
         while let listener = try? sockets.takeListener(named: "issued") { closeWaiting(at: listener) }
     }
 
-    /// Ends the connections that nobody will serve before the next start.
+    /// The largest backlog that listen(2) allows by default. A client that
+    /// reconnects at once must not keep the daemon from ending.
+    private static let maxWaitingConnections = 4096
+
+    /// Closes the connections that no daemon will serve before the next start.
     private static func closeWaiting(at listener: borrowing FileDescriptor) {
-        while let connection = try? listener.accept() { _ = consume connection }
+        for _ in 0..<maxWaitingConnections {
+            guard let connection = try? listener.accept() else { return }
+            _ = consume connection
+        }
     }
 
     private func runOnce(_ socket: SocketKeeper) throws -> DaemonRun.End {
