@@ -162,15 +162,15 @@ ssize_t clinux_send_descriptor(int socket, const void *bytes, size_t count, int 
 ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *received) {
     // Room for one: the kernel closes those that do not fit.
     union descriptor_message control;
-    struct iovec part = {bytes, count};
+    struct iovec buffer = {bytes, count};
     struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+        .msg_iov = &buffer, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     *received = -1;
     ssize_t result = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     if (result == -1) return -1;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part != NULL; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-        // Alignment may leave room for a second one, which nobody wants.
+        // Alignment may leave room for a second one, which is not wanted.
         size_t descriptors = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t index = 0; index < descriptors; index++) {
             int descriptor;

@@ -139,15 +139,6 @@ static inline sqlite3_int64 csqlite_file_size(sqlite3 *db) {
     return size;
 }
 
-/// How long the write-ahead log's file is, in bytes; -1 where that can't be known.
-static inline sqlite3_int64 csqlite_wal_size(sqlite3 *db) {
-    sqlite3_file *file = 0;
-    sqlite3_int64 size = -1;
-    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK) return -1;
-    if (file == 0 || file->pMethods == 0 || file->pMethods->xFileSize(file, &size) != SQLITE_OK) return -1;
-    return size;
-}
-
 /// Makes the database's file so long, of space that it really has.
 static inline int csqlite_file_extend(sqlite3 *db, sqlite3_int64 size, int page) {
     // SQLite does it only for a file that grows by chunks, which it is not to do otherwise.
@@ -170,11 +161,11 @@ static inline int csqlite_file_read(sqlite3 *db, int which, void *bytes, int cou
     return file == 0 ? SQLITE_MISUSE : file->pMethods->xRead(file, bytes, count, offset);
 }
 
-/// How long the log is, in bytes; 0 where there is none.
-static inline sqlite3_int64 csqlite_log_size(sqlite3 *db) {
+/// The length of the write-ahead log's file in bytes, or -1 if it is unknown.
+static inline sqlite3_int64 csqlite_wal_size(sqlite3 *db) {
     sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_JOURNAL_POINTER);
-    sqlite3_int64 size = 0;
-    return file == 0 || file->pMethods->xFileSize(file, &size) != SQLITE_OK ? 0 : size;
+    sqlite3_int64 size = -1;
+    return file == 0 || file->pMethods->xFileSize(file, &size) != SQLITE_OK ? -1 : size;
 }
 
 static inline int csqlite_file_write(sqlite3 *db, const void *bytes, int count, sqlite3_int64 offset) {

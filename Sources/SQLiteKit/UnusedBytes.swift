@@ -1,12 +1,12 @@
 internal import CSQLite
 
-/// Overwrites what a database's file holds beside its content: unused parts of pages, free pages, and the end of the last
-/// page of a long row.
+/// Overwrites the parts of a database's file that hold no content: unused parts of pages, free pages, and the end of the
+/// last page of a long row.
 ///
-/// SQLite can't do that for what it has left there before, but for writing the whole file anew. Content is neither
+/// SQLite itself can do that for old leftovers only by rewriting the whole file. Content is neither
 /// changed nor moved, so readers are not disturbed, and a power cut in the midst of it does no harm: zeros are
-/// written where nothing is read. That a disk changes no bytes beside those that are written is what SQLite
-/// relies on, too (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
+/// written where nothing is read. Like SQLite, this relies on the disk to change only the bytes that are
+/// written (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
 ///
 /// The file itself is written, past the log. So all of the log must have been copied into the file, and nothing may be
 /// copied meanwhile. Pages that the connection keeps in memory are let go of, or they would bring back what was erased.
@@ -21,7 +21,7 @@ internal import CSQLite
     private let firstTrunk: UInt32
     private var trunks: Set<UInt32>?
     private var maps: [UInt32: [UInt8]] = [:]
-    /// Pages that could not be understood, and were left as they are.
+    /// The number of pages that could not be parsed and were left unchanged.
     package private(set) var unread = 0
 
     /// The kinds of pages in the map of a file with `auto_vacuum` (sqlite.org/fileformat2.html, 1.8).
@@ -81,7 +81,7 @@ internal import CSQLite
         try overwrite(number, page, [8 + 4 * leaves..<pageBytes])
     }
 
-    /// Only the last page of a row may have room left; how much is to be seen from where the row begins.
+    /// Only the last page of a row may have room left. The row's first page tells how much.
     private mutating func eraseOverflow(_ number: UInt32) throws {
         let page = try read(number)
         guard page.number(0, 4) == 0 else { return }
@@ -109,7 +109,7 @@ internal import CSQLite
 
     private var pendingBytePage: UInt32 { UInt32(0x4000_0000 / pageBytes + 1) }
 
-    /// The page of the map that a page's entry stands in.
+    /// Returns the page of the map that holds a page's entry.
     private func map(of number: UInt32) -> UInt32 {
         let perMap = UInt32(pageBytes / 5 + 1)
         let map = (number - 2) / perMap * perMap + 2
@@ -121,8 +121,9 @@ internal import CSQLite
     private mutating func entry(of number: UInt32) throws -> (kind: UInt8, parent: UInt32)? {
         guard number > 2, number <= pageCount, number != pendingBytePage, !isMap(number) else { return nil }
         let map = map(of: number)
+        guard number > map else { return nil }
         let place = 5 * Int(number - map - 1)
-        guard number > map, place + 5 <= pageBytes else { return nil }
+        guard place + 5 <= pageBytes else { return nil }
         let page = try maps[map] ?? read(map)
         maps[map] = page
         return (page[place], UInt32(page.number(place + 1, 4)))
@@ -189,8 +190,8 @@ extension Connection {
 
     /// The numbers of the pages whose content the file of the log holds, of this round and of earlier ones.
     func pagesInLog() -> Set<UInt32> {
-        let size = unsafe csqlite_log_size(handle)
-        guard size > 32, let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32) else { return [] }
+        guard let size = walFileBytes, size > 32,
+            let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32) else { return [] }
         let frame = Int64(24 + header.number(8, 4))
         var pages: Set<UInt32> = []
         var place: Int64 = 32
