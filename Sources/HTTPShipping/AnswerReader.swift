@@ -7,7 +7,7 @@ package struct AnswerReader {
     /// More than is shown, in whatever script.
     private static let shownBytes = AnswerSummary.mostCharacters * 8
 
-    /// libcurl reads the environment by itself, and sends these to a proxy.
+    /// libcurl reads the environment on its own and sends these to a proxy.
     private static let proxyPasswords = ProxyName.environmentPasswords().compactMap { ShippingToken($0) }
 
     private let origin: String

@@ -6,8 +6,8 @@ import HTTPTransfer
 /// `Basic` in Base64, percent-encoded in a URL, escaped in JSON, or in one of
 /// these inside another. The text is decoded in each of these ways, and every
 /// run of at least `width` bytes that occurs in a form of the credential is
-/// removed, so that a part of it is removed as well. Whatever follows a word
-/// that introduces a credential is removed too, whoever it belongs to.
+/// removed, so that a part of it is removed as well. The text after a
+/// word that introduces a credential is removed too, whosever credential it is.
 ///
 /// The work is linear in the text and in the credentials.
 struct TokenScrubber: Sendable {
@@ -139,9 +139,9 @@ private struct DecodedText {
     }
 }
 
-/// What a credential looks like, plain and in Base64.
+/// The forms in which a credential may occur: plain and in Base64.
 private struct SecretForms {
-    /// So many bytes in a row are no coincidence.
+    /// The length from which a match is not a coincidence, in bytes.
     private static let width = 8
     /// A shorter piece of Base64 may be part of any word.
     private static let minBase64Digits = 6
@@ -206,9 +206,9 @@ private struct SecretForms {
     }
 }
 
-/// The words behind which a credential stands.
+/// Finds credentials by the words that introduce them.
 private enum Introductions {
-    /// Names of headers and parameters, of which the value follows a colon or an equals sign.
+    /// Names of headers and parameters. The value follows a colon or an equals sign.
     private static let names = ["authorization", "x-clickhouse-key", "token"].map { Array($0.utf8) }
     private static let token = Array("token".utf8)
     /// Schemes of authentication, behind which the credential follows a space.

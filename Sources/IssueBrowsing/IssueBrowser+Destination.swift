@@ -18,17 +18,17 @@ extension IssueBrowser {
         public var state: String { wire.state.rawValue }
         /// Why it is waiting or paused.
         public var reason: String? { wire.reason }
-        /// What a person should do; nil where the caller may not see all records.
+        /// The recommended action; nil if the caller may not see all records.
         public var advice: String? { wire.advice }
         /// When it is tried again, where it is waiting.
         public var nextAttempt: IssueTimestamp? { wire.nextAttempt.map { IssueTimestamp($0) } }
-        /// What it said last; nil where the caller may not see all records.
+        /// The destination's last answer; nil if the caller may not see all records.
         public var lastAnswer: String? { wire.lastAnswer }
         /// When it last took something.
         public var lastSuccess: IssueTimestamp? { wire.lastSuccess.map { IssueTimestamp($0) } }
         /// When the oldest record that waits for it was reported.
         public var oldestPending: IssueTimestamp? { wire.oldestPending.map { IssueTimestamp($0) } }
-        /// How many requests were sent to it since the daemon started; 0 where the caller may not see all records.
+        /// How many requests were sent to it since the daemon started; 0 if the caller may not see all records.
         public var requests: Int { Int(clamping: wire.requests) }
         /// How many records had to be sent again since the daemon started.
         public var resent: Int { Int(clamping: wire.resent) }

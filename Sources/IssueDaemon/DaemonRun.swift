@@ -36,7 +36,7 @@ final class DaemonRun {
     static let queryThreads: [(name: String, lane: QueryInbox.Lane)] = [
         ("query-operator", .privileged), ("query-1", .shared), ("query-2", .mixed),
     ]
-    /// How long questions may go on after the end has begun, and how long their threads are then waited for.
+    /// How long questions may continue after the stop has begun, and how long to wait for their threads after that.
     private static let questionPatience: Duration = .seconds(1)
     private static let readerPatience: Duration = .seconds(5)
 

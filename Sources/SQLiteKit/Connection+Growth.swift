@@ -20,7 +20,7 @@ extension Connection {
         return size < 0 ? nil : size
     }
 
-    /// How long the write-ahead log's file is, in bytes; nothing where that can't be known.
+    /// The length of the write-ahead log's file in bytes; nil if it is unknown.
     package var walFileBytes: Int64? {
         let size = unsafe csqlite_wal_size(handle)
         return size < 0 ? nil : size

@@ -22,8 +22,8 @@ private import Glibc
     /// Opens a file, creating it when the mode says so.
     ///
     /// A file is not read until the first query, so a damaged one opens well.
-    /// A symbolic link in place of the file is not followed: SQLite would also
-    /// put its log and its lock beside the link's target. Folders may be links.
+    /// A symbolic link with the name of the file is not followed: SQLite would
+    /// put its log and its lock next to the link's target. Folders may be links.
     ///
     /// - Parameter checkpointsOnClose: whether the last connection to close brings
     ///   the log into the database and deletes it. At most one writer should.

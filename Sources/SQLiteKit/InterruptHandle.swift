@@ -35,8 +35,8 @@ internal import Synchronization
 
     /// Interrupts what runs now, and has every statement fail that begins before `clearCancellation` is called.
     ///
-    /// SQLite forgets an interruption that comes when no statement runs, or too late for the one that does. So whoever
-    /// wants a long statement ended repeats this until it has.
+    /// SQLite forgets an interruption that comes when no statement runs, or too late for the one that does. To
+    /// end a long statement, repeat this until it has ended.
     package func cancel() {
         isCancellationSet.store(true, ordering: .relaxed)
         interrupt()

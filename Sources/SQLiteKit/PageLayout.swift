@@ -1,4 +1,4 @@
-/// Where a page of a tree holds something, by the file format (sqlite.org/fileformat2.html, 1.6).
+/// The used and unused parts of a page of a tree (sqlite.org/fileformat2.html, 1.6).
 ///
 /// What lies between may be anything that the page has held before: SQLite leaves it there when it moves rows to another
 /// page, and when it deletes them while `secure_delete` is off.
@@ -49,7 +49,7 @@ package struct PageLayout: Equatable, Sendable {
         used.sort { $0.lowerBound < $1.lowerBound }
         var end = 0
         for range in used {
-            // Two things in one place: then nobody knows what means something.
+            // Overlapping parts: the page is damaged.
             guard range.lowerBound >= end else { return nil }
             if range.lowerBound > end { unused.append(end..<range.lowerBound) }
             end = range.upperBound

@@ -115,7 +115,7 @@ int clinux_open(const char *path, int flags, mode_t mode);
 int clinux_open_at(int folder, const char *name, int flags, mode_t mode);
 /// Opens a folder only to find other files from it; a symbolic link is not followed.
 int clinux_find_folder_at(int folder, const char *name);
-/// Whether this process runs with more rights than whoever started it: setuid, setgid or file capabilities.
+/// Whether this process has more rights than its caller, by setuid, setgid or file capabilities.
 int clinux_is_privileged(void);
 /// A variable of the environment; NULL in a process that is privileged in that way.
 const char *clinux_secure_variable(const char *name);

@@ -2,14 +2,14 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl backup`: has the daemon copy its store, and writes the copy to where it is wanted.
+/// `issuectl backup`: has the daemon copy its store and writes the copy to the requested place.
 struct BackupCommand: Command {
     static let specification = CommandSpecification(
         "backup", "Copy the daemon's whole store while it runs", operands: .optional("FILE"),
         notes: [
-            "The copy lies beside the database, in the daemon's own folder. With FILE it is handed over and written there, "
-                + "for your eyes only, and none stays with the daemon. A FILE that is there already is not overwritten; "
-                + "a folder is given a new file. How to go back to a copy stands in the operator's guide."
+            "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is written "
+                + "there, readable by you alone, and the daemon keeps none. An existing FILE is not overwritten; if FILE is "
+                + "a folder, a new file is created in it. The operator's guide explains how to restore a copy."
         ],
         examples: ["issuectl backup", "issuectl backup /srv/copies/"])
 
@@ -29,7 +29,7 @@ struct BackupCommand: Command {
         guard let copy else {
             let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
             throw CommandFailure(
-                .refused, "the daemon has handed over no copy\(path): is it older than issuectl? (issuectl status)")
+                .refused, "the daemon passed no copy\(path): it may be older than issuectl; check with issuectl status")
         }
         let path = try context.files.save(copy, file, "issues.db.backup-\(context.now.text)")
         answer.value.path = path

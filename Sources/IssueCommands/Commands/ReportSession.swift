@@ -11,7 +11,7 @@ struct ReportSession {
     /// The largest record that the daemon takes.
     private static let recordBytes = 256 * 1024
 
-    /// What the options say about sending.
+    /// How to send, as the options say.
     struct Manner {
         var isQuiet: Bool
         var echoes: Bool
@@ -19,7 +19,7 @@ struct ReportSession {
         var timeout: Duration
         /// Whether what no daemon takes is kept for the next run.
         var spools: Bool
-        /// Who numbers the records.
+        /// The UUID under which the records are numbered.
         var producer: String
         /// The key that the user has given for it, if any.
         var key: String?
@@ -233,7 +233,7 @@ struct ReportSession {
         guard let folder = context.reporting.keep(call.message, how.producer, sequence) else {
             let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
             throw CommandFailure(
-                reason.code, "the issue can't be kept for the next run either: \(reason.message ?? "")")
+                reason.code, "could not keep the issue for the next run either: \(reason.message ?? "")")
         }
         for _ in entries { keep(Self.spooled) }
         if let failure {

@@ -58,7 +58,7 @@ extension CommandFailure {
 }
 
 extension CollectorConnectionError {
-    /// Whether the same may be taken later.
+    /// Whether the same call may succeed later.
     var mayPass: Bool {
         switch self {
         case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.noSpace): true

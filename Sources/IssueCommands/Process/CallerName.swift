@@ -1,8 +1,8 @@
 import UnixIO
 
-/// What to call the application of a report that names none.
+/// The default application name of a report.
 package enum CallerName {
-    /// Programs that run others for anybody, and say nothing of whose issue it is.
+    /// Programs that run any others, so their name says nothing about the origin of an issue.
     private static let runners: Set<String> = [
         "ash", "atd", "bash", "busybox", "cron", "crond", "csh", "dash", "doas", "env", "fish", "flock", "init",
         "ionice", "ksh", "login", "mksh", "nice", "nohup", "runuser", "screen", "setpriv", "sh", "sshd", "stdbuf",

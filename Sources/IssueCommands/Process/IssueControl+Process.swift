@@ -41,7 +41,7 @@ extension ReportSurroundings {
             },
             makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
             keep: { call, producer, sequence in
-                // What can't be kept is said at once, and no later run has to.
+                // A failure is reported at once, so no later run has to report it (`issues: 0`).
                 guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
                 return folder.path
             },

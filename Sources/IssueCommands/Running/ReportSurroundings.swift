@@ -1,20 +1,20 @@
 package import IssueProtocol
 
-/// What `report` needs of the process beside input and output: time, names, and a place to keep what can't be sent.
+/// The parts of the process that `report` uses besides input and output: time, names, and a place for unsent calls.
 package struct ReportSurroundings {
     /// The time of day.
     package var now: () -> Timestamp
     /// Time that only goes forward, from any start.
     package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
-    /// A UUID that nobody has used before.
+    /// Returns a new random UUID.
     package var makeProducer: () -> String
-    /// What the caller of the program is called; nil where nobody knows.
+    /// The name of the program that called this one; nil if it is unknown.
     package var caller: String?
     /// Keeps a call for the next run of a program that reports as this user.
     ///
-    /// Takes the message, the producer and its first number, and answers the
-    /// folder; nil where it can't be kept.
+    /// Takes the message, the producer and its first number. Returns the
+    /// folder, or nil if the call can't be kept.
     package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
     /// Sends what earlier runs have kept, to the socket that was named or those in the usual places.
     package var sendKept: (_ socket: String?) -> Void

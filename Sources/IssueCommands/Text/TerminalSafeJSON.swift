@@ -28,7 +28,7 @@ package enum TerminalSafeJSON {
                 safe.append(contentsOf: String(scalar).utf8)
                 continue
             }
-            // What follows a backslash can't be an escape itself, and is no JSON either way.
+            // An active character after a backslash is invalid JSON, whether it is escaped or not.
             if isInString {
                 for unit in String(scalar).utf16 { safe += escape(unit) }
             } else {

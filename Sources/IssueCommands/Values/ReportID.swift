@@ -1,6 +1,6 @@
-/// The producer's id that stands for a key of the user's choice.
+/// Derives a producer's id from a key that the user chose.
 package enum ReportID {
-    /// The key itself if it is a UUID, else one that is made of it, always the same.
+    /// Returns the key itself if it is a UUID, otherwise a UUID derived from it.
     package static func producer(for key: String) -> String {
         let lowercase = key.lowercased()
         return isUUID(lowercase) ? lowercase : uuid(FNV1a.hash(key.utf8))
@@ -19,7 +19,7 @@ package enum ReportID {
         }
     }
 
-    /// A UUID of version 8, whose bits are anybody's own: RFC 9562, 5.8.
+    /// Returns a UUID of version 8, which leaves its bits to the application (RFC 9562, 5.8).
     private static func uuid(_ bits: UInt128) -> String {
         let version: UInt128 = 0xF << 76
         let variant: UInt128 = 0x3 << 62
@@ -34,7 +34,7 @@ package enum ReportID {
 
 /// The hash FNV-1a with 128 bits: draft-eastlake-fnv.
 ///
-/// Enough here, since a user who makes two keys collide harms nobody else.
+/// It is not collision-resistant, but a user who makes two keys collide harms only themselves.
 private enum FNV1a {
     static func hash(_ bytes: some Sequence<UInt8>) -> UInt128 {
         let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013B

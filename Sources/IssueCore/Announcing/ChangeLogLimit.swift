@@ -1,6 +1,6 @@
 /// Limits how often state changes by ordinary users are logged one by one, so that none of them fills the log.
 ///
-/// It counts within windows of a minute. What was left out of a window is told with the first change after it.
+/// It counts within windows of a minute. The number left out of a window is reported with the first change after it.
 package struct ChangeLogLimit: Sendable {
     package static let perUser = 10
     package static let perMinute = 60
@@ -23,7 +23,7 @@ package struct ChangeLogLimit: Sendable {
             self = ChangeLogLimit()
             begin = now
         }
-        // No more users are counted than lines are written.
+        // `counts` has at most one entry for each logged line.
         guard logged < Self.perMinute, counts[uid, default: 0] < Self.perUser else {
             leftOut += 1
             return (false, told)

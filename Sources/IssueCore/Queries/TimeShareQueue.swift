@@ -34,7 +34,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     package let slice: Duration
     private let maxRunningPerUser: Int
     private var users: [UInt32: User] = [:]
-    /// What the user had spent who was given a turn last.
+    /// The time that the last user to get a turn had spent.
     private var level: Duration = .zero
     private var turns: UInt64 = 0
 
@@ -84,7 +84,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         let isIdle = !entry.isWaiting && entry.running == 0
         users[user] = isIdle && entry.spent <= level ? nil : entry
         if users.values.allSatisfy({ !$0.isWaiting && $0.running == 0 }) {
-            // Nobody competes any longer.
+            // No user competes for the threads now.
             users = [:]
             level = .zero
         } else if users.count > Self.maxIdleUsers {

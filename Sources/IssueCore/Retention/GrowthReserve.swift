@@ -17,7 +17,7 @@ package struct GrowthReserve: Equatable, Sendable {
     private let plenty: Int64
     /// What the log takes until it begins anew.
     private let log: Int64
-    /// What always stays, for what SQLite writes beside the log.
+    /// Bytes that always stay free, for what SQLite writes in addition to the log.
     private let least: Int64
 
     package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, least: Int64 = 1 << 20) {

@@ -31,8 +31,8 @@ package struct RetentionFacts: Equatable, Sendable {
     package var spareBytes: Int64
     /// What is free on the file system; nothing where that is not known.
     package var freeBytes: Int64?
-    /// What the write-ahead log takes of the disk beyond its usual size: a checkpoint gives it back, and removing records
-    /// would not.
+    /// The bytes that the write-ahead log takes beyond its usual size. A checkpoint frees them; removing records does
+    /// not.
     package var excessWALBytes: Int64 = 0
     package var now: LogInstant
 

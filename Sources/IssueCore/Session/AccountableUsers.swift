@@ -1,10 +1,9 @@
 /// Maps each user id to the user who answers for it, so that limits count people instead of numbers.
 ///
-/// One person can act under many user ids: those that `/etc/subuid` gives them
-/// for their containers, and those of a container that systemd-nspawn or
-/// systemd-nsresourced has started. A limit for each number would be no limit
-/// for them. This is for limits only: what a user may see goes by the user id
-/// that the kernel tells.
+/// One person can act under many user ids: those assigned in `/etc/subuid`, and
+/// those of containers started by systemd-nspawn or systemd-nsresourced. With a
+/// limit for each number, that person would have no limit. This is for limits
+/// only: what a user may see depends on the user id that the kernel reports.
 package struct AccountableUsers: Equatable, Sendable {
     /// The ids that systemd gives to containers, 65,536 to each.
     ///

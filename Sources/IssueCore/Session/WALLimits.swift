@@ -1,7 +1,7 @@
 /// How large the write-ahead log (WAL) may become, and what must happen on the way there.
 ///
-/// SQLite can begin the WAL anew only while nobody holds a snapshot of it, so a
-/// reader that stays makes it grow by everything that is reported meanwhile.
+/// SQLite can restart the WAL only while no reader holds a snapshot of it, so a
+/// long-running reader makes it grow by everything that is reported meanwhile.
 package struct WALLimits: Equatable, Sendable {
     package enum Pressure: Int, Comparable, Sendable {
         case none
@@ -19,7 +19,7 @@ package struct WALLimits: Equatable, Sendable {
     package static let maxBytes: Int64 = 64 << 20
     /// The same while a backup holds its snapshot, which only operators can start.
     package static let maxBytesDuringBackup: Int64 = 512 << 20
-    /// What the WAL's file keeps of the disk after it has begun anew.
+    /// The length to which the WAL's file is truncated when it restarts.
     package static let usualBytes: Int64 = 16 << 20
 
     /// A frame's header (sqlite.org/fileformat2.html, 4.1).
@@ -34,7 +34,7 @@ package struct WALLimits: Equatable, Sendable {
         maxFrames = maxBytes / frameBytes
     }
 
-    /// Returns what must happen while the WAL has so many frames.
+    /// Returns what must happen while the WAL has this many frames.
     package func pressure(frames: Int) -> Pressure {
         let frames = Int64(frames)
         if frames >= maxFrames / 4 * 3 { return .full }

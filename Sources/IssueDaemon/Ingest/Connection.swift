@@ -36,7 +36,7 @@ final class Connection {
     /// Reports that want no reply.
     var silent: Set<UInt64> = []
     var replies = ReplyQueue()
-    /// What goes with the replies that are sent next.
+    /// The open file that is passed along with the next bytes sent.
     var file: PassedFile?
     var question: Question?
     var questionToken: UInt64 = 0

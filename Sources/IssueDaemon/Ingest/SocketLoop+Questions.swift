@@ -303,8 +303,8 @@ extension SocketLoop {
         guard connections[connection.id] != nil else { return }
         if connection.openJobs > 0 {
             handlers.withdraw(connection.id)
-            // No answer may come any more. If they still counted, the user would
-            // wait for them forever, with all connections.
+            // An answer may never come. If these jobs still counted, all of the
+            // user's connections would wait for them forever.
             connection.openJobs = 0
             settleSending(of: connection)
         }
@@ -312,7 +312,7 @@ extension SocketLoop {
         finish([], connection)
     }
 
-    /// Ends a flush in the log whose end nobody is there to be told of.
+    /// Logs the end of a flush whose client is gone.
     func noteGivenUpFlush(of connection: Connection) {
         guard case .flushing = connection.question else { return }
         service.log.ended("flush", by: connection.process.sender, result: "given up")

@@ -3,10 +3,10 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Writes a copy of the whole store while reports go on being stored.
+/// Writes a copy of the whole store while reports are still being stored.
 ///
-/// The copy stays in the daemon's own folder, or it is passed to the client as an open file that has no name any more.
-/// So the client need not act on a path that it was told, and the daemon on none that a client names.
+/// The copy stays in the daemon's own folder, or it is passed to the client as an open file without a name.
+/// So neither side acts on a path that the other side names.
 struct BackupJob {
     static let beginning = "backup-"
     private static let unfinished = ".unfinished"
@@ -59,7 +59,7 @@ struct BackupJob {
         }
         try StoreCopy.mark(path)
         try FileDescriptor.open(path).synchronize()
-        // Who has left meanwhile takes no copy.
+        // The client may have left meanwhile.
         try run.goOn()
         return copy.total
     }

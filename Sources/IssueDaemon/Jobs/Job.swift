@@ -22,8 +22,8 @@ struct Job: Sendable {
 extension Job.Work {
     /// Whether the work is given up when its client disconnects.
     ///
-    /// A copy that nobody waits for is of no use, and neither is a count. A repair can be asked for again and goes on
-    /// where it was. What was ordered to be erased or sent again is finished: its work is bounded by what is stored.
+    /// A copy or a count is of no use without its client. A repair can be requested again and continues where it was.
+    /// A purge or a requeue is finished: its work is bounded by what is stored.
     var endsWithClient: Bool {
         switch self {
         case .backup, .repair: true
@@ -38,7 +38,7 @@ extension Job.Work {
         case .backup(let parameters): return ("backup", Self.text(parameters))
         case .purge(var parameters):
             guard parameters.isDryRun != true else { return nil }
-            // What is to be erased must not live on in the log.
+            // The text to be erased must not remain in the log.
             if parameters.filter.text != nil { parameters.filter.text = "(left out)" }
             return ("purge", Self.text(parameters))
         case .repair(let parameters):

@@ -40,7 +40,7 @@ struct JobRun {
         try StoreReader(path: path, control: writer.snapshots.control(.job))
     }
 
-    /// Reads in one snapshot, once more whenever it was ended for the sake of the write-ahead log.
+    /// Reads in one snapshot, and retries if the snapshot was ended because the write-ahead log was too large.
     func reading<Value>(_ body: () throws -> Value) throws -> Value {
         for _ in 1..<Self.maxAttempts {
             do { return try body() } catch StoreFailure.walTooLarge { try goOn() }
@@ -55,7 +55,7 @@ struct JobRun {
         guard !isStopping() else { throw Stopped() }
     }
 
-    /// Waits a moment for somebody else.
+    /// Pauses to let other threads work.
     func rest(_ duration: Duration) {
         _ = Monitor(0).wait(deadline: MonotonicClock.now.advanced(by: duration)) { _ -> Bool? in nil }
     }

@@ -4,7 +4,7 @@ import UnixIO
 
 /// Does what takes long, one job after the other, on a thread of its own.
 ///
-/// What has to be written for it, the writer writes in small steps between commits. Some jobs end when their client
+/// The writer thread does the writing for it, in small steps between commits. Some jobs end when their client
 /// disconnects (`Job.Work.endsWithClient`), all of them when the daemon stops.
 final class JobService: Sendable {
     private struct Inbox: Sendable {
@@ -48,7 +48,7 @@ final class JobService: Sendable {
         _ = order(Job(connection: 0, requester: nil, wantsProgress: false, work: .collect))
     }
 
-    /// The client of a connection is gone: what it has ordered is given up, as far as that ends with its client.
+    /// Gives up the jobs of a closed connection, except those that are finished without their client.
     func withdraw(_ connection: UInt64) {
         inbox.withLock { inbox in
             inbox.jobs.removeAll { $0.connection == connection && $0.work.endsWithClient }

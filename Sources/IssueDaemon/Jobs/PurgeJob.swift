@@ -69,17 +69,17 @@ struct PurgeJob {
             series = series.dropFirst(some.count)
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
-        // What nothing refers to any more goes with it: whose processes they were, and what they were called.
+        // Processes, senders and accounts that are no longer referenced are erased with the records.
         try Collection(isErasing: true).run(run)
         try writer.perform { try $0.finishErasingText() }
     }
 
-    /// How long those who read the store may keep the pass over the file from going on.
+    /// How long readers of the store may block the pass over the file.
     private static let patience: Duration = .seconds(60)
 
-    /// Rids the file of what deleting leaves in it.
+    /// Overwrites what deleting leaves in the file.
     ///
-    /// - Returns: Where something may be left, in words.
+    /// - Returns: A text for each place where something may be left.
     private func eraseUnusedBytes(_ erasure: Erasure, _ run: inout JobRun) throws -> [String] {
         let writer = run.writer
         try writer.perform { $0.beginErasingUnusedBytes() }
@@ -104,7 +104,7 @@ struct PurgeJob {
                 return ["\(pass.unread) pages of the database that can't be read: see issuectl status"]
             case .waiting, nil:
                 guard lastStep.duration(to: Clock.monotonic) < Self.patience else {
-                    return ["the free space of the database, which was read all the while: purge once more"]
+                    return ["the free space of the database, which was in use by readers: repeat the purge"]
                 }
                 run.rest(.milliseconds(5))
             }

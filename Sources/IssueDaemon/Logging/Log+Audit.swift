@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// The audit trail: who had the daemon do something that changes or hands out what is stored.
+/// The audit trail of requests that change or hand out what is stored.
 ///
 /// The fields are stable. `request`, `uid`, `pid` and `command` are in both lines; the kernel says the first two of the
 /// requester, and the command is what the process calls itself.

@@ -1,6 +1,6 @@
 import UnixIO
 
-/// The user for whom `issued --check` checks files.
+/// The user as which `issued --check` checks files.
 ///
 /// Root can read everything, so what root sees says nothing about the service.
 struct CheckSubject: Equatable {
@@ -11,11 +11,11 @@ struct CheckSubject: Equatable {
     }
 
     var choice: Choice
-    /// For whom, and why.
+    /// Names the user, and why that one was chosen.
     var explanation: String
 
     /// - Parameters:
-    ///   - option: What `--user` names.
+    ///   - option: The value of `--user`.
     ///   - look: Finds a user by name or number.
     init(
         option: String?, callerID: UInt32, unit: ServiceUnit,
@@ -72,7 +72,7 @@ struct CheckSubject: Equatable {
     }
 }
 
-/// What matters here of the installed `issued.service`.
+/// The settings of the installed `issued.service` that matter to `--check`.
 struct ServiceUnit: Equatable {
     static let stateFolder = "/var/lib/issued"
 

@@ -6,7 +6,7 @@ package struct DaemonOptions: Hashable, Sendable {
 
     package var action = Action.run
     package var source = ConfigurationSource.usual
-    /// The user for whom a configuration is checked.
+    /// The user as which `--check` checks the configuration.
     package var user: String?
 
     private static let names = ["--config", "--check", "--user", "--print-config", "--version", "--help"]
@@ -59,7 +59,7 @@ package struct DaemonOptions: Hashable, Sendable {
         }
         action = wantsHelp ? .printHelp : actions.first?.action ?? .run
         guard user == nil || action == .check || action == .printHelp else {
-            throw UsageError(sentence: "--user goes with --check alone.")
+            throw UsageError(sentence: "--user can only be used with --check.")
         }
     }
 

@@ -23,7 +23,7 @@ struct Answer: Sendable {
     var content: Content
 }
 
-/// An open file that a client is given along with a reply. It is closed when it was sent, or when nobody is there for it.
+/// An open file that is passed to a client along with a reply. It is closed once sent, or when the client is gone.
 final class PassedFile: Sendable {
     let descriptor: FileDescriptor
 

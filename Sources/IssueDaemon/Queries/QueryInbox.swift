@@ -6,21 +6,21 @@ import IssueStore
 struct QueryInbox: Sendable {
     /// Which questions a thread answers.
     enum Lane: Sendable {
-        /// Those of all users but operators, who can't keep this thread busy.
+        /// Questions of users who are not operators, so operators can't keep this thread busy.
         case shared
-        /// Those of all users, and those of operators when there are no others.
+        /// Questions of other users first, and of operators when there are no others.
         case mixed
-        /// Only those of root, the daemon's own user and operators.
+        /// Only questions of root, the daemon's own user and operators.
         case privileged
     }
 
-    /// Whom an answered question is charged to.
+    /// The user who is charged for an answered question.
     struct Payer: Sendable {
         fileprivate var isPrivileged: Bool
         fileprivate var user: UInt32
     }
 
-    /// After this time a question ends if somebody waits who has used less.
+    /// After this time a question ends if a user waits who has used less.
     static let slice: Duration = .seconds(1)
 
     /// One user's questions take at most one of the shared threads.
@@ -46,7 +46,7 @@ struct QueryInbox: Sendable {
         if waiting[connection] != nil { gone.insert(connection) }
     }
 
-    /// Takes out the next question that somebody still wants answered.
+    /// Takes out the next question whose client is still connected.
     mutating func take(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
         while let next = takeAny(for: lane) {
             let isWanted = !gone.contains(next.job.connection)

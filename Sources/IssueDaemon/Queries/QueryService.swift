@@ -32,13 +32,13 @@ final class QueryService: Sendable {
         }
     }
 
-    /// A connection is gone: what it has asked is not answered, and is ended where it has begun.
+    /// Drops the questions of a closed connection, and interrupts one that is being answered.
     func withdraw(_ connection: UInt64) {
         inbox.withLock { $0.closed(connection) }
         watch.cancel(connection: connection)
     }
 
-    /// Has everything that is asked, and that is being answered, answered with `Busy`.
+    /// Answers all questions with `Busy`, including those in progress.
     func refuseAll() {
         watch.stop()
     }
@@ -199,7 +199,7 @@ final class QueryService: Sendable {
         let standing = GroupStanding(
             parameters.state, mutedUntil: parameters.until,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
-        // The writer does it in any case from here on, so the answer must say so.
+        // From now on the writer makes the change in any case, so the answer must report it.
         guard watch.protect(thread) else { throw StoreFailure.tooSlow }
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
             throw QueryFailure.notFound(id: parameters.group)
@@ -208,7 +208,7 @@ final class QueryService: Sendable {
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
 
-    /// Logs a state change: each of an operator, and of ordinary users only so many that nobody can fill the log.
+    /// Logs a state change. Changes by ordinary users are rate-limited, so that none of them can fill the log.
     private func noteChange(_ parameters: SetStateParameters, by requester: Sender, isOperator: Bool) {
         if !isOperator {
             let (isLogged, leftOut) = changes.withLock { $0.changed(by: requester.uid, at: Clock.monotonic) }

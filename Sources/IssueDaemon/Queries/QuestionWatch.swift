@@ -9,7 +9,7 @@ import UnixIO
 final class QuestionWatch: Sendable {
     /// Why a question was ended.
     enum Reason: Equatable, Sendable {
-        /// Nobody waits for the answer.
+        /// The client has disconnected.
         case clientGone
         case tooSlow
         /// Users wait who have used less time.
@@ -21,7 +21,7 @@ final class QuestionWatch: Sendable {
         let connection: UInt64
         let handle: QueryInterruption
         let began: KernelInstant
-        /// Returns whether it must yield after so long.
+        /// Returns whether it must yield after running for this time.
         let mustYield: @Sendable (Duration) -> Bool
         var reason: Reason?
         /// Whether it waits for the writer, which finishes what was asked of it in any case.
@@ -72,7 +72,7 @@ final class QuestionWatch: Sendable {
         if wakes { state.signal() }
     }
 
-    /// The question of a thread has its answer; returns why it was ended early, if it was.
+    /// Ends watching the question of a thread, and returns why it was interrupted, or nil if it was not.
     func end(_ thread: Int) -> Reason? {
         state.withLock { state in
             let running = state.running.removeValue(forKey: thread)
@@ -81,9 +81,9 @@ final class QuestionWatch: Sendable {
         }
     }
 
-    /// The question of a thread is not interrupted from here on.
+    /// Protects the question of a thread from interruption from now on.
     ///
-    /// - Returns: Whether it may go on; false if it was ended before.
+    /// - Returns: `false` if it was already ended.
     func protect(_ thread: Int) -> Bool {
         state.withLock { state in
             guard state.running[thread]?.reason == nil else { return false }

@@ -40,7 +40,7 @@ final class StatusBoard: Sendable {
         var forwarders: [Forwarder] = []
         var obstacle: Obstacle?
         var configurationFaults: [String] = []
-        /// What to do about a destination that is paused for its configuration, by name.
+        /// The advice for each destination that is paused because of its configuration, by name.
         var destinationAdvice: [String: String] = [:]
     }
 

@@ -4,11 +4,11 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers `Status` from published figures, so that nobody waits for a question of somebody else.
+/// Answers `Status` from published figures, so that no client waits for another client's question.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes
-/// them; another answers. Who asks sees everything that was stored before, unless
-/// reading takes too long: then the answer is what was published last.
+/// them; another answers. An answer includes everything stored before the
+/// question, unless reading takes too long: then it is the last published one.
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
@@ -17,7 +17,7 @@ final class StatusService: Sendable {
         /// The last question for which figures were read, or that failed.
         var settled: UInt64 = 0
         var figures: StoreFigures?
-        /// Why the figures could not be read last, as it is answered while there are none.
+        /// The refusal to send while there are no figures; nil unless reading them failed.
         var refusal: CollectorError?
         var isStopping = false
     }
@@ -56,7 +56,7 @@ final class StatusService: Sendable {
 
     // MARK: Answering
 
-    /// Answers until it is told to stop.
+    /// Answers until `stop` is called.
     func run(_ answered: @Sendable (Answer) -> Void) {
         while let (jobs, number) = nextJobs() {
             let isFirst = state.withLock { $0.figures == nil }
@@ -103,7 +103,7 @@ final class StatusService: Sendable {
 
     // MARK: Reading
 
-    /// Publishes figures whenever somebody asks, until it is told to stop.
+    /// Publishes figures for each question, until `stop` is called.
     ///
     /// - Parameter damaged: called when the file turns out to be damaged.
     func publish(damaged: @Sendable (StoreFailure) -> Void) {

@@ -3,9 +3,9 @@ import UnixIO
 
 /// Knows every snapshot of the database, so that the writer can have all of them ended.
 ///
-/// When the write-ahead log (WAL) becomes large, the writer closes the gate: who
-/// wants a snapshot waits, and questions that hold one are interrupted. Once all
-/// are gone, the writer begins the WAL anew and opens the gate again.
+/// When the write-ahead log (WAL) becomes large, the writer closes the gate: new
+/// snapshots wait, and questions that hold one are interrupted. Once all are
+/// gone, the writer restarts the WAL and opens the gate again.
 final class SnapshotGate: Sendable {
     enum Kind: Sendable {
         /// Waits briefly and is interrupted.
@@ -14,7 +14,7 @@ final class SnapshotGate: Sendable {
         case job
         /// Waits and is never interrupted, since it is short.
         case background
-        /// Is held for long, and ends at its next step when it is told to.
+        /// Is held for long, and ends at its next step once it is interrupted.
         case backup
 
         var patience: Duration {
@@ -66,10 +66,10 @@ final class SnapshotGate: Sendable {
         self.emptied = emptied
     }
 
-    /// What a reader of this kind is given.
+    /// Returns the control that a reader of this kind needs.
     func control(_ kind: Kind) -> any SnapshotControl { Control(gate: self, kind: kind) }
 
-    /// Lets nobody take a snapshot from now on; returns whether none is held.
+    /// Blocks new snapshots, and returns whether none is held.
     func close(interrupting: Bool) -> Bool {
         state.withLock { state in
             state.isClosed = true
@@ -83,8 +83,7 @@ final class SnapshotGate: Sendable {
         state.broadcast()
     }
 
-    /// Lets nobody take a snapshot any more, and interrupts those that are held until they are gone or it has lasted too
-    /// long.
+    /// Refuses new snapshots for good, and interrupts those that are held until they are gone or the time is over.
     func end(patience: Duration) {
         state.withLock { state in
             state.hasEnded = true
@@ -94,7 +93,7 @@ final class SnapshotGate: Sendable {
         _ = waitUntilEmpty(patience: patience)
     }
 
-    /// Interrupts whoever holds a snapshot until all are gone; returns whether they are.
+    /// Interrupts the holders of snapshots until all are gone or the time is over; returns whether all are gone.
     func waitUntilEmpty(patience: Duration) -> Bool {
         let end = MonotonicClock.now.advanced(by: patience)
         while true {

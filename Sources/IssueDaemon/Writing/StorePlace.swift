@@ -3,9 +3,9 @@ import UnixIO
 
 /// The folder of the database and the names in it, as the daemon finds them.
 ///
-/// Whoever can write to that folder can make the daemon open, create or rename
-/// another file. So nobody else may, and for root that holds for each folder on
-/// the way there, since root could overwrite anything.
+/// A user who can write to that folder can make the daemon open, create or
+/// rename another file. So no other user may, and for a daemon that runs as root
+/// this applies to each folder above it too, since root can overwrite anything.
 struct StorePlace {
     let path: String
     private let userID: UInt32
@@ -60,8 +60,8 @@ struct StorePlace {
             case .symbolicLink:
                 throw .unusablePlace(
                     "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
-            // In a folder of the daemon's own it is set aside. Elsewhere it is
-            // somebody's folder, such as /tmp.
+            // In a folder of the daemon's own it is moved aside. Elsewhere it
+            // may be in use, such as /tmp.
             case .directory where isPrivate: break
             case .directory:
                 throw .unusablePlace("\(path + ending) is a folder; [Store] Path= must name a file in it")
@@ -71,7 +71,7 @@ struct StorePlace {
         }
     }
 
-    /// `true` if nobody but the daemon uses the folder of the database.
+    /// `true` if the folder of the database is the daemon's alone.
     private var isPrivate: Bool {
         guard let status = try? FileSystem.status(of: folder) else { return false }
         return status.uid == userID && status.mode & 0o077 == 0

@@ -8,7 +8,7 @@ struct WALRelief {
     private let log: Log
     private let usual: WALLimits
     private let duringBackup: WALLimits
-    /// Until when it is not tried again, after somebody else than the daemon has kept the WAL from beginning anew.
+    /// When to try again after another program, or a full disk, has kept the WAL from restarting.
     private var retryAt: MonotonicInstant?
     private var tellsAt: MonotonicInstant?
     private var isClosed = false
@@ -25,12 +25,12 @@ struct WALRelief {
         self.log = log
     }
 
-    /// Begins the WAL anew if it has become too large, having ended who keeps it from that.
+    /// Restarts the WAL if it has become too large, after ending the snapshots that prevent it.
     ///
     /// - Parameters:
     ///   - wantsCommit: Whether reports wait; if the WAL is full they must wait for the snapshots to end.
     ///   - checkpoint: Copies the WAL into the database so that it begins anew.
-    /// - Returns: Whether commits may go on.
+    /// - Returns: Whether commits may continue.
     mutating func relieve(_ writer: StoreWriter, wantsCommit: Bool, _ checkpoint: () -> Void) -> Bool {
         let limits = snapshots.isBackingUp ? duringBackup : usual
         writer.walFrameLimit = limits.frameLimit
@@ -49,7 +49,7 @@ struct WALRelief {
         // Until then there is room for commits, or nothing to commit; the last snapshot that ends wakes the writer.
         guard isEmpty else { return pressure < .full }
         checkpoint()
-        // Where another program holds a snapshot, or the disk is full, questions are not to blame.
+        // If the WAL is still too large, another program or a full disk is the cause, so questions may run.
         open()
         guard limits.pressure(frames: writer.logPages) > .none else { return true }
         retryAt = Clock.monotonic.advanced(by: Self.retryInterval)

@@ -23,7 +23,7 @@ final class WriterService: Sendable {
 
     private let inbox = Monitor(WriterInbox())
     private let gate = LogGate()
-    /// All snapshots of the database, by whoever takes them.
+    /// All snapshots of the database, in all threads.
     let snapshots: SnapshotGate
     private let opening: StoreOpening
     private let log: Log
@@ -83,10 +83,9 @@ final class WriterService: Sendable {
         return try result.get()
     }
 
-    /// Has something done by the writer while nobody is inside who reads the log at length.
+    /// Runs `work` on the writer thread while no thread reads the log at length.
     ///
-    /// - Returns: nil while somebody is; nobody else comes in then before it is asked for again, or before
-    ///   `letReadersIn()`.
+    /// - Returns: nil if a thread does. No other thread can start then until the next call or `letReadersIn()`.
     func performAlone<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value? {
@@ -155,7 +154,7 @@ final class WriterService: Sendable {
         var relief = WALRelief(
             snapshots, usual: WALLimits(pageBytes: writer.pageBytes),
             duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
-        // What the last run has left may take the space that the first commit needs.
+        // A WAL from the last run may take the space that the first commit needs.
         var copyFailure = checkpoint(writer, &checkpoints, after: nil, restarts: true)
         var upkeep = StoreUpkeep(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
@@ -399,7 +398,7 @@ extension Submission {
 }
 
 extension Monitor where State == WriterInbox {
-    /// Has something done by the writer, unless it takes nothing any more.
+    /// Enqueues work for the writer, unless the inbox is closed.
     fileprivate func append(errand: @escaping WriterInbox.Errand) {
         withLock { inbox in
             if !inbox.isClosed { inbox.errands.append(errand) }

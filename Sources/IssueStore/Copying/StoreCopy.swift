@@ -19,7 +19,7 @@ package final class StoreCopy {
 
     /// Begins a copy at a path where nothing is yet.
     ///
-    /// - Parameter control: Whom to ask for the snapshot, and who may have the copy given up.
+    /// - Parameter control: Grants the snapshot, and can end it; nil if no writer waits for the file.
     package init(
         of source: String, to path: String, control: (any SnapshotControl)? = nil
     ) throws(StoreFailure) {
@@ -30,7 +30,7 @@ package final class StoreCopy {
             ticket = try control?.begin(QueryInterruption(reader))
             do {
                 let writer = try Connection(path: path, busyTimeout: .seconds(5))
-                // A copy that is not whole is thrown away, and a whole one is synced by whoever has asked for it.
+                // A copy that is not whole is thrown away, and a whole one is synced by the caller.
                 try writer.setPragma("synchronous", to: "OFF")
                 try writer.setPragma("journal_mode", to: "MEMORY")
                 backup = try OnlineBackup(from: reader, to: writer)
@@ -51,16 +51,16 @@ package final class StoreCopy {
 
     deinit { finish() }
 
-    /// Gives up what is not copied yet, and lets go of the snapshot.
+    /// Stops copying and releases the snapshot.
     private func finish() {
         backup = nil
         if let ticket { _ = control?.end(ticket) }
         ticket = nil
     }
 
-    /// Copies a few pages more, and answers whether the copy is whole then.
+    /// Copies a few more pages, and returns whether the copy is complete.
     ///
-    /// - Throws: `StoreFailure.walTooLarge` if so much was written meanwhile that the copy is given up.
+    /// - Throws: `StoreFailure.walTooLarge` if too much was written meanwhile, so the copy is given up.
     package func step() throws(StoreFailure) -> Bool {
         guard let backup else { return true }
         if let ticket, control?.isInterrupted(ticket) == true {

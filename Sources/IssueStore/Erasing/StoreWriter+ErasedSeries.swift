@@ -52,8 +52,8 @@ extension StoreWriter {
         }
     }
 
-    /// The account and the sender of rows of which only the id is to stay; their user is the number that no user has
-    /// (credentials(7)).
+    /// Returns the account and the sender of erased rows, which keep only their ids. Their user id is 4294967295, which
+    /// no user has (credentials(7)).
     private func nobody() throws -> (account: Int64, sender: Int64?) {
         try connection.execute(
             """

@@ -1,31 +1,30 @@
 import SQLiteKit
 
-/// The end of an erasing: the file is rid of what it holds beside its content.
+/// The last phase of an erasure: overwrites what deleted rows have left in the file.
 ///
-/// Deleted rows may stand in free pages, in unused parts of pages, and in the log, also those that retention
-/// deleted and those that SQLite has moved since. One pass goes over the whole file in small steps. Pages that were
-/// written meanwhile may have brought something back to where the pass had been; they are known from the log,
-/// and have their turn at the end.
+/// Deleted rows may remain in free pages, in unused parts of pages, and in the log. This includes rows that retention
+/// deleted or that SQLite has moved. One pass covers the whole file in small steps. A page written meanwhile may bring
+/// something back behind the pass, so the pages seen in the log are done again at the end.
 extension StoreWriter {
     /// How far a pass is.
     package struct UnusedBytesPass: Sendable {
-        /// What a step has come to.
+        /// The result of a step.
         package enum Step: Equatable, Sendable {
             case more
-            /// Somebody reads, so that the log can't be copied or begun anew: try again later.
+            /// A reader keeps the log from being copied or restarted; try again later.
             case waiting
             case done
         }
 
         var next: UInt32 = 1
         var left: Set<UInt32> = []
-        /// How many pages could not be understood, and may hold something.
+        /// The number of pages that could not be parsed, so they may still hold deleted rows.
         package var unread = 0
 
         package init() {}
     }
 
-    /// How many pages one step looks at: 4 MiB, and more of those that were written meanwhile, so that there is an end.
+    /// The number of pages in one step: 4 MiB. It is higher for pages that were written meanwhile, so that the pass ends.
     private static let unusedPagesAtATime: UInt32 = 512
     private static let writtenPagesAtATime = 4096
 
@@ -70,7 +69,7 @@ extension StoreWriter {
         }
     }
 
-    /// Copies the log and makes its file empty, if nobody reads from it.
+    /// Copies the log and truncates its file, unless a reader uses it; returns whether it did.
     private func emptyLog() throws(SQLiteError) -> Bool {
         do throws(SQLiteError) {
             try withLittlePatience { () throws(SQLiteError) in _ = try connection.checkpoint(.truncate) }

@@ -10,7 +10,7 @@ package struct QueryInterruption: Sendable {
 
     /// Interrupts what runs now, and has all that follows fail until `clear` is called.
     ///
-    /// Call it again and again until the query has ended: SQLite forgets one that comes between two statements.
+    /// Repeat this until the query has ended: SQLite drops an interruption that comes between two statements.
     package func cancel() { handle.cancel() }
 
     /// Lets queries run again.
@@ -19,8 +19,8 @@ package struct QueryInterruption: Sendable {
 
 /// Decides when a reader may take a snapshot of the database, and ends one that must go.
 ///
-/// A snapshot keeps SQLite from beginning its write-ahead log anew, so everybody
-/// who takes one must ask.
+/// A snapshot keeps SQLite from restarting its write-ahead log, so every reader
+/// must ask for one.
 package protocol SnapshotControl: Sendable {
     /// Registers a snapshot that is about to be taken. May wait.
     ///
@@ -29,9 +29,9 @@ package protocol SnapshotControl: Sendable {
     /// - Throws: `StoreFailure.walTooLarge` if none may be taken for now.
     func begin(_ interruption: QueryInterruption) throws(StoreFailure) -> UInt64
 
-    /// Returns whether the snapshot was told to end because the write-ahead log is too large.
+    /// Returns whether the snapshot must end because the write-ahead log is too large.
     func isInterrupted(_ snapshot: UInt64) -> Bool
 
-    /// Says that the snapshot is gone, and returns whether it was told to end.
+    /// Unregisters the snapshot, and returns whether it was interrupted.
     func end(_ snapshot: UInt64) -> Bool
 }

@@ -14,13 +14,13 @@ package final class StoreReader {
     package var users = AccountableUsers()
     /// How many records were there when it was asked last, and as of which state of the file.
     var counted: (version: Int64, records: Int64)?
-    /// The figures that were read last, and as of which state of the file.
+    /// The last figures that were read, with the data version of the file at that time.
     var lastFigures: (version: Int64, figures: StoreFigures)?
     private let control: (any SnapshotControl)?
 
     /// - Parameters:
     ///   - cache: How much of the file it keeps in memory, in KiB; whoever reads a row once needs little.
-    ///   - control: Whom to ask for each snapshot; nil for a file that no writer waits for.
+    ///   - control: Grants each snapshot, and can end it; nil if no writer waits for the file.
     ///   - toleratesDamage: Whether it reads what can be read of a file that lacks its end.
     package init(
         path: String, cache: Int64 = 2048, control: (any SnapshotControl)? = nil, toleratesDamage: Bool = false

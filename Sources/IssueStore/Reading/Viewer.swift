@@ -18,7 +18,7 @@ package enum Viewer: Equatable, Sendable {
         }
     }
 
-    /// What this viewer is shown of a destination's answer to a request.
+    /// Returns the part of a destination's answer that this viewer may see.
     ///
     /// A request carries records of several users, and an answer may quote any
     /// of them and name the destination's address. Only a viewer of everything

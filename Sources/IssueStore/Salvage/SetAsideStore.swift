@@ -28,14 +28,14 @@ package final class SetAsideStore {
     private var failuresLeft: Int64
     /// How often in a row a step came to its deadline without having read anything.
     private var fruitlessSteps = 0
-    /// Whether something was left out for want of an end.
+    /// Whether reading was given up, so that some rows were left out.
     package private(set) var hasGivenUp = false
     /// It was made by an earlier version, and lacks what came later.
     private let isOlder: Bool
 
     /// How many rows one lookup reads.
     private static let stretch: Int64 = 256
-    /// What one step does at most.
+    /// The limits of one step.
     private static let lookupsAtATime = 256
     private static let bytesAtATime = 8 << 20
     private static let timeOfStep: Duration = .seconds(2)
@@ -99,7 +99,7 @@ package final class SetAsideStore {
                 if try read(rows, since: began, into: &portion) { break }
             } catch let error as SQLiteError where error.isInterrupted {
                 isInterrupted = true
-                // What could not be read in all that time is left out.
+                // A row that can't be read in that time is left out.
                 let isFirst = lookups == 1 && portion.submissions.isEmpty
                 if isFirst { failed(rows, &portion) } else { waiting.append(rows) }
             } catch {
@@ -107,7 +107,7 @@ package final class SetAsideStore {
             }
         }
         fruitlessSteps = isInterrupted && portion.submissions.isEmpty ? fruitlessSteps + 1 : 0
-        // Whatever it is, it does not come to an end.
+        // Reading this file would not end.
         if fruitlessSteps >= Self.mostFruitlessSteps { giveUp() }
         return portion
     }
@@ -117,9 +117,9 @@ package final class SetAsideStore {
         hasGivenUp = true
     }
 
-    /// What somebody has said of groups, above a row of the groups.
+    /// Reads the states that users have set on groups, from group rows above `row`.
     ///
-    /// - Returns: Some notes in the order of their rows, and the last row; nil where there are none, or they can't be read.
+    /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they can't be read.
     package func notes(above row: Int64 = 0) -> (notes: [GroupNote], last: Int64)? {
         reader.connection.setDeadline(.after(Self.timeOfStep))
         defer { reader.connection.setDeadline(nil) }
@@ -156,7 +156,7 @@ package final class SetAsideStore {
         'batches', 'singles', 'summaries', 'summary_windows', 'dead_letters', 'mutes', 'limits', 'clock', 'express'
         """
 
-    /// A name of a table that is none: a view may give rows without end out of a file of a few pages.
+    /// Returns a name from `tables` that is not a table. A view can produce endless rows from a file of a few pages.
     private static func nameOfNoTable(_ connection: Connection) throws(SQLiteError) -> String? {
         try Statement(
             composedSQL: """

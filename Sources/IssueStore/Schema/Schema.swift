@@ -68,7 +68,7 @@ package enum Schema {
         try connection.setPragma("foreign_keys", to: "ON")
         try setCache(connection)
         try connection.setPragma("temp_store", to: "MEMORY")
-        // What the log's file took in a busy time is given back when it begins anew.
+        // A log file that grew in a busy time is truncated when the log restarts.
         try connection.setPragma("journal_size_limit", to: WALLimits.usualBytes)
         // Debian's default overwrites all that is deleted, also by retention; where something is erased it is set.
         try connection.setPragma("secure_delete", to: 0)

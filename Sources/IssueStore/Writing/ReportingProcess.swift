@@ -8,7 +8,7 @@ package struct ReportingProcess: Hashable, Sendable {
     /// When the process started, in the kernel's ticks since boot: tells it from a later one with the same pid.
     package var startTime: Int64
 
-    /// The user whose limits hold for it: the sender's, or who answers for a subordinate id.
+    /// The user whose limits apply: the sender's user, or the owner of a subordinate id.
     package var accountableUser: UInt32
 
     /// - Parameter accountableUser: Nil for the sender's own user id.

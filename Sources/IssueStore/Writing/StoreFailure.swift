@@ -10,13 +10,13 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case foreign(String)
     /// Another daemon has the file.
     case inUse
-    /// The folder, or what lies there in place of the file, must not be used.
+    /// The folder, or an entry in it that has the file's name, must not be used.
     case unusablePlace(String)
     /// Records about which something was decided have been removed since.
     case outdated
     /// A query ran past its deadline.
     case tooSlow
-    /// The write-ahead log must begin anew first; what was asked can be asked again.
+    /// The write-ahead log must restart first; the operation can be repeated.
     case walTooLarge
     /// Anything else that SQLite says.
     case failed(SQLiteError)

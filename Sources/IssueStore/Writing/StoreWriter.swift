@@ -100,7 +100,7 @@ package final class StoreWriter {
         var name: AccountName
     }
 
-    /// What a commit adds to the write-ahead log, mostly.
+    /// The bytes that a typical commit adds to the write-ahead log.
     private static let usualCommitBytes: Int64 = 1 << 20
     private static let patience: Duration = .seconds(5)
     private static let patienceWithReaders: Duration = .milliseconds(5)

@@ -6,7 +6,7 @@ struct FailedAssertion {
     let message: String
     private let site: IssueSite
 
-    /// The message for standard error, where Swift writes it as it is.
+    /// The message for standard error, made harmless since Swift writes it verbatim.
     var harmlessMessage: String { HarmlessText.line(message) }
 
     init(

@@ -16,7 +16,7 @@ package struct CollectorConnection: ~Copyable {
     // A page of a thousand of the largest records would not fit; the daemon's pages are smaller.
     private static let replyLimit = 64 << 20
 
-    /// Connects to the first of the paths where somebody answers who is trusted.
+    /// Connects to the first of the paths where a trusted server answers.
     package init(
         paths: [String] = SocketPath.search(), trust: ServerTrust = .process, timeout: Duration = .seconds(5)
     ) throws(CollectorConnectionError) {

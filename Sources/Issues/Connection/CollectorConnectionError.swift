@@ -9,7 +9,7 @@ package enum CollectorConnectionError: Error, Equatable, Sendable {
     case unusablePath(InvalidSocketAddress)
     /// Nobody answers at this path, the likeliest one.
     case unreachable(path: String, Errno)
-    /// Whoever serves the socket is nobody to give reports to.
+    /// The socket or its server belongs to a user who is not trusted with reports.
     case untrusted(path: String, reason: String)
     /// The daemon said no.
     case refused(CollectorError)

@@ -1,12 +1,12 @@
 package import UnixIO
 
-/// Decides whether whoever serves a socket may be given reports.
+/// Decides whether the server of a socket may be given reports.
 ///
 /// A report holds what an application knows, and a reply decides what a
 /// command does next. So the server has to be root, this process's own user or
 /// the user `issued`; with socket activation it is root, since the service
-/// manager called listen(2). Sockets that were searched for must also lie
-/// where no other user can put another one in their place.
+/// manager called listen(2). Sockets that were searched for must also be
+/// where no other user can replace them.
 package struct ServerTrust: Sendable {
     /// Whether the socket was named, by `ISSUED_SOCKET` or `--socket`, and not searched for.
     package var isNamed: Bool
@@ -15,7 +15,7 @@ package struct ServerTrust: Sendable {
     package var userID: UInt32
     /// The user as whom the daemon runs, asked only where it matters.
     package var daemonUser: @Sendable () -> UInt32?
-    /// Who stands for users outside this process's user namespace, where it is not the host's.
+    /// Returns the user id that represents users outside this process's user namespace; nil in the host's namespace.
     package var outsider: @Sendable () -> UInt32?
 
     package init(
@@ -51,7 +51,7 @@ package struct ServerTrust: Sendable {
 
     // MARK: Judging
 
-    /// What is wrong with a place, before anybody there is spoken to; nil if nothing is.
+    /// Returns why a socket must not be connected to, or nil if it may be.
     package func objection(toPlace path: String, _ socket: FileStatus, in folder: FileStatus) -> String? {
         guard socket.kind == .socket else { return "it is no socket" }
         guard !isNamed else { return nil }
@@ -63,13 +63,13 @@ package struct ServerTrust: Sendable {
         return isWritable ? "other users can write to its folder" : nil
     }
 
-    /// What is wrong with whoever answers there; nil if nothing is.
+    /// Returns why a connected server is not trusted, or nil if it is.
     ///
     /// - Parameter owner: Who owns the socket; nil for one that is no file.
     package func objection(toPeer peer: UInt32, at path: String, owner: UInt32?) -> String? {
         if isTrusted(peer, at: path) { return nil }
-        // Whoever names a socket has chosen its owner. Root is asked to say so in as many words, since the name may
-        // have come with the environment of somebody else.
+        // Naming a socket means trusting its owner. Root must name the user explicitly, since the socket's name may
+        // come from another user's environment.
         if isNamed, userID != 0, peer == owner { return nil }
         return "it is served by user \(peer)"
     }

@@ -33,7 +33,7 @@ final class CollectorLink {
     private static let socketToken: UInt64 = 0
     private static let wakerToken: UInt64 = 1
 
-    /// Connects, or throws when nobody answers there who is trusted.
+    /// Connects, or throws if no trusted server answers.
     init(path: String, trust: ServerTrust, waker: Waker, timeout: Duration) throws {
         self.path = path
         socket = try trust.connect(to: path, timeout: timeout)

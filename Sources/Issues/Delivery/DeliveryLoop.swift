@@ -101,7 +101,7 @@ struct DeliveryLoop: ~Copyable {
         disconnect()
     }
 
-    /// Says once that a daemon which seems to be there gets nothing.
+    /// Writes once to standard error that a server is not trusted and gets no reports.
     private func complain(_ text: String) {
         guard !delivery.hasComplained.exchange(true, ordering: .relaxed) else { return }
         StandardErrorLine.write(text)

@@ -23,10 +23,9 @@ enum StandardErrorLine {
     }
 
     /// Writes the line in one piece, so that lines of several threads don't mix.
-    /// Writes a text on one line.
     ///
-    /// What is reported may quote anybody: no line feed of theirs begins a line
-    /// of the log, and no escape sequence reaches a terminal.
+    /// A report may quote untrusted text, so line feeds and escape sequences in
+    /// it are made harmless for logs and terminals.
     static func write(_ line: String) {
         // Nobody is left to be told when standard error itself is gone.
         try? StandardStream.error.writeAll("\(HarmlessText.line(line))\n")

@@ -43,12 +43,12 @@ struct PendingReport {
 
     /// Tells a reporter in the way that it understands.
     ///
-    /// The caller's closures and the error's own words are evaluated in the
+    /// The caller's closures and the error's own texts are evaluated in the
     /// caller's scope, since they may report issues of their own.
     ///
     /// - Parameters:
     ///   - box: The caller's scope.
-    ///   - scope: What the reporter works in.
+    ///   - scope: The scope in which the reporter runs.
     mutating func tell(
         _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
         _ reached: inout ReachedDeliveries, from box: ReportingScope.Box, in scope: ReportingScope.Box

@@ -43,10 +43,10 @@ struct ReportingScope: Sendable {
             return scope.reportingBox?.isReporting == true
         }
 
-        /// The same scope, for reporters to work in; whoever makes it ends it.
+        /// Returns the same scope for reporters to work in. The caller must call `endWork` on it.
         func forReporters() -> Box {
             ReportingScope.hasScopes.store(true, ordering: .relaxed)
-            // What lies around it stays as it is: on this thread they are at work either way.
+            // An enclosing scope with reporters at work need not be kept: they are on the same thread.
             return Box(scope, workingThread: CurrentProcess.threadMark)
         }
 

@@ -19,7 +19,7 @@ package struct SpillFolder: Sendable {
 
     /// That of an application; nil where there is no place that is the user's own.
     ///
-    /// A program with more rights than whoever started it has none: the
+    /// A program with more rights than its caller has none, since the
     /// environment that names the place is the caller's.
     package static func usual(
         application: String, isPrivileged: Bool = CurrentProcess.isPrivileged,
@@ -51,7 +51,7 @@ package struct SpillFolder: Sendable {
     ///   - call: The message.
     ///   - producer: Who numbers its records.
     ///   - sequence: The number of the first.
-    ///   - issues: How many of them the next run is told to be missing if the call can't be kept.
+    ///   - issues: The number of issues to report as lost in the next run if the call can't be kept.
     package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
         guard let folder = try? PrivateFolder(path, makesMissing: true) else { return false }
         let size = Self.files(in: folder).reduce(call.count) { $0 + $1.size }

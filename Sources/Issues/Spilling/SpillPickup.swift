@@ -22,8 +22,8 @@ package struct SpillPickup: Sendable {
     ///   - trust: Who may serve that.
     ///   - patience: How long to wait for an answer to a call.
     ///   - isStopped: Whether to leave the rest to another run.
-    ///   - pause: Waits before a call is tried again; answers false to leave the rest to another run.
-    ///   - tellLost: Takes note of how many issues could not be kept; where nobody does they stay to be told later.
+    ///   - pause: Waits before a call is retried; returns `false` to leave the rest to another run.
+    ///   - tellLost: Is given the number of lost issues; nil leaves the number to a later run.
     package init(
         folder: SpillFolder, sockets paths: [String], trust: ServerTrust, patience: Duration = .seconds(45),
         isStopped: @escaping @Sendable () -> Bool, pause: @escaping @Sendable (Duration) -> Bool,

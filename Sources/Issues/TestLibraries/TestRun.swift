@@ -29,7 +29,7 @@ enum TestRun {
     /// The library alone says little. A program in production loads one as soon
     /// as it links any package with helpers for tests.
     static let isThere: Bool = {
-        // Whoever starts a setuid program does not decide that it reports nothing.
+        // The caller of a setuid program must not be able to keep it from reporting.
         guard !CurrentProcess.isPrivileged, TestingTypes.loaded != nil || XCTestLibrary.isLoaded else { return false }
         return isAnnounced(
             executable: CurrentProcess.executable, arguments: CommandLine.arguments, variable: { Environment[$0] })
@@ -48,7 +48,7 @@ enum TestRun {
         if arguments.dropFirst().contains(where: { $0 == "--testing-library" || $0.hasPrefix("--testing-library=") }) {
             return true
         }
-        // Set by those who run tests that are linked in other ways.
+        // Set by other test runners.
         let variables = [
             "BAZEL_TEST", "XCTestBundlePath", "XCTestBundleInjectPath", "XCTestConfigurationFilePath",
             "XCTestSessionIdentifier",

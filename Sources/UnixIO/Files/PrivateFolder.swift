@@ -3,10 +3,9 @@ import Glibc
 
 /// A folder that belongs to this process's user alone, and is used by its descriptor.
 ///
-/// The path is walked one component at a time, and each component must be out
-/// of other users' reach. So nobody else can lead the walk elsewhere, and what
-/// is done later happens in the folder that was checked, whatever its path
-/// leads to by then.
+/// The path is walked one component at a time, and no other user may be able to
+/// replace a component. Later operations use the folder that was checked, even if
+/// its path leads elsewhere by then.
 package struct PrivateFolder: ~Copyable, Sendable {
     private let folder: FileDescriptor
 
@@ -16,8 +15,8 @@ package struct PrivateFolder: ~Copyable, Sendable {
 
     /// Opens the folder at an absolute path.
     ///
-    /// Throws `notPermitted` where the folder is open to others, or where
-    /// another user could put something else in the place of a part of its path.
+    /// Throws `notPermitted` if the folder is open to others, or if another
+    /// user could replace a part of its path.
     ///
     /// - Parameter makesMissing: Whether what is missing of the path is made, for this user alone.
     package init(_ path: String, makesMissing: Bool = false) throws(Errno) {
@@ -45,11 +44,11 @@ package struct PrivateFolder: ~Copyable, Sendable {
                 do throws(Errno) {
                     try calling { unsafe mkdirat(folder.rawValue, name, 0o700) }
                 } catch .alreadyExists {
-                    // Somebody was quicker. Who that was is looked at like any other folder.
+                    // Another process made it first. Its owner is checked like any other.
                 }
                 folder = try step(folder, to: name, owners)
             } catch .notDirectory {
-                // A link in a folder that nobody else can change, and that root or we have made, is as good as the path.
+                // A link made by root or this user, in a folder that no other user can change, is as safe as the path.
                 let link = try status(of: name, in: folder)
                 guard link.kind == .symbolicLink else { throw .notDirectory }
                 guard owners.contains(link.uid) else { throw .notPermitted }
@@ -113,7 +112,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
         return try unsafe FileSystem.names(of: stream)
     }
 
-    /// What is known of a file; a symbolic link is not followed.
+    /// Returns the status of a file; a symbolic link is not followed.
     package borrowing func status(of name: String) throws(Errno) -> FileStatus {
         try Self.status(of: name, in: folder)
     }

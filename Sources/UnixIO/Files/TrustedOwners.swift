@@ -1,11 +1,11 @@
 /// The users who may own what this process relies on: root and its own.
 ///
 /// In a user namespace that does not have the host's root (a rootless
-/// container, a sandbox) files of root belong to the user that stands for all
-/// who are not there.
+/// container, a sandbox) files of root belong to the user that represents all
+/// users outside the namespace.
 package struct TrustedOwners: Hashable, Sendable {
     package let userID: UInt32
-    /// Who stands for users outside the namespace; nil where nobody is outside.
+    /// The user id that represents users outside the namespace; nil if it has all users.
     package let outsider: UInt32?
 
     /// Those of this process.
@@ -27,10 +27,10 @@ package struct TrustedOwners: Hashable, Sendable {
         folder.kind == .directory && contains(folder.uid) && !isWritableByOthers(folder)
     }
 
-    /// Whether other users can put something else in the place of what is in a folder.
+    /// Whether other users can replace the entries of a folder.
     package func isWritableByOthers(_ folder: FileStatus) -> Bool {
         if folder.mode & 0o022 == 0 { return false }
-        // In a sticky folder nobody moves or removes what belongs to others.
+        // In a sticky folder, only their owners can move or remove entries.
         if folder.mode & 0o1000 != 0 { return false }
         // Many distributions give each user a group with the user's own number, and let it write.
         return folder.mode & 0o002 != 0 || folder.gid != userID || folder.uid != userID
@@ -47,7 +47,7 @@ package struct TrustedOwners: Hashable, Sendable {
 package struct IdentityMap: Hashable, Sendable {
     /// The first number inside, the first outside, and how many.
     private var ranges: [[UInt64]]
-    /// Who stands for users that the namespace does not have; nil in a namespace that has all.
+    /// The user id that represents users outside the namespace; nil if it has all users.
     package let outsider: UInt32?
 
     /// That of this process; nil where `/proc` is not there to ask.

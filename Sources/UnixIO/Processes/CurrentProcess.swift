@@ -9,10 +9,10 @@ package enum CurrentProcess {
     package static var userID: UInt32 { geteuid() }
     package static var groupID: UInt32 { getegid() }
     package static var threadID: Int32 { clinux_thread_id() }
-    /// What tells this thread from all others that run, never 0; costs no call of the kernel.
+    /// A number that identifies this thread among the running ones, never 0. Needs no system call.
     package static var threadMark: UInt { UInt(pthread_self()) }
 
-    /// Whether we have rights that whoever started us lacks: setuid, setgid or file capabilities.
+    /// Whether this process has rights that its caller lacks, by setuid, setgid or file capabilities.
     package static var isPrivileged: Bool { clinux_is_privileged() != 0 }
 
     /// The file we were started from.

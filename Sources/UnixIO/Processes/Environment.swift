@@ -3,9 +3,9 @@ import Glibc
 
 /// The environment variables of this process.
 ///
-/// In a program that runs with more rights than whoever started it (setuid,
-/// setgid or file capabilities) there are none: the environment is the
-/// caller's, and must not decide what those rights are used for.
+/// In a program that has more rights than its caller (setuid, setgid or file
+/// capabilities) there are none: the environment is the caller's, and must not
+/// decide what those rights are used for.
 ///
 /// Reading while another thread changes them is not safe in C, so only what
 /// runs before any thread is started may change them.

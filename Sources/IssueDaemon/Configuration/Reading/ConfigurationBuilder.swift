@@ -10,7 +10,7 @@ struct ConfigurationBuilder {
     private(set) var problems: [ConfigurationProblem] = []
     private let surroundings: Surroundings
     private let purpose: ConfigurationPurpose
-    /// What the sections' errors affect, before and in this pass.
+    /// The scopes affected by errors, before and in this pass.
     private var faulty: Set<ConfigurationProblem.Scope> = []
 
     init(_ start: Configuration, surroundings: Surroundings, purpose: ConfigurationPurpose) {
@@ -19,7 +19,7 @@ struct ConfigurationBuilder {
         self.purpose = purpose
     }
 
-    /// - Parameter faulty: What is affected by errors that were found before.
+    /// - Parameter faulty: The scopes affected by errors that were found before.
     mutating func build(_ sections: [Section], faulty: Set<ConfigurationProblem.Scope> = []) {
         self.faulty = faulty
         for section in sections where section.name == nil {

@@ -17,7 +17,7 @@ struct ConfigurationMerger {
         /// Keys whose value was complained of, so that it need not be missed too.
         var wrongKeys: Set<String> = []
 
-        /// What an error in this section affects.
+        /// The scope of an error in this section.
         var scope: ConfigurationProblem.Scope {
             destinationName.map { .destination($0) } ?? .section(kind)
         }

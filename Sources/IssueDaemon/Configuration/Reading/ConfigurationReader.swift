@@ -30,7 +30,7 @@ struct ConfigurationReader {
             configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems))
     }
 
-    /// Reads one text in place of the files.
+    /// Reads one text instead of the files.
     mutating func read(_ content: [UInt8], from path: String) -> ConfigurationReading {
         files.append(path)
         merger.take(ConfigurationFile(path: path, content: content))

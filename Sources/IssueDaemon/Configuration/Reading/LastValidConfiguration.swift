@@ -2,9 +2,9 @@ package import UnixIO
 
 /// A copy of the last configuration without errors, kept for starts at which the files have some.
 ///
-/// It is the text that `--print-config` prints, so it holds no secrets. It lies
-/// beside the database, and also in the state directory if that is elsewhere: if
-/// `[Store] Path=` is what can't be read, only the second can be found.
+/// It is the text that `--print-config` prints, so it holds no secrets. It is
+/// next to the database, and also in the state directory if that is elsewhere: if
+/// `[Store] Path=` can't be read, only the second can be found.
 package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 
@@ -29,7 +29,7 @@ package struct LastValidConfiguration: Sendable {
         return reading.problems.contains { $0.scope.isGeneral } ? nil : reading.configuration
     }
 
-    /// Stores a valid configuration. A copy that says the same is left as it is.
+    /// Stores a valid configuration. An identical copy is left unchanged.
     ///
     /// - Throws: The first error. All places are tried.
     package func write(_ configuration: Configuration) throws(Errno) {
@@ -66,7 +66,7 @@ package struct LastValidConfiguration: Sendable {
         return folders.map { "\($0)/\(Self.fileName)" }
     }
 
-    /// The content of a file that nobody else can have written, and that is a copy of these files.
+    /// Returns the content of a copy of these files; nil unless only this user can have written it.
     private func trusted(_ path: String) -> (status: FileStatus, content: [UInt8])? {
         guard let file = try? FileDescriptor.open(path, [.noFollow, .nonBlocking]), let status = try? file.status(),
             status.kind == .regular, status.uid == surroundings.userID, status.mode & 0o022 == 0,

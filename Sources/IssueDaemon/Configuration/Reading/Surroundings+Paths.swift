@@ -21,7 +21,7 @@ extension Surroundings {
         if let status = try? FileSystem.status(of: usual), status.kind == .directory, status.uid == userID {
             return "\(usual)/issued"
         }
-        // Somebody else may have taken that name, and must not keep the daemon
+        // Another user may have taken that name, and must not keep the daemon
         // from starting. Clients find the other place only by ISSUED_SOCKET.
         return isTemporaryFolderTaken ? userStateFolder : ownTemporaryFolder
     }
