@@ -1,4 +1,4 @@
-"""What other users notice of one that means harm, and what such a user can make the daemon hold."""
+"""The effect of a hostile user on other users, and on the memory of the daemon."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from .throughput import Shape
 
 QUIET = 200_500
 HOSTILE = 200_001
-# The quiet user's p99 beside a load, as a multiple of what it is without.
+# The quiet user's p99 under a load, as a multiple of the p99 without one.
 TIMES = 10
 STATUS_SECONDS = 1
 HALVES_MIB = 128
@@ -41,7 +41,7 @@ def _words(count, length, seed=1):
 
 
 def _questions():
-    """The worst that may be asked, and what lies beyond it, by name."""
+    """The most expensive valid questions, and some above the limits, by name."""
     frequent = " ".join(["order", "failed", "of"] * 5)
     unknown = [f"/no/such/file/{number}" for number in range(256)]
     return {
@@ -251,7 +251,7 @@ def _halves(binary, folder, write):
 
 
 def measure(binary, folder, options, progress):
-    """Loads of hostile users, each beside a quiet one and root; then what messages cost."""
+    """Loads of hostile users, each together with a quiet user and root; then the cost of messages."""
     if os.geteuid() != 0:
         raise Failure("the part hostile needs root, to act as many users; leave it out with --part")
     records = 500 if options.is_quick else 2000

@@ -26,7 +26,8 @@ extension Base64 {
         }
     }
 
-    /// The digit of the standard alphabet for one of the alphabet for URLs (RFC 4648, section 5); any other byte is returned unchanged.
+    /// Returns the digit of the standard alphabet for one of the URL alphabet (RFC 4648, section 5). Any other byte is
+    /// returned unchanged.
     static func standard(_ byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "-"): UInt8(ascii: "+")

@@ -1,7 +1,7 @@
 internal import CSQLite
 
-/// Overwrites the parts of a database's file that hold no content: unused parts of pages, free pages, and the end of the
-/// last page of a long row.
+/// Overwrites the parts of a database's file that hold no content: unused parts of pages, free pages, and the end of
+/// the last page of a long row.
 ///
 /// SQLite itself can do that for old leftovers only by rewriting the whole file. Content is neither
 /// changed nor moved, so readers are not disturbed, and a power cut in the midst of it does no harm: zeros are

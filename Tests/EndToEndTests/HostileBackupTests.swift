@@ -44,7 +44,7 @@ private final class FalseServer: Sendable {
 
 @Suite("Backups among hostile servers, clients and files", .daemonLog)
 struct HostileBackupTests {
-    /// Runs `issuectl backup` into a new folder, and returns what lies there afterwards and what was said.
+    /// Runs `issuectl backup` into a new folder, and returns the files in it afterwards and the output.
     private func backup(
         from socket: String, in folder: ScratchFolder
     ) throws -> (end: ChildProcess.End?, names: [String], output: String, errors: String) {
@@ -58,7 +58,7 @@ struct HostileBackupTests {
         return (end, names, folder.text(of: "\(name).out"), folder.text(of: "\(name).err"))
     }
 
-    @Test("A server that names a file has it neither copied nor removed, whatever it is, and nobody hangs")
+    @Test("A file that a server names is neither copied nor removed, and the client does not hang")
     func namedPath() throws {
         let folder = try ScratchFolder(named: "issued-hostile")
         try folder.write("the secret", to: "secret")
@@ -192,7 +192,7 @@ struct HostileBackupTests {
         }
     }
 
-    /// Pieces of the words of `purgedBytes` that stand in a file, byte for byte.
+    /// Returns the pieces of purged texts that a file still contains.
     private func secrets(in path: String) -> [String] {
         guard let data = FileManager.default.contents(atPath: path) else { return [] }
         let kinds = ["msg", "meta", "app", "version", "file", "function", "module", "domain", "fingerprint", "word"]
@@ -204,12 +204,12 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("Of what was purged nothing stands in the database or its log, in no page and in no table, and later neither")
+    @Test("Purged text is in no page or table of the database nor in its log, then or later")
     func purgedBytes() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             func secret(_ kind: String, _ number: Int) -> String { "zq\(kind)x\(number)xqz" }
-            /// Records with words that stand nowhere else: what is purged comes first, so that it fills the first pages.
+            /// Records with unique words. Those to be purged come first, so that they fill the first pages.
             func report(_ numbers: Range<Int>, isSecret: Bool) throws {
                 let records = numbers.map { number in
                     func word(_ kind: String) -> String {
@@ -254,7 +254,7 @@ struct HostileBackupTests {
             #expect(try daemon.file.rows("PRAGMA integrity_check", columns: 1) == [["ok"]])
             #expect(try daemon.file.ledgerFaults == [])
 
-            // What the writer had in memory brings nothing back.
+            // The writer's cache must not bring anything back.
             try report(20_000..<22_000, isSecret: false)
             #expect(left() == [])
             #expect(try client.status().store.records == 6_000)

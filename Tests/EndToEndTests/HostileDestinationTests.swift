@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-/// A destination is a peer like any other: what it repeats of credentials reaches nobody, and what it repeats of one
+/// A destination is a peer like any other: no reader sees credentials that it repeats, and what it repeats of one
 /// user's records reaches no other user.
 @Suite("A hostile destination", .daemonLog)
 struct HostileDestinationTests {
@@ -34,11 +34,11 @@ struct HostileDestinationTests {
     private static let token = "k9+Zt/4Qw=Lm7xVb2/Rr+Y8"
     private static let user = "collector"
 
-    /// Every piece of eight bytes of the token, as it stands and as it is sent.
+    /// Every piece of eight bytes of the token, plain and as it is sent.
     private static func pieces(of token: String, user: String) -> Set<[UInt8]> {
         var texts = [Array(token.utf8)]
         for before in ["", "a", "ab", "\(user):", "a\(user):", "ab\(user):"] {
-            // What depends on the name alone is not secret.
+            // Digits that depend on the name alone are not secret.
             let encoded = Array(Data((before + token).utf8).base64EncodedString().utf8)
             texts.append(Array(encoded.dropFirst((before.utf8.count * 4 + 2) / 3)))
         }

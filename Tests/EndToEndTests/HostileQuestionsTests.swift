@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import UnixIO
 
-/// What one user's questions may not do to others. Each scenario makes assertions about the others.
+/// Tests that one user's questions do not harm others. Each scenario makes assertions about the others.
 @Suite(
     "Hostile questions", .daemonLog, .serialized,
     .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
@@ -224,7 +224,7 @@ struct HostileQuestionsTests {
         }
     }
 
-    /// Reports and asks until the disk has been full for a while, and expects that quiet users then go on.
+    /// Reports and asks until the disk has been full for a while, and expects that quiet users can continue then.
     private func fill(_ daemon: DaemonFixture, _ interruption: () throws -> Void) async throws {
         let outcomes = Outcomes()
         let (socket, folder) = (daemon.socket, daemon.folder)
@@ -241,7 +241,7 @@ struct HostileQuestionsTests {
             var calls = 0
             while !outcomes.areOver {
                 calls += 1
-                // What can't be compressed away by a template, and is different each time.
+                // A text that no template compresses, different each time.
                 let text = JSONValue.string(String(repeating: "\(calls) ", count: 1500))
                 do {
                     _ = try client.report(

@@ -15,7 +15,7 @@ private final class FalseDaemon {
     var runtimeFolder: String { folder["runtime"] }
     var socket: String { "\(runtimeFolder)/issued/issued.sock" }
     var home: String { folder["home"] }
-    /// What anybody has sent.
+    /// All bytes that clients have sent.
     var heard: String { folder.text(of: "runtime/heard") }
     var hasVisitors: Bool { FileManager.default.fileExists(atPath: folder["runtime/visited"]) }
 
@@ -120,7 +120,7 @@ struct HostileServerTests {
         #expect(other.heard.contains("for my neighbour"))
     }
 
-    @Test("A setuid program does not do what its caller's environment says")
+    @Test("A setuid program ignores its caller's environment")
     func setUserID() async throws {
         let other = try await FalseDaemon()
         let program = try other.copy("client-under-test", setUserID: 4246)
@@ -141,7 +141,7 @@ struct HostileServerTests {
         #expect(try FileSystem.names(in: other.folder["open"]) == [])
     }
 
-    @Test("What root keeps for its next run is not led elsewhere by the user whose home it has")
+    @Test("A user cannot redirect what root spools while HOME is the user's")
     func spillElsewhere() async throws {
         let other = try await FalseDaemon()
         let target = other.folder["root-only"]
@@ -167,7 +167,7 @@ struct HostileServerTests {
         #expect(other.names == before)
     }
 
-    @Test("What is reported reaches standard error on one line, and never as it is")
+    @Test("Reports reach standard error on one line, with control characters escaped")
     func escapes() async throws {
         let folder = try ScratchFolder()
         let text = "\u{1B}[2J\u{1B}]0;title\u{7}\rforged\nMay 1 sshd: accepted \u{9B}31m\u{202E}\u{2028}end"

@@ -70,7 +70,7 @@ struct OperatorMistakeTests {
 
     // MARK: Sections
 
-    @Test("A destination with an error waits for it to be fixed, and the others go on")
+    @Test("A destination with an error is paused until it is fixed; the others continue")
     func misconfigured() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -143,7 +143,7 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("An error in [Access] gives nobody rights that the files do not", .enabled(if: OtherUser.obstacle == nil))
+    @Test("An error in [Access] grants no additional rights", .enabled(if: OtherUser.obstacle == nil))
     func access() async throws {
         try await DaemonFixture.with("[Access]\nReaders=4242 4243\n") { daemon in
             _ = try RawClient(path: daemon.socket).report("Root's")
@@ -279,7 +279,7 @@ struct OperatorMistakeTests {
         "Nobody can look into the daemon from before it reads its files", .enabled(if: setpriv != nil && getuid() == 0))
     func notDumpable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
-            // It waits there for the configuration, before it can know of any credential.
+            // It waits there for the configuration, before it has read any credential.
             let pipe = daemon.folder["pipe"]
             try Process.run(URL(filePath: "/usr/bin/mkfifo"), arguments: ["-m", "0644", pipe]).waitUntilExit()
             try FileSystem.setOwner(4242, group: 4242, of: daemon.folder.path)

@@ -18,7 +18,7 @@ struct ReportRetryTests {
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".call") }
     }
 
-    @Test("What a daemon that stood still has taken after all is stored once when it is reported again")
+    @Test("A report that a stopped daemon received is stored once when it is repeated")
     func stopped() async throws {
         try await DaemonFixture.with { daemon in
             daemon.process?.tell(SIGSTOP)
@@ -60,7 +60,7 @@ struct ReportRetryTests {
         }
     }
 
-    @Test("What is kept because a daemon stood still is sent once by the next run, whatever it is for")
+    @Test("Reports spooled while a daemon was stopped are sent once by the next command")
     func spooledThoughTaken() async throws {
         try await DaemonFixture.with { daemon in
             daemon.process?.tell(SIGSTOP)
@@ -79,7 +79,7 @@ struct ReportRetryTests {
         }
     }
 
-    @Test("What is kept while there is no daemon is sent once by the next program that reports")
+    @Test("Reports spooled without a daemon are sent once by the next program that reports")
     func spooledAndPickedUp() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             for message in ["one", "two"] {
@@ -101,7 +101,7 @@ struct ReportRetryTests {
             let records = try root.allRecords()
             #expect(Set(records.map(\.record.message)) == ["one", "two", "program 1"])
             let spooled = records.filter { $0.record.message != "program 1" }
-            // They tell when they were reported, and by whom, though that process is long gone.
+            // They keep the time and the process of the report, though that process is gone.
             #expect(spooled.allSatisfy { ($0.record.occurredAt ?? .init(milliseconds: .max)) <= before })
             #expect(spooled.allSatisfy { $0.record.app?.name?.isEmpty == false })
         }

@@ -1,4 +1,4 @@
-"""Listens in the folder that is named, keeps what anybody says in the file "heard", and never answers."""
+"""Listens in the given folder, writes what clients send to the file "heard", and never answers."""
 import os
 import socket
 import sys

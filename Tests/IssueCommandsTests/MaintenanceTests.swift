@@ -37,7 +37,7 @@ struct MaintenanceTests {
         #expect(taken.calls.isEmpty)
     }
 
-    @Test("A path in place of an open file is named to the user, and nothing is done with it")
+    @Test("A path instead of an open file is shown to the user, but not used")
     func pathInsteadOfFile() {
         let outcome = issuectl(["backup", "/srv/copy.db"], .parts([Self.copied], nil))
         #expect(outcome.code == .refused)

@@ -232,7 +232,7 @@ struct ReportTests {
         #expect(outcome.code == .success)
     }
 
-    @Test("When the time is over it says how to try again so that nothing is stored twice")
+    @Test("After a timeout the error says how to retry without storing anything twice")
     func timeout() {
         let outcome = issuectl(["report", "--timeout", "0s", "m"], .failure(.timedOut))
         #expect(outcome.code == .tryAgain)
@@ -255,11 +255,11 @@ struct ReportTests {
         #expect(producers.allSatisfy { ProducerForm.isUUID($0) })
         #expect(ReportID.producer(for: "backup-2026-11-22") == producers[0])
         #expect(producers[0].dropFirst(14).first == "8")
-        // The hash of nothing, from the draft, but for the bits that say what kind of UUID it is.
+        // The hash of the empty text, from the draft, except for the version and variant bits.
         #expect(producers[2] == "6c62272e-07bb-8142-a2b8-21756295c58d")
     }
 
-    @Test("With --spool what no daemon takes is kept, with its number and its time")
+    @Test("With --spool, reports that no daemon takes are kept with their numbers and times")
     func spool() {
         let outcome = issuectl(
             ["report", "--spool", "--timeout", "1s"], input: ["one\n", "two\nthree\n"], .failure(.timedOut))
@@ -300,7 +300,7 @@ struct ReportTests {
         #expect(refused.kept.isEmpty)
     }
 
-    @Test("Whatever command finds a daemon, what was kept is sent after it")
+    @Test("Each command that reaches a daemon sends the kept reports")
     func sendsKept() {
         #expect(issuectl(["report", "m"], .reply(Self.one)).sendings == 1)
         #expect(issuectl(["list"], .reply(#"{"groups":[]}"#)).sendings == 1)
@@ -325,7 +325,7 @@ struct ReportTests {
         #expect(app([], input: [#"{"message":"m","app":{"version":"1"}}"#]) == "backup.sh")
     }
 
-    @Test("The caller is a script, else a service, else nobody in particular")
+    @Test("The caller's name is that of a script, else of a service, else issuectl")
     func callerName() {
         #expect(CallerName.name(parent: "backup.sh", unit: "cron.service") == "backup.sh")
         #expect(CallerName.name(parent: "sh", unit: "nightly.service") == "nightly")

@@ -13,12 +13,12 @@ struct Outcome {
     var calls: [String]
     /// The calls as they were made.
     var numberedCalls: [String] = []
-    /// What was kept for the next run, and how often what had been kept was sent.
+    /// The calls kept for the next run, and how often kept calls were sent.
     var kept: [String] = []
     var sendings = 0
 }
 
-/// A clock that goes on only when somebody sleeps, and a folder for what can't be sent.
+/// A clock that advances only during sleep, and a folder for unsent calls.
 final class ScriptedSurroundings {
     static let producer = "00000000-0000-4000-8000-000000000001"
     var time: Duration = .zero

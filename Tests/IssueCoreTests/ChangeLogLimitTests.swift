@@ -5,7 +5,7 @@ import Testing
 struct ChangeLogLimitTests {
     private func instant(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(sinceBoot: .seconds(seconds)) }
 
-    @Test("A user who changes much takes no other user's line, and what was left out is told later")
+    @Test("A user with many changes does not displace others; the number left out is reported later")
     func limit() {
         var limit = ChangeLogLimit()
         let mine = (0..<1_000).count { _ in limit.changed(by: 1, at: instant(100)).isLogged }

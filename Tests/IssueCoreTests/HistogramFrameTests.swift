@@ -35,7 +35,7 @@ struct HistogramFrameTests {
         #expect(turned.bucketCount == 1)
     }
 
-    @Test("What is no number of whole minutes is refused")
+    @Test("A bucket that is not a whole number of minutes is refused")
     func refused() {
         for bucket: Duration in [.zero, .seconds(-60), .seconds(59), .seconds(61), .milliseconds(1)] {
             #expect(throws: QueryLimits.Excess.self) {

@@ -37,7 +37,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("what a reader makes the write-ahead log take beyond its usual size counts as free, and is given back")
+    @Test("write-ahead log growth caused by a reader counts as free space, and is given back")
     func excessWAL() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -140,7 +140,7 @@ struct ReporterScopeTests {
             ])
     }
 
-    @Test("An error whose words report loses neither of the two issues")
+    @Test("An error whose description reports an issue loses neither issue")
     func reportingError() {
         struct Loud: Error, CustomStringConvertible {
             var description: String {

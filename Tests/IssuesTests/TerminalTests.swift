@@ -48,7 +48,7 @@ struct TerminalTests {
         #expect(text.contains("went offline"))
     }
 
-    @Test("What a person is shown moves no cursor and adds no option, whoever wrote it")
+    @Test("Untrusted text in a prompt moves no cursor and adds no option")
     func escapes() throws {
         let result = try type("2\\n", to: "escapes")
         let text = result.text.replacingOccurrences(of: "\r\n", with: "\n")

@@ -49,7 +49,7 @@ struct EchoTests {
         }
     }
 
-    @Test("An answer of one character and lines of the same cost no more than others")
+    @Test("An answer and lines of one repeated character cost no more than others")
     func repeated() {
         // Each of a million places of the lines is alike to each of 2,400 of the answer.
         let lines = [String](repeating: String(repeating: "a", count: 1 << 16), count: 16)

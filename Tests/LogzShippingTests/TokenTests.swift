@@ -61,7 +61,7 @@ import Testing
         #expect(answer.summary.text == "401 from h:1: bad [token] at /?token=[token]&type=x, sorry")
     }
 
-    /// What an answer with a body says, of a reader with a token.
+    /// Returns the summary of an answer with this body, for a reader with a token.
     private func told(_ body: String, _ token: String) throws -> String {
         let token = try #require(ShippingToken(Array(token.utf8)))
         return AnswerReader(origin: "h:1", token: token).meaning(

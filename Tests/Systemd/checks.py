@@ -34,7 +34,7 @@ def expect(condition, sentence):
 
 
 def run(*command, user=None, text=None, timeout=PATIENCE, check=True):
-    """Returns what the command writes; as `user` where one is named."""
+    """Returns the output of a command, run as `user` if given."""
     if user:
         command = ("setpriv", "--reuid", user, "--regid", user, "--init-groups", *command)
     try:
@@ -256,10 +256,10 @@ def backup():
 
 
 def repair():
-    """What a damaged database held is brought over"""
+    """Records of a damaged database are recovered"""
     before = len(messages())
     run("systemctl", "stop", "issued.service", "issued.socket")
-    # Without its first page it does not even say what it is.
+    # Without its first page the file cannot be identified.
     size = os.path.getsize(f"{STATE}/issues.db")
     with open(f"{STATE}/issues.db", "r+b") as file:
         file.write(os.urandom(4096))
@@ -304,7 +304,7 @@ def watchdog():
 
 
 def stop():
-    """With a backlog and a destination that does not answer it stops in time, and goes on later"""
+    """With a backlog and a destination that does not answer it stops in time, and continues later"""
     control("/plan", "POST", [{"match": {}, "times": "forever", "fault": "read_silent"}])
     held = 5_000
     ids = report("--app", "backlog", text="".join(f"Waits for the destination {number}\n" for number in range(held)))

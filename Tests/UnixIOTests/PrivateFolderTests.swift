@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("A folder that is the user's alone")
 struct PrivateFolderTests {
-    @Test("What is missing is made for the user alone, and files come and go by their names in it")
+    @Test("Missing folders are created for the user alone; files are written, read and removed by name")
     func files() throws {
         let scratch = try ScratchFolder()
         #expect(throws: Errno.noSuchFile) { _ = try PrivateFolder(scratch.file("a/b")).names() }
@@ -36,7 +36,7 @@ struct PrivateFolderTests {
         try FileSystem.makeFolders(scratch.file("a/b"), mode: 0o700)
         try FileSystem.setMode(mode, of: scratch.file("a"))
         #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("a/b")).names() }
-        // As in /tmp, where nobody moves what belongs to others.
+        // As in /tmp, where only owners can move their entries.
         try FileSystem.setMode(mode | 0o1000, of: scratch.file("a"))
         #expect(try PrivateFolder(scratch.file("a/b")).names() == [])
     }

@@ -7,9 +7,10 @@ struct BackupCommand: Command {
     static let specification = CommandSpecification(
         "backup", "Copy the daemon's whole store while it runs", operands: .optional("FILE"),
         notes: [
-            "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is written "
-                + "there, readable by you alone, and the daemon keeps none. An existing FILE is not overwritten; if FILE is "
-                + "a folder, a new file is created in it. The operator's guide explains how to restore a copy."
+            "Without FILE, the copy is stored next to the database, in the daemon's own folder. With FILE, it is "
+                + "written there, readable by you alone, and the daemon keeps none. An existing FILE is not "
+                + "overwritten; if FILE is a folder, a new file is created in it. The operator's guide explains how "
+                + "to restore a copy."
         ],
         examples: ["issuectl backup", "issuectl backup /srv/copies/"])
 

@@ -233,7 +233,7 @@ struct ReportSession {
         guard let folder = context.reporting.keep(call.message, how.producer, sequence) else {
             let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
             throw CommandFailure(
-                reason.code, "could not keep the issue for the next run either: \(reason.message ?? "")")
+                reason.code, "the issue can't be kept for the next run either: \(reason.message ?? "")")
         }
         for _ in entries { keep(Self.spooled) }
         if let failure {

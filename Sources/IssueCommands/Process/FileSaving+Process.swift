@@ -5,7 +5,8 @@ extension FileSaving {
     /// Saves into the real file system and overwrites nothing.
     ///
     /// The peer that passes the file is not trusted. Only the passed descriptor is read, only if it is a regular file
-    /// with the header of a database, and no further than the size that it had at the beginning. No path that the other side names is opened, moved or removed.
+    /// with the header of a database, and no further than the size that it had at the beginning.
+    /// No path that the peer names is opened, moved or removed.
     static var process: FileSaving {
         FileSaving(
             check: { (destination) throws(CommandFailure) in
@@ -16,7 +17,7 @@ extension FileSaving {
                 do throws(Errno) {
                     try save(file.descriptor, into: folder, as: path)
                 } catch .invalidArgument {
-                    throw CommandFailure(.refused, "the daemon passed a file that is not a database: nothing was copied")
+                    throw CommandFailure(.refused, "the daemon passed a file that is no database: nothing was copied")
                 } catch {
                     throw CommandFailure(
                         .refused, "the backup can't be written to \(path) (\(error)): nothing was copied")

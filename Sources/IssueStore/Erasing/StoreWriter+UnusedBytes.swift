@@ -24,7 +24,7 @@ extension StoreWriter {
         package init() {}
     }
 
-    /// The number of pages in one step: 4 MiB. It is higher for pages that were written meanwhile, so that the pass ends.
+    /// The number of pages in one step: 4 MiB. More of the pages written meanwhile are taken, so that the pass ends.
     private static let unusedPagesAtATime: UInt32 = 512
     private static let writtenPagesAtATime = 4096
 

@@ -59,7 +59,7 @@ struct TimeShareQueueTests {
         #expect(taken == [1: 10, 2: 10])
     }
 
-    @Test("Items of one user keep their order, and no more of them run at a time than may")
+    @Test("Items of one user keep their order, and their concurrency is limited")
     func ordered() throws {
         var queue = queue(maxRunningPerUser: 2)
         for number in 1...200 { queue.append("\(number)", user: 1) }
@@ -74,7 +74,7 @@ struct TimeShareQueueTests {
         #expect(queue.take() == nil)
     }
 
-    @Test("After its slice an item yields to a user who has used less time, but to nobody else")
+    @Test("After its slice an item yields only to users who have used less time")
     func yields() throws {
         var queue = queue()
         queue.append("first", user: 1)
@@ -85,7 +85,7 @@ struct TimeShareQueueTests {
         #expect(!queue.mustYield(user: 1, after: .milliseconds(999)))
         #expect(queue.mustYield(user: 1, after: .seconds(1)))
         _ = queue.take()
-        // Whoever waits, waits for a turn of its own.
+        // A waiting user gets a turn of their own.
         #expect(!queue.mustYield(user: 1, after: .seconds(9)))
         #expect(!queue.mustYield(user: 2, after: .seconds(9)))
     }

@@ -52,7 +52,7 @@ struct RetentionTests {
         #expect(reason(facts(free: nil)) == nil)
     }
 
-    @Test("removes nothing for what the write-ahead log takes, since a checkpoint gives that back")
+    @Test("removes nothing because of the write-ahead log's size, which a checkpoint reduces")
     func excessWAL() {
         var facts = facts(free: 100)
         #expect(reason(facts) == .freeSpace)

@@ -231,7 +231,7 @@ struct ConfigurationReadingTests {
         try FileManager.default.createDirectory(atPath: "\(folder.path)/run/4321", withIntermediateDirectories: true)
         #expect(try paths([:], userID: 4321)[0] == "\(folder.path)/tmp-4321/issued.sock")
 
-        // Somebody else was there first: the socket goes where the database is.
+        // Another user has the folder, so the socket is placed next to the database.
         try FileManager.default.createDirectory(atPath: "\(folder.path)/tmp-4321", withIntermediateDirectories: true)
         #expect(try paths(["HOME": "/h"], userID: 4321)[0] == "/h/.local/state/issued/issued.sock")
 

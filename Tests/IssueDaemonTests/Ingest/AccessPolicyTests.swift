@@ -25,7 +25,7 @@ struct AccessPolicyTests {
         }
     }
 
-    @Test("Whose subordinate id somebody has gives no rights")
+    @Test("A subordinate id does not grant its owner's rights")
     func noInheritance() {
         var policy = policy
         policy.users = AccountableUsers(subordinates: Array("root:1000000:65536\n990:200000:10\n".utf8), users: [])

@@ -20,7 +20,7 @@ struct CheckSubjectTests {
         }
     }
 
-    @Test("Root checks for the user of the unit, anybody else for themselves, and the check says so")
+    @Test("Root checks as the user of the unit, other users as themselves, and the check says which")
     func choice() throws {
         #expect(try subject(callerID: 0).choice == .other(users[1]))
         #expect(try subject(callerID: 0).explanation == "user issued, the user of issued.service")

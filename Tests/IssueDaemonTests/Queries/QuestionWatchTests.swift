@@ -52,12 +52,12 @@ struct QuestionWatchTests {
         #expect(watch.end(1) == .stopping)
     }
 
-    @Test("After its slice a question ends if somebody must have a turn")
+    @Test("After its slice a question ends if another user must have a turn")
     func yields() throws {
         #expect(try reason(slice: .milliseconds(20), mustYield: true) { _ in } == .yielded)
     }
 
-    @Test("What waits for the writer is not ended")
+    @Test("A question that waits for the writer is not interrupted")
     func protected() throws {
         let watch = QuestionWatch(slice: .seconds(1))
         let connection = try SQLiteKit.Connection(path: ":memory:")

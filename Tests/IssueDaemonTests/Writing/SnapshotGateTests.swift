@@ -10,7 +10,7 @@ import UnixIO
 struct SnapshotGateTests {
     private func connection() throws -> SQLiteKit.Connection { try SQLiteKit.Connection(path: ":memory:") }
 
-    @Test("A closed gate lets nobody take a snapshot until it is opened, and tells when the last has ended")
+    @Test("A closed gate blocks snapshots until it is opened, and reports when the last one has ended")
     func closed() throws {
         let emptied = Atomic(0)
         let gate = SnapshotGate(emptied: { emptied.add(1, ordering: .relaxed) })
@@ -58,7 +58,7 @@ struct SnapshotGateTests {
         #expect(!gate.isBackingUp)
     }
 
-    @Test("At the end nobody waits for a snapshot")
+    @Test("At the end no reader waits for a snapshot")
     func end() throws {
         let gate = SnapshotGate()
         let connection = try connection()

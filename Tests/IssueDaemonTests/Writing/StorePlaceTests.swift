@@ -27,7 +27,7 @@ struct StorePlaceTests {
         #expect(above == (mode & 0o1000 != 0 ? nil : objection))
     }
 
-    @Test("A link or a folder in place of a file of the database is neither followed nor moved")
+    @Test("A link or folder with the name of a database file is neither followed nor moved")
     func names() throws {
         let scratch = try ConfigurationFolder()
         let target = try scratch.write("precious", to: "target")

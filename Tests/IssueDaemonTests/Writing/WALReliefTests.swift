@@ -64,7 +64,7 @@ struct WALReliefTests {
             #expect(failure.withLock { $0 } == .walTooLarge)
             #expect(outcome.refused == 0)
             #expect(outcome.walBytes < Self.maxBytes)
-            // Whoever asks then is answered.
+            // Questions are answered then.
             let reader = try StoreReader(path: path, control: gate.control(.question))
             #expect(try reader.newest() == 2000)
         }
