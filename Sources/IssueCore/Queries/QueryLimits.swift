@@ -8,6 +8,8 @@ package import IssueProtocol
 package enum QueryLimits {
     /// Words in `text`.
     package static let maxWords = 16
+    /// Tokens in `text`: what the full-text index makes of words at their punctuation, as of `a.b/c`.
+    package static let maxTokens = 64
     /// Bytes of UTF-8 in `text`.
     package static let maxTextBytes = 1024
     /// Entries in each list of a filter, and in a list of record ids.
@@ -52,6 +54,13 @@ package enum QueryLimits {
         guard words <= maxWords else {
             throw Excess(field: "text", reason: "at most \(maxWords) words are searched for, not \(words)")
         }
+        let tokens = tokenCount(in: text)
+        guard tokens <= maxTokens else {
+            throw Excess(
+                field: "text",
+                reason: "at most \(maxTokens) words are searched for, those between punctuation included, not \(tokens)"
+            )
+        }
     }
 
     /// Throws if a list has too many entries. An absent list has none.
@@ -76,5 +85,26 @@ package enum QueryLimits {
     /// Returns the words of a search text, which white space and control characters separate.
     package static func words(of text: String) -> [Substring.UnicodeScalarView] {
         text.unicodeScalars.split { $0.value <= 0x20 }.map { $0 }
+    }
+
+    /// Returns how many runs of letters, digits and non-ASCII bytes a text has.
+    ///
+    /// The index may split non-ASCII text further, but each split takes two
+    /// bytes or more, so `maxTextBytes` bounds that.
+    private static func tokenCount(in text: String) -> Int {
+        var count = 0
+        var isInToken = false
+        for byte in text.utf8 {
+            let isPart =
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"), 0x80...:
+                    true
+                default: false
+                }
+            if isPart, !isInToken { count += 1 }
+            isInToken = isPart
+        }
+        return count
     }
 }

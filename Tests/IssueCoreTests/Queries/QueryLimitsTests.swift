@@ -45,6 +45,15 @@ struct QueryLimitsTests {
         #expect(throws: bytes) { try QueryLimits.check(filter) }
     }
 
+    @Test("Words that punctuation separates count, too, and a text has at most 64 of them")
+    func tokens() throws {
+        var filter = IssueFilter()
+        filter.text = Array(repeating: "a", count: 64).joined(separator: ".")
+        try QueryLimits.check(filter)
+        filter.text = Array(repeating: "a", count: 65).joined(separator: "/")
+        #expect(throws: QueryLimits.Excess.self) { try QueryLimits.check(filter) }
+    }
+
     @Test("All sparklines of a reply together have at most 100,000 numbers")
     func sparklines() throws {
         try QueryLimits.check(sparkline: 1000, groups: 100)
