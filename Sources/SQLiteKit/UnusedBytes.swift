@@ -191,7 +191,8 @@ extension Connection {
     /// The numbers of the pages whose content the file of the log holds, of this round and of earlier ones.
     func pagesInLog() -> Set<UInt32> {
         guard let size = walFileBytes, size > 32,
-            let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32) else { return [] }
+            let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32)
+        else { return [] }
         let frame = Int64(24 + header.number(8, 4))
         var pages: Set<UInt32> = []
         var place: Int64 = 32
