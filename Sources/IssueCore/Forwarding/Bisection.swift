@@ -214,8 +214,18 @@ package struct Bisection: Equatable, Sendable {
         let left = left
         evidence.ended(delivered: deliveredCount, refused: refusedCount)
         repeated = repeated.counted(among: left)
+        // The parts are all that is left, so each begins where those before it end.
+        var places: [Int: Int] = [:]
+        var end = 0
+        for range in (parts + [flying].compactMap(\.self)).map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            places[range.lowerBound] = end
+            end += range.count
+        }
         func moved(_ part: Part) -> Part {
-            var moved = Part(LineSet([part.range]).counted(among: left).ranges[0])
+            guard let place = places[part.range.lowerBound] else {
+                preconditionFailure("A part is not among what is left")
+            }
+            var moved = Part(place..<place + part.range.count)
             moved.wasRepeated = part.wasRepeated
             moved.isKnownBad = part.isKnownBad
             return moved

@@ -1,0 +1,68 @@
+import IssueCore
+import Testing
+
+@Suite("A set of many separate lines")
+struct SeparateLinesTests {
+    @Test("says the same as a set of numbers, however its ranges overlap, touch and follow one another")
+    func agreesWithNumbers() {
+        var random = SeededNumbers(state: 15)
+        for _ in 0..<2000 {
+            let bound = 1 + random.next(below: 40)
+            let (first, second) = (random.ranges(below: bound), random.ranges(below: bound))
+            var inserted = LineSet()
+            for range in first { inserted.insert(range) }
+            #expect(inserted == LineSet(first))
+            var union = inserted
+            union.formUnion(LineSet(second))
+            #expect(numbers(union) == numbers(inserted).union(second.joined()))
+            for set in [inserted, union] { expectNormalForm(set) }
+            for line in 0...bound { #expect(inserted.contains(line) == Set(first.joined()).contains(line)) }
+            for range in second where !range.isEmpty {
+                #expect(inserted.contains(range) == Set(first.joined()).isSuperset(of: range))
+            }
+            let left = LineSet(second)
+            let counted = inserted.counted(among: left)
+            let expected = numbers(left).sorted().enumerated().filter { inserted.contains($0.element) }.map(\.offset)
+            #expect(numbers(counted) == Set(expected))
+            expectNormalForm(counted)
+        }
+    }
+
+    @Test("takes every second line of a very long batch without comparing each with each", .timeLimit(.minutes(1)))
+    func separateLines() {
+        let lines = (0..<300_000).map { 2 * $0..<2 * $0 + 1 }
+        let set = LineSet(lines)
+        #expect(set.ranges == lines)
+        #expect(LineSet(lines.reversed()) == set)
+        #expect(set.counted(among: set).ranges == [0..<lines.count])
+        #expect(set.counted(among: LineSet([0..<2 * lines.count])) == set)
+        var union = set
+        union.formUnion(LineSet(lines.map { $0.lowerBound + 1..<$0.upperBound + 1 }))
+        #expect(union.ranges == [0..<2 * lines.count])
+        #expect(lines.allSatisfy { set.contains($0.lowerBound) && !set.contains($0.upperBound) })
+    }
+
+    private func numbers(_ set: LineSet) -> Set<Int> { Set(set.ranges.joined()) }
+
+    private func expectNormalForm(_ set: LineSet) {
+        #expect(set.ranges.allSatisfy { !$0.isEmpty })
+        #expect(zip(set.ranges, set.ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+        #expect(set.count == numbers(set).count)
+    }
+}
+
+private struct SeededNumbers {
+    var state: UInt64
+
+    mutating func next(below bound: Int) -> Int {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int((state >> 33) % UInt64(bound))
+    }
+
+    mutating func ranges(below bound: Int) -> [Range<Int>] {
+        (0..<next(below: 9)).map { _ in
+            let start = next(below: bound)
+            return start..<min(bound, start + next(below: 6))
+        }
+    }
+}
