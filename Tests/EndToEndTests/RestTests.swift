@@ -16,7 +16,8 @@ struct RestTests {
             // What is built for tests has other code in it.
             guard TestBinaries.areChosen else { return }
             #expect(anonymous <= 6 << 10)
-            #expect(resident <= 20 << 10)
+            // Most of it is code and libraries, which other processes share.
+            #expect(resident <= 21 << 10)
         }
     }
 

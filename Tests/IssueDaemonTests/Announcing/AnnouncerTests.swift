@@ -42,7 +42,7 @@ struct AnnouncerTests {
         #expect(
             lines.first() == """
                 issued: notice: Issues were too many to be told one by one new=15 critical=0 regressed=0 \
-                most_of_uid=12345
+                most_of_uid=12345 users="12345: 15"
 
                 """)
         announcer.stop()
@@ -63,7 +63,7 @@ struct AnnouncerTests {
             lines.all == [
                 """
                 issued: warning: Issues were too many to be told one by one new=0 critical=1 regressed=0 \
-                most_of_uid=12345
+                most_of_uid=12345 users="12345: 1"
 
                 """
             ])
