@@ -33,19 +33,13 @@ let package = Package(
         .target(name: "IssueBrowsing", dependencies: ["Issues", "IssueProtocol", "UnixIO"]),
         .target(name: "IssuesFoundation", dependencies: ["Issues"]),
         .target(name: "IssueStore", dependencies: ["SQLiteKit", "IssueCore", "IssueProtocol"]),
-        .target(name: "HTTPShipping", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"]),
-        .target(name: "LogzShipping", dependencies: ["HTTPShipping", "HTTPTransfer", "IssueCore", "IssueProtocol"]),
-        .target(
-            name: "ClickHouseShipping", dependencies: ["HTTPShipping", "HTTPTransfer", "IssueCore", "IssueProtocol"]),
-        .target(name: "SearchShipping", dependencies: ["HTTPShipping", "HTTPTransfer", "IssueCore", "IssueProtocol"]),
-        .target(name: "OTLPShipping", dependencies: ["HTTPShipping", "HTTPTransfer", "IssueCore", "IssueProtocol"]),
+        .target(name: "Destinations", dependencies: ["HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO"]),
 
         // Layer 3: services and wiring, and the commands.
         .target(
             name: "IssueDaemon",
             dependencies: [
-                "IssueStore", "LogzShipping", "ClickHouseShipping", "SearchShipping", "OTLPShipping", "HTTPShipping",
-                "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
+                "IssueStore", "Destinations", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
             ]),
         .target(name: "IssueCommands", dependencies: ["IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),
 
@@ -83,9 +77,9 @@ let package = Package(
             name: "IssueStoreTests",
             dependencies: ["IssueStore", "SQLiteKit", "FaultVFS", "IssueCore", "IssueProtocol"]),
         .testTarget(
-            name: "LogzShippingTests",
+            name: "DestinationsTests",
             dependencies: [
-                "LogzShipping", "HTTPShipping", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
+                "Destinations", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
             ],
             resources: [.copy("Golden")]),
         .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO"]),

@@ -1,7 +1,6 @@
-import HTTPShipping
+import Destinations
 import IssueCore
 import IssueProtocol
-import LogzShipping
 
 /// Whatever a listener answers has a meaning, and words that show neither the token nor anything that a terminal obeys.
 ///

@@ -1,6 +1,6 @@
+import Destinations
 import IssueCore
 import IssueProtocol
-import LogzShipping
 
 /// Whatever record was taken, its line for Logz.io is one that Logz.io takes.
 ///

@@ -1,4 +1,4 @@
-import HTTPShipping
+import Destinations
 import HTTPTransfer
 import IssueCore
 

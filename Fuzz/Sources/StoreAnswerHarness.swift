@@ -1,10 +1,7 @@
-import ClickHouseShipping
-import HTTPShipping
+import Destinations
 import HTTPTransfer
 import IssueCore
 import IssueProtocol
-import OTLPShipping
-import SearchShipping
 
 /// Whatever a store of the team's own answers has a meaning, and words that show neither the token nor anything that a
 /// terminal obeys; what it says of single lines is of lines that were sent.

@@ -1,4 +1,5 @@
 import CCurl
+import Synchronization
 
 /// Makes one request after another, and keeps the connection between them.
 ///
@@ -60,5 +61,251 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         if unsafe multi == nil { unsafe multi = curl_multi_init() }
         guard let easy = unsafe easy, let multi = unsafe multi else { return nil }
         return unsafe (easy, multi)
+    }
+}
+
+/// One try at a request, and what its end means.
+@safe
+struct HTTPAttempt {
+    private let easy: UnsafeMutableRawPointer
+    private let multi: UnsafeMutableRawPointer
+    private let origin: HTTPOrigin
+    private let cancellation: HTTPCancellation?
+
+    /// The connection broke while the body was being written, and no answer
+    /// was seen.
+    private(set) var mayHaveMissedRefusal = false
+
+    init(
+        easy: UnsafeMutableRawPointer, multi: UnsafeMutableRawPointer, origin: HTTPOrigin,
+        cancellation: HTTPCancellation?
+    ) {
+        unsafe self.easy = easy
+        unsafe self.multi = multi
+        self.origin = origin
+        self.cancellation = cancellation
+    }
+
+    /// `asksFirst` has the peer say whether it wants the body before it is
+    /// sent.
+    mutating func perform(_ request: HTTPRequest, asksFirst: Bool = false) throws(HTTPTransferError) -> HTTPResponse {
+        guard let headers = HeaderList(request.headers, asksFirst: asksFirst) else {
+            throw HTTPTransferError(
+                code: .invalidRequest, sentence: "A header of the request to \(origin) cannot be used",
+                bodyFullySent: false)
+        }
+        let exchange = HTTPExchange(answerLimit: request.answerLimit)
+        let result = withExtendedLifetime(exchange) {
+            unsafe request.body.withUnsafeBufferPointer { body in
+                let refusal = unsafe HTTPAttempt.configure(
+                    easy, for: request, body: body, headers: headers, exchange: exchange)
+                return unsafe refusal ?? HTTPAttempt.run(easy, in: multi, cancellation)
+            }
+        }
+        let facts = unsafe CurlFacts(easy)
+        let isSent = facts.hasSent(request.body.count, in: exchange)
+        let isLost = result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR || result == CURLE_GOT_NOTHING
+        mayHaveMissedRefusal = isLost && exchange.isUnderWay && !isSent && exchange.status == nil
+
+        guard let result else {
+            throw HTTPTransferError(
+                code: .cancelled, sentence: "The request to \(origin) was cancelled", bodyFullySent: isSent)
+        }
+        if let response = response(to: result, in: exchange) { return response }
+        throw HTTPTransferError(
+            result, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,
+            facts: facts, exchange: exchange, bodyFullySent: isSent)
+    }
+
+    private func response(to result: CURLcode, in exchange: HTTPExchange) -> HTTPResponse? {
+        if result == CURLE_OK { return exchange.response(isTruncated: false) }
+        guard let response = exchange.response(isTruncated: true) else { return nil }
+        // What is no success stays none without the rest of its explanation. A
+        // success must be whole to count, unless it was us who stopped.
+        let isSuccess = (200..<300).contains(response.status)
+        return exchange.isOverLimit || !isSuccess ? response : nil
+    }
+
+    /// Drives one transfer to its end; nil if it was cancelled before.
+    ///
+    /// - Parameter isKept: Whether the handle stays, and with it the connection that was made for it.
+    static func run(
+        _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ cancellation: HTTPCancellation?,
+        isKept: Bool = false
+    ) -> CURLcode? {
+        unsafe cancellation?.add(multi)
+        defer { unsafe cancellation?.remove(multi) }
+        guard unsafe curl_multi_add_handle(multi, easy) == CURLM_OK else { return CURLE_FAILED_INIT }
+        defer { if !isKept { unsafe curl_multi_remove_handle(multi, easy) } }
+
+        var running: CInt = 0
+        repeat {
+            if cancellation?.isCancelled == true { return nil }
+            guard unsafe curl_multi_perform(multi, &running) == CURLM_OK else { return CURLE_FAILED_INIT }
+            // libcurl shortens the wait to its own deadlines. A wake-up that
+            // comes before the wait is not lost.
+            if running > 0, unsafe curl_multi_poll(multi, nil, 0, 60_000, nil) != CURLM_OK {
+                return CURLE_FAILED_INIT
+            }
+        } while running > 0
+
+        var remaining: CInt = 0
+        while let message = unsafe curl_multi_info_read(multi, &remaining) {
+            if unsafe message.pointee.msg == CURLMSG_DONE { return unsafe message.pointee.data.result }
+        }
+        return CURLE_FAILED_INIT
+    }
+}
+
+extension HTTPAttempt {
+    /// Tells libcurl about a request; what it refuses is returned. The body,
+    /// the headers and the exchange must outlive the transfer.
+    static func configure(
+        _ easy: UnsafeMutableRawPointer, for request: HTTPRequest, body: UnsafeBufferPointer<UInt8>,
+        headers: borrowing HeaderList, exchange: HTTPExchange
+    ) -> CURLcode? {
+        unsafe curl_easy_reset(easy)
+        unsafe ccurl_leave_resolver_behind(easy)
+        var results = unsafe [
+            ccurl_set_string(easy, CURLOPT_URL, request.url),
+            ccurl_allow_http_only(easy),
+            ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0),
+            // Signals belong to the process, not to a library in it.
+            ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1),
+            ccurl_set_long(easy, CURLOPT_NOPROGRESS, 1),
+            ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
+            // A proxy's answer to CONNECT is not the answer.
+            ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+            ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout)),
+            ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds(request.totalTimeout)),
+            ccurl_set_string(easy, CURLOPT_USERAGENT, request.userAgent),
+            ccurl_set_headers(easy, headers.first),
+            // Whatever the TLS library and its configuration would still allow.
+            ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+            ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+        ]
+        unsafe results += exchange.observe(easy)
+        if let proxy = request.proxy {
+            unsafe results.append(ccurl_set_string(easy, CURLOPT_PROXY, proxy))
+        }
+        if let caFile = request.caFile {
+            unsafe results.append(ccurl_set_string(easy, CURLOPT_CAINFO, caFile))
+            // The file is in place of the system's authorities, not beside them.
+            unsafe results.append(ccurl_set_string(easy, CURLOPT_CAPATH, nil))
+        }
+        unsafe results += setMethod(easy, of: request, body: body)
+        return results.first { $0 != CURLE_OK }
+    }
+
+    private static func setMethod(
+        _ easy: UnsafeMutableRawPointer, of request: HTTPRequest, body: UnsafeBufferPointer<UInt8>
+    ) -> [CURLcode] {
+        switch request.method {
+        case .head:
+            return unsafe [ccurl_set_long(easy, CURLOPT_NOBODY, 1)]
+        case .post:
+            return unsafe [ccurl_set_body(easy, body.baseAddress, body.count)]
+        case .get, .put, .delete:
+            if request.method == .get, body.isEmpty { return unsafe [ccurl_set_long(easy, CURLOPT_HTTPGET, 1)] }
+            return unsafe [
+                ccurl_set_body(easy, body.baseAddress, body.count),
+                ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method.rawValue),
+            ]
+        }
+    }
+
+    /// Rounded up, and at least one, because libcurl takes zero for no limit.
+    private static func milliseconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.components
+        // A month is for ever here, and far from where the product overflows.
+        let bounded = min(max(seconds, 0), 2_600_000)
+        return max(1, Int(bounded) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+    }
+}
+
+/// Ends transfers from another thread: at once those that run, and every later
+/// one before it begins.
+package final class HTTPCancellation: Sendable {
+    /// What `curl_multi_wakeup` needs; it is the one function of libcurl that
+    /// may be called while another thread uses the handle.
+    @safe
+    private struct Sleeper: @unchecked Sendable {
+        let multi: UnsafeMutableRawPointer
+    }
+
+    private struct State {
+        var isCancelled = false
+        var sleepers: [Sleeper] = []
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    package func cancel() {
+        state.withLock { state in
+            state.isCancelled = true
+            // Under the lock, because a transfer leaves the list under it too:
+            // so the handle lives. The call writes to an eventfd, no more.
+            for sleeper in state.sleepers {
+                _ = unsafe curl_multi_wakeup(sleeper.multi)
+            }
+        }
+    }
+
+    func add(_ multi: UnsafeMutableRawPointer) {
+        let sleeper = unsafe Sleeper(multi: multi)
+        state.withLock { $0.sleepers.append(sleeper) }
+    }
+
+    func remove(_ multi: UnsafeMutableRawPointer) {
+        let sleeper = unsafe Sleeper(multi: multi)
+        state.withLock { state in
+            if let index = state.sleepers.firstIndex(where: { unsafe $0.multi == sleeper.multi }) {
+                state.sleepers.remove(at: index)
+            }
+        }
+    }
+}
+
+/// libcurl's own start, which takes milliseconds and so waits until it is
+/// needed, and happens once.
+enum CurlLibrary {
+    static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+}
+
+/// The numbers libcurl keeps about a transfer that has ended.
+struct CurlFacts {
+    /// Bytes of the body that the kernel took.
+    let uploaded: Int
+    /// What the proxy answered to CONNECT; zero if none was asked.
+    let proxyStatus: Int
+    /// Why a connection failed, as the kernel said.
+    let systemError: CInt
+    /// Why a certificate was not trusted, as OpenSSL counts the reasons.
+    let verification: Int
+
+    init(_ easy: UnsafeMutableRawPointer) {
+        var uploaded: curl_off_t = 0
+        _ = unsafe ccurl_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &uploaded)
+        self.uploaded = Int(uploaded)
+        proxyStatus = unsafe CurlFacts.number(CURLINFO_HTTP_CONNECTCODE, of: easy)
+        systemError = CInt(truncatingIfNeeded: unsafe CurlFacts.number(CURLINFO_OS_ERRNO, of: easy))
+        verification = unsafe CurlFacts.number(CURLINFO_SSL_VERIFYRESULT, of: easy)
+    }
+
+    /// Whether the peer may hold the whole request.
+    func hasSent(_ count: Int, in exchange: HTTPExchange) -> Bool {
+        // libcurl counts for the last connection alone, so of an earlier one
+        // the worse must be assumed.
+        exchange.wasRepeated || (exchange.isUnderWay && uploaded >= count)
+    }
+
+    private static func number(_ info: CURLINFO, of easy: UnsafeMutableRawPointer) -> Int {
+        var value = 0
+        _ = unsafe ccurl_get_long(easy, info, &value)
+        return value
     }
 }

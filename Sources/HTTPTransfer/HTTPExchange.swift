@@ -92,3 +92,114 @@ final class HTTPExchange {
         return end.map { String(start[...$0]) } ?? ""
     }
 }
+
+extension HTTPExchange {
+    /// Lets libcurl tell this exchange what happens. The exchange must outlive
+    /// the transfer.
+    func observe(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        return unsafe [
+            ccurl_set_on_header(
+                easy,
+                { bytes, _, count, context in
+                    let line = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+                    return unsafe HTTPExchange.from(context)?.receive(headerLine: line) == true ? count : 0
+                }, context),
+            ccurl_set_on_body(
+                easy,
+                { bytes, _, count, context in
+                    let part = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+                    return unsafe HTTPExchange.from(context)?.receive(bodyPart: part) == true ? count : 0
+                }, context),
+            ccurl_set_on_socket(
+                easy,
+                { context, _, _ in
+                    unsafe HTTPExchange.from(context)?.connectionOpens()
+                    return CInt(CURL_SOCKOPT_OK)
+                }, context),
+            ccurl_set_on_request(
+                easy,
+                { context, _, _, _, _ in
+                    unsafe HTTPExchange.from(context)?.requestBegins()
+                    return CInt(CURL_PREREQFUNC_OK)
+                }, context),
+        ]
+    }
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> HTTPExchange? {
+        unsafe context.map { unsafe Unmanaged<HTTPExchange>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+/// The header fields of a request or an answer, in the order in which they
+/// came, found by name without regard to case.
+package struct HTTPHeaders: Equatable, Sendable {
+    /// One field.
+    package struct Field: Equatable, Sendable {
+        package var name: String
+        package var value: String
+    }
+
+    package private(set) var fields: [Field] = []
+
+    package init() {}
+
+    /// The first value under a name.
+    package subscript(name: String) -> String? {
+        let wanted = name.lowercased()
+        return fields.first { $0.name.lowercased() == wanted }?.value
+    }
+
+    package mutating func append(name: String, value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements {
+            append(name: name, value: value)
+        }
+    }
+}
+
+/// The header lines of a request in the form libcurl wants them.
+@safe
+struct HeaderList: ~Copyable {
+    private(set) var first: UnsafeMutablePointer<curl_slist>?
+
+    /// Nil if a name or a value would break out of its line, or if memory is
+    /// out.
+    init?(_ headers: HTTPHeaders, asksFirst: Bool) {
+        unsafe first = nil
+        // To ask first costs a round trip, and a second where the peer does
+        // not know the question, so libcurl must not do it of its own accord.
+        guard append(asksFirst ? "Expect: 100-continue" : "Expect:") else { return nil }
+        // Otherwise libcurl claims that the body is a form.
+        if headers["Content-Type"] == nil, !append("Content-Type:") { return nil }
+        for field in headers.fields {
+            guard HeaderList.isName(field.name), HeaderList.isValue(field.value) else { return nil }
+            // With a colon and nothing behind, libcurl would drop the field.
+            guard append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)") else { return nil }
+        }
+    }
+
+    deinit {
+        unsafe curl_slist_free_all(first)
+    }
+
+    private mutating func append(_ line: String) -> Bool {
+        guard let longer = unsafe curl_slist_append(first, line) else { return false }
+        unsafe first = longer
+        return true
+    }
+
+    private static func isName(_ name: String) -> Bool {
+        let separators = Array(":;".utf8)
+        return !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !separators.contains($0) }
+    }
+
+    private static func isValue(_ value: String) -> Bool {
+        value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+}

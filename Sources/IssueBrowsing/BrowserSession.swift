@@ -1,5 +1,6 @@
 package import IssueProtocol
 package import Issues
+package import UnixIO
 
 /// The questions to a daemon on one connection, one after the other; each blocks until its answer is there.
 ///
@@ -142,5 +143,105 @@ package struct BrowserSession<Failure: Error> {
     // The daemon keeps the time itself; what is added is for its answer to arrive.
     private static func patience(for timeout: Duration?) -> Duration {
         (timeout ?? .seconds(30)) + .seconds(15)
+    }
+}
+
+/// The way of a question to the daemon: calls go out and replies come back, both as the JSON of their parameters.
+///
+/// JSON on purpose, not values: who prints what the daemon said prints fields
+/// too that only a newer one knows.
+package protocol BrowserLink: AnyObject {
+    /// Calls a method and waits for its reply.
+    func call(
+        _ method: CollectorMethod, parameters: [UInt8], timeout: Duration
+    ) throws(CollectorConnectionError) -> [UInt8]
+
+    /// Calls with `more`, and hands over each reply, however late, until there is none or the receiver answers false.
+    ///
+    /// - Parameter takesFile: `true` to keep the open file that comes along with the replies; otherwise it is closed.
+    /// - Returns: That file, if one came.
+    func stream(
+        _ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool
+    ) throws(CollectorConnectionError) -> PassedFile?
+}
+
+/// Opens the way to the socket that was named, or to the first that answers.
+package typealias BrowserLinking = (String?) throws(CollectorConnectionError) -> any BrowserLink
+
+/// A reply in both forms: as the daemon wrote it, and as values.
+package struct BrowserAnswer<Value: JSONCodable> {
+    package var json: [UInt8]
+    package var value: Value
+
+    package init(_ json: [UInt8]) throws(CollectorConnectionError) {
+        self.json = json
+        do throws(FieldError) {
+            value = try Value(json: json)
+        } catch {
+            throw .malformed("\(error)")
+        }
+    }
+
+    /// The elements of an array in the reply, each as the daemon wrote it.
+    package func elements(of member: String) -> [[UInt8]] {
+        (try? Self.elements(of: member, in: json)) ?? []
+    }
+
+    private static func elements(of member: String, in json: [UInt8]) throws(JSONError) -> [[UInt8]] {
+        var scanner = JSONScanner(json.span)
+        var elements: [[UInt8]] = []
+        try scanner.openObject()
+        while let key = try scanner.nextMember() {
+            guard scanner.string(key) == member, try scanner.kind() == .array else {
+                _ = try scanner.skipValue()
+                continue
+            }
+            try scanner.openArray()
+            while try scanner.nextElement() { elements.append(Array(json[try scanner.skipValue()])) }
+        }
+        return elements
+    }
+}
+
+extension BrowserAnswer: Sendable where Value: Sendable {}
+
+/// The way to the daemon over its socket.
+package final class SocketLink: BrowserLink {
+    private var connection: CollectorConnection
+
+    /// Connects to the socket that was named, or to the first that answers in the usual places.
+    package init(_ path: String?) throws(CollectorConnectionError) {
+        connection = try CollectorConnection(
+            paths: path.map { [$0] } ?? SocketPath.search(), trust: .socket(path))
+    }
+
+    package func call(
+        _ method: CollectorMethod, parameters: [UInt8], timeout: Duration
+    ) throws(CollectorConnectionError) -> [UInt8] {
+        try connection.call(method.fullName, json: parameters, timeout: timeout)
+    }
+
+    package func stream(
+        _ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool
+    ) throws(CollectorConnectionError) -> PassedFile? {
+        guard takesFile else {
+            try connection.stream(method.fullName, json: parameters, timeout: nil, onReply: receive)
+            return nil
+        }
+        switch try connection.streamTakingFile(method.fullName, json: parameters, timeout: nil, onReply: receive) {
+        case .some(let file): return PassedFile(file)
+        case .none: return nil
+        }
+    }
+}
+
+/// An open file that the daemon has passed along with a reply.
+///
+/// It is whatever the other side has opened: look at its status before it is read.
+package final class PassedFile: Sendable {
+    package let descriptor: FileDescriptor
+
+    package init(_ descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
     }
 }

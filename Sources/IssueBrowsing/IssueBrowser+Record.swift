@@ -92,3 +92,101 @@ extension IssueBrowser.Record: CustomStringConvertible {
         return HarmlessText.line(text + "\(occurredAt))")
     }
 }
+
+extension IssueBrowser {
+    /// A record, its group, and what became of it.
+    public struct Details: Sendable {
+        /// The record; nil where none of the group's is stored any more.
+        public var record: Record?
+        /// The group.
+        public var group: Group
+        /// What became of the record, for each destination.
+        public var fates: [IssueFate]
+
+        package init(_ reply: ShowReply) {
+            record = reply.record.map { Record($0) }
+            group = Group(reply.group)
+            fates = reply.fates.map { IssueFate($0) }
+        }
+    }
+}
+
+extension IssueBrowser.Details: CustomStringConvertible {
+    /// A line each for the record, the group, and what became of the record.
+    public var description: String {
+        let record = record?.description ?? "None of the group's records is stored any more."
+        let fates = fates.map { HarmlessText.line($0.description) }
+        return ([record, group.description] + fates).joined(separator: "\n")
+    }
+}
+
+extension IssueBrowser {
+    /// A call that was under way: as a place in a binary, and with names where the sender knew them.
+    public struct Frame: Sendable {
+        package var wire: IssueProtocol.Frame
+
+        package init(_ wire: IssueProtocol.Frame) {
+            self.wire = wire
+        }
+
+        /// The name of the binary.
+        public var image: String? { wire.image }
+        /// The binary's build id, by which its symbols are found.
+        public var buildID: String? { wire.buildID }
+        /// How many bytes behind the beginning of the symbol, or of the binary where there is none.
+        public var offset: UInt64? { wire.offset.map { UInt64(bitPattern: $0) } }
+        /// The function.
+        public var symbol: String? { wire.symbol }
+        /// The source file.
+        public var file: String? { wire.file }
+        /// The line in it.
+        public var line: Int? { wire.line.map { Int(clamping: $0) } }
+    }
+}
+
+extension IssueBrowser.Frame: CustomStringConvertible {
+    /// All that is known of it, in one line.
+    public var description: String {
+        var text = image ?? "?"
+        if let symbol { text += " \(symbol)" }
+        if let offset { text += " + 0x\(String(offset, radix: 16))" }
+        if let file { text += " at \(file)\(line.map { ":\($0)" } ?? "")" }
+        if symbol == nil, let buildID { text += " [\(buildID)]" }
+        return HarmlessText.line(text)
+    }
+}
+
+extension IssueBrowser {
+    /// A record, or a summary, that was given up for a destination.
+    public struct DeadLetter: Sendable {
+        package var wire: IssueProtocol.DeadLetter
+
+        package init(_ wire: IssueProtocol.DeadLetter) {
+            self.wire = wire
+        }
+
+        /// The record's id; of a summary `summary-` and a number.
+        public var record: String { wire.record }
+        /// The destination.
+        public var destination: String { wire.destination }
+        /// Why, in a word: `refused`, `too_large` or `retries_expired`.
+        public var reason: String { wire.reason }
+        /// What the destination said.
+        public var answer: String? { wire.answer }
+        /// How many times it was sent.
+        public var attempts: Int { Int(clamping: wire.attempts) }
+        /// When it was given up.
+        public var timestamp: IssueTimestamp { IssueTimestamp(wire.at) }
+        /// What was to be sent, where it was asked for.
+        public var line: String? { wire.line }
+    }
+}
+
+extension IssueBrowser.DeadLetter: CustomStringConvertible {
+    /// What was given up and why, in one line.
+    public var description: String {
+        let tries = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
+        let answer = answer.map { ": \($0)" } ?? ""
+        return HarmlessText.line("\(record) for \(destination): \(reason) after \(tries), \(timestamp)\(answer)")
+    }
+}

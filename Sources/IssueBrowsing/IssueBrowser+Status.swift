@@ -65,3 +65,185 @@ extension IssueBrowser.Status: CustomStringConvertible {
         return (lines + suppressions.map(\.description)).joined(separator: "\n")
     }
 }
+
+extension IssueBrowser {
+    /// What the daemon says of one destination.
+    public struct Destination: Sendable {
+        package var wire: DestinationStatus
+
+        package init(_ wire: DestinationStatus) {
+            self.wire = wire
+        }
+
+        /// Its name in the daemon's configuration.
+        public var name: String { wire.name }
+        /// What kind it is.
+        public var kind: String { wire.kind }
+        /// What it does now: `idle`, `sending`, `waiting` or `paused`.
+        public var state: String { wire.state.rawValue }
+        /// Why it is waiting or paused.
+        public var reason: String? { wire.reason }
+        /// The recommended action; nil if the caller may not see all records.
+        public var advice: String? { wire.advice }
+        /// When it is tried again, where it is waiting.
+        public var nextAttempt: IssueTimestamp? { wire.nextAttempt.map { IssueTimestamp($0) } }
+        /// The destination's last answer; nil if the caller may not see all records.
+        public var lastAnswer: String? { wire.lastAnswer }
+        /// When it last took something.
+        public var lastSuccess: IssueTimestamp? { wire.lastSuccess.map { IssueTimestamp($0) } }
+        /// When the oldest record that waits for it was reported.
+        public var oldestPending: IssueTimestamp? { wire.oldestPending.map { IssueTimestamp($0) } }
+        /// How many requests were sent to it since the daemon started; 0 if the caller may not see all records.
+        public var requests: Int { Int(clamping: wire.requests) }
+        /// How many records had to be sent again since the daemon started.
+        public var resent: Int { Int(clamping: wire.resent) }
+        /// How many records it may have twice, of those sent since the daemon started.
+        public var possibleDuplicates: Int { Int(clamping: wire.maybeDuplicate) }
+        /// How many bytes it was sent today, in UTC.
+        public var bytesToday: Int { Int(clamping: wire.bytesToday) }
+        /// How many records were received since it exists: the sum of all outcomes, at every instant.
+        public var received: Int { Int(clamping: wire.ledger.received) }
+
+        /// Whether each record that was received has exactly one outcome, as always should be so.
+        public var balances: Bool { wire.ledger.balances }
+
+        /// How many records have ended in one way.
+        public func count(of outcome: IssueFate.Outcome) -> Int {
+            Fate(name: outcome.rawValue).map { Int(clamping: wire.ledger[$0]) } ?? 0
+        }
+    }
+}
+
+extension IssueBrowser.Destination: CustomStringConvertible {
+    /// What it does and how far it is, in one line.
+    public var description: String {
+        let reason = reason.map { " (\($0))" } ?? ""
+        let counts = "\(count(of: .delivered)) of \(received) records delivered, \(count(of: .pending)) pending"
+        return HarmlessText.line("\(name): \(state)\(reason), \(counts)")
+    }
+}
+
+extension IssueBrowser {
+    /// What a limit holds back for a destination right now.
+    public struct Suppression: Sendable {
+        package var wire: IssueProtocol.Suppression
+
+        package init(_ wire: IssueProtocol.Suppression) {
+            self.wire = wire
+        }
+
+        /// The destination's name.
+        public var destination: String { wire.destination }
+        /// The application that the limit is for, where it is for one.
+        public var app: String? { wire.app }
+        /// The id of the group that the limit is for, where it is for one.
+        public var group: String? { wire.group }
+        /// Which limit it is: `group_rate`, `application_rate`, `global_rate`, `daily_bytes` or `cardinality`.
+        public var reason: String { wire.reason.rawValue }
+        /// How many records it holds back.
+        public var count: Int { Int(clamping: wire.count) }
+        /// Since when.
+        public var since: IssueTimestamp { IssueTimestamp(wire.since) }
+    }
+}
+
+extension IssueBrowser.Suppression: CustomStringConvertible {
+    /// What is held back, why, and since when, in one line.
+    public var description: String {
+        var limit = reason
+        if let group { limit += " of \(group)" }
+        if let app { limit += " in \(app)" }
+        return HarmlessText.line("\(destination): \(count) held back by \(limit) since \(since)")
+    }
+}
+
+extension IssueBrowser {
+    /// Has what is waiting forwarded now, and answers when all of it has a fate or the time is over.
+    ///
+    /// For operators.
+    ///
+    /// - Parameters:
+    ///   - destination: The one to forward to, or all.
+    ///   - timeout: How long to wait at most.
+    /// - Returns: How the destinations stand then.
+    /// - Throws: `DeliveryError` of the code `.notFound` where there is no such destination.
+    @discardableResult
+    public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [Destination] {
+        let parameters = FlushParameters(destination: destination, timeout: timeout)
+        let reply = try await ask { session throws(DeliveryError) in
+            try session.flush(parameters).value
+        } failing: {
+            DeliveryError($0, destination: destination)
+        }
+        return reply.destinations.map { Destination($0) }
+    }
+
+    /// Makes dead letters pending again.
+    ///
+    /// For operators.
+    ///
+    /// - Parameters:
+    ///   - destination: Those of one destination, or of all.
+    ///   - records: Those of some records, or of all.
+    /// - Returns: How many are pending again, and how many stay, as their record or their destination is gone.
+    @discardableResult
+    public func requeue(
+        destination: String? = nil, records: [String]? = nil
+    ) async throws -> (requeued: Int, left: Int) {
+        let parameters = RequeueParameters(destination: destination, records: records).json
+        let reply: RequeueReply = try await ask { session throws(DeliveryError) in
+            try session.order(.requeue, parameters).value
+        }
+        return (Int(clamping: reply.count), Int(clamping: reply.left))
+    }
+
+    /// Erases records for good.
+    ///
+    /// For operators.
+    ///
+    /// - Parameters:
+    ///   - filter: Which ones; the daemon refuses one that says nothing.
+    ///   - isDryRun: Whether they are only to be counted.
+    /// - Returns: How many there were, and where some of it is left.
+    public func purge(
+        _ filter: Filter, dryRun isDryRun: Bool = false
+    ) async throws -> (count: Int, unreachable: [String]) {
+        let parameters = PurgeParameters(filter: filter.wire, isDryRun: isDryRun ? true : nil).json
+        let reply: PurgeReply = try await ask { session throws(DeliveryError) in
+            try session.order(.purge, parameters).value
+        }
+        return (Int(clamping: reply.count), reply.unreachable)
+    }
+
+    /// Has the daemon copy its whole store while it runs.
+    ///
+    /// For operators.
+    ///
+    /// - Returns: Where the copy lies, on the daemon's host and in its folder.
+    public func backup() async throws -> String {
+        let reply: BackupReply = try await ask { session throws(DeliveryError) in
+            try session.order(.backup, Array("{}".utf8)).value
+        }
+        guard let path = reply.path else { throw DeliveryError(.malformed, "The daemon's answer names no file.") }
+        return path
+    }
+
+    /// Brings over what is readable from stores that were set aside.
+    ///
+    /// For operators.
+    ///
+    /// - Parameters:
+    ///   - file: The one that is meant, by its name; all of them where none is named.
+    ///   - isDryRun: Whether the files are only to be named.
+    /// - Returns: How many records were brought over, how many could not be read, from which files, and of which of
+    ///   them nothing can be read: those are left as they are.
+    public func repair(
+        _ file: String? = nil, dryRun isDryRun: Bool = false
+    ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {
+        let parameters = RepairParameters(file: file, isDryRun: isDryRun ? true : nil).json
+        let reply: RepairReply = try await ask { session throws(DeliveryError) in
+            try session.order(.repair, parameters).value
+        }
+        return (Int(clamping: reply.recovered), Int(clamping: reply.unreadable), reply.files, reply.hopeless)
+    }
+}

@@ -103,3 +103,71 @@ package struct LogClock: Equatable, Sendable {
             log: log, wall: present.wall, newOffset: begun.offset == previous?.offset ? nil : begun.offset)
     }
 }
+
+/// A moment on the log's clock, which only moves forward and which no setting of the wall clock moves.
+///
+/// It is stored with each commit, so a decision that depends on time comes
+/// out the same however late it is made, and again after a crash.
+package struct LogInstant: InstantProtocol {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    package func advanced(by duration: Duration) -> LogInstant {
+        LogInstant(milliseconds: milliseconds.clampedSum(duration.wholeMilliseconds))
+    }
+
+    package func duration(to other: LogInstant) -> Duration {
+        .milliseconds(other.milliseconds.clampedDifference(milliseconds))
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+}
+
+/// A moment on the machine's monotonic clock, by which everything is paced that has to do with the outside.
+package struct MonotonicInstant: InstantProtocol {
+    package var sinceBoot: Duration
+
+    package init(sinceBoot: Duration) {
+        self.sinceBoot = sinceBoot
+    }
+
+    package func advanced(by duration: Duration) -> MonotonicInstant {
+        MonotonicInstant(sinceBoot: sinceBoot + duration)
+    }
+
+    package func duration(to other: MonotonicInstant) -> Duration {
+        other.sinceBoot - sinceBoot
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        left.sinceBoot < right.sinceBoot
+    }
+}
+
+extension Int64 {
+    /// The sum, or the nearest number there is.
+    package func clampedSum(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        guard overflow else { return sum }
+        return other < 0 ? .min : .max
+    }
+
+    /// The difference, or the nearest number there is.
+    func clampedDifference(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        guard overflow else { return difference }
+        return other < 0 ? .max : .min
+    }
+
+    /// The product, or the nearest number there is.
+    func clampedProduct(_ other: Int64) -> Int64 {
+        let (product, overflow) = multipliedReportingOverflow(by: other)
+        guard overflow else { return product }
+        return (self < 0) == (other < 0) ? .max : .min
+    }
+}

@@ -223,3 +223,62 @@ final class DaemonRun {
         for thread in threads { thread.join() }
     }
 }
+
+/// Whether the threads that must not stand still have answered since they were asked last.
+final class Pulse: Sendable {
+    enum Part: Hashable, Sendable, CaseIterable {
+        case socket
+        case writer
+    }
+
+    private let missing = Mutex(Set<Part>())
+
+    /// Asks anew; answers whether all have answered before.
+    func ask() -> Bool {
+        missing.withLock { missing in
+            let isWell = missing.isEmpty
+            missing = Set(Part.allCases)
+            return isWell
+        }
+    }
+
+    func beat(_ part: Part) {
+        missing.withLock { _ = $0.remove(part) }
+    }
+}
+
+/// A thread whose end can be waited for with patience.
+final class ThreadBox: Sendable {
+    private let isDone: Monitor<Bool>
+
+    init(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+        let isDone = Monitor(false)
+        self.isDone = isDone
+        _ = try Thread.start(name: name, stackSize: 1 << 20) {
+            body()
+            isDone.withLock { $0 = true }
+            isDone.broadcast()
+        }
+    }
+
+    /// Whether it has ended by then.
+    func wait(until deadline: KernelInstant) -> Bool {
+        isDone.wait(deadline: deadline) { $0 ? true : nil } ?? false
+    }
+
+    /// Waits for its end, however long it takes.
+    func join() {
+        _ = isDone.wait { $0 ? true : nil }
+    }
+}
+
+/// The clocks of this machine, read in one place.
+enum Clock {
+    static var wall: Timestamp { Timestamp(milliseconds: WallClock.nowMilliseconds) }
+    static var monotonic: MonotonicInstant { MonotonicInstant(sinceBoot: MonotonicClock.now.sinceBoot) }
+
+    /// The same moment in the words of what waits on it.
+    static func kernel(_ instant: MonotonicInstant) -> KernelInstant {
+        KernelInstant(nanoseconds: instant.sinceBoot.clampedNanoseconds)
+    }
+}

@@ -1,11 +1,7 @@
-import ClickHouseShipping
-import HTTPShipping
+import Destinations
 import HTTPTransfer
 import IssueCore
 import IssueStore
-import LogzShipping
-import OTLPShipping
-import SearchShipping
 import UnixIO
 
 extension OwnStoreKind {

@@ -147,3 +147,236 @@ private import Glibc
 
 @available(*, unavailable)
 extension Connection: Sendable {}
+
+extension Connection {
+    /// The frames in the write-ahead log after the last commit of this connection.
+    package var walFrames: Int { unsafe hooks.pointee.walFrames }
+
+    /// Brings frames of the log into the database.
+    package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
+        if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInLog()) }
+        var framesInLog: CInt = 0
+        var framesCheckpointed: CInt = 0
+        let code = unsafe sqlite3_wal_checkpoint_v2(
+            handle, "main", mode.rawValue, &framesInLog, &framesCheckpointed)
+        guard code == SQLITE_OK else { throw error(code, sql: nil) }
+        // Both are -1 for a database that keeps no such log.
+        let result = CheckpointResult(
+            framesInLog: max(0, Int(framesInLog)), framesCheckpointed: max(0, Int(framesCheckpointed)))
+        // After these modes the next commit begins the log anew, whatever it held.
+        let beginsAnew = mode != .passive && result.framesInLog == result.framesCheckpointed
+        unsafe hooks.pointee.walFrames = beginsAnew ? 0 : result.framesInLog
+        return result
+    }
+}
+
+/// What the log owes to the disk.
+///
+/// A commit writes to the log alone: the file grows by the pages it has made
+/// only when the log is copied, and there may be no space for them then.
+extension Connection {
+    /// How many pages the database has with those that only the log holds, and that this transaction has made.
+    package var pages: Int64 {
+        get throws(SQLiteError) {
+            try withStatement("PRAGMA page_count") { statement throws(SQLiteError) in
+                try statement.first { $0.int64(0) } ?? 0
+            }
+        }
+    }
+
+    /// How long the file is, in bytes; nothing where that can't be known.
+    package var fileBytes: Int64? {
+        let size = unsafe csqlite_file_size(handle)
+        return size < 0 ? nil : size
+    }
+
+    /// The length of the write-ahead log's file in bytes; nil if it is unknown.
+    package var walFileBytes: Int64? {
+        let size = unsafe csqlite_wal_size(handle)
+        return size < 0 ? nil : size
+    }
+
+    /// Has the file grow now, of space that it really has.
+    package func extendFile(toPages pages: Int64, of pageBytes: Int64) throws(SQLiteError) {
+        let code = unsafe csqlite_file_extend(handle, pages * pageBytes, CInt(pageBytes))
+        guard code != SQLITE_OK else { return }
+        throw SQLiteError(
+            code: ResultCode(rawValue: code), message: "The file could not be made longer",
+            systemErrno: unsafe csqlite_file_errno(handle, SQLITE_FCNTL_FILE_POINTER))
+    }
+}
+
+/// Settings of the database and of the connection.
+///
+/// SQLite answers nothing to a pragma that it does not know, so reading one is an error here.
+extension Connection {
+    /// Reads a pragma that is a number.
+    package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {
+        try firstAnswer(to: "PRAGMA \(name)") { $0.int64(0) }
+    }
+
+    /// Reads a pragma that is a word.
+    package func pragmaText(_ name: StaticString) throws(SQLiteError) -> String {
+        try firstAnswer(to: "PRAGMA \(name)") { $0.text(0) }
+    }
+
+    /// Sets a pragma to a number.
+    package func setPragma(_ name: StaticString, to value: Int64) throws(SQLiteError) {
+        try execute(composedSQL: "PRAGMA \(name)=\(value)")
+    }
+
+    /// Sets a pragma to a word, and returns what SQLite made of it, which may be another.
+    @discardableResult
+    package func setPragma(_ name: StaticString, to value: StaticString) throws(SQLiteError) -> String? {
+        let statement = try Statement(composedSQL: "PRAGMA \(name)=\(value)", on: self)
+        return try statement.first { $0.text(0) }
+    }
+
+    private func firstAnswer<Value>(
+        to sql: String, _ read: (borrowing Row) -> Value
+    ) throws(SQLiteError) -> Value {
+        let statement = try Statement(composedSQL: sql, on: self)
+        guard let value = try statement.first(read) else {
+            throw SQLiteError(code: .error, message: "There is no such pragma", sql: sql)
+        }
+        return value
+    }
+}
+
+extension Connection {
+    /// Runs statements that take no values and answer no rows.
+    package func execute(_ script: StaticString) throws(SQLiteError) {
+        try execute(composedSQL: "\(script)")
+    }
+
+    /// Runs statements that our own code composed; nothing from outside may be in them.
+    package func execute(composedSQL script: String) throws(SQLiteError) {
+        let code = unsafe sqlite3_exec(handle, script, nil, nil, nil)
+        guard code == SQLITE_OK else { throw error(code, sql: script) }
+    }
+
+    /// Lends the statement of this SQL, compiled once and kept, and resets it afterwards.
+    ///
+    /// A statement that is already lent is compiled once more, so scopes may nest.
+    package func withStatement<Value, Failure: SQLiteFailure>(
+        _ sql: StaticString,
+        _ body: (borrowing Statement) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let entry = try borrowed(sql, as: Failure.self)
+        defer { entry.giveBack() }
+        return try body(entry.statement)
+    }
+
+    /// Lends the statement of this SQL to a body that may throw anything.
+    @_disfavoredOverload
+    package func withStatement<Value>(
+        _ sql: StaticString,
+        _ body: (borrowing Statement) throws -> Value
+    ) throws -> Value {
+        let entry = try borrowed(sql, as: SQLiteError.self)
+        defer { entry.giveBack() }
+        return try body(entry.statement)
+    }
+
+    /// Throws if the connection was cancelled.
+    func checkCancellation() throws(SQLiteError) {
+        guard interruptHandle.isCancelled else { return }
+        throw SQLiteError(code: .interrupted, message: "interrupted")
+    }
+
+    private func borrowed<Failure: SQLiteFailure>(
+        _ sql: StaticString, as failure: Failure.Type
+    ) throws(Failure) -> CachedStatement {
+        do throws(SQLiteError) {
+            try checkCancellation()
+            return try cache.borrow(sql, on: self)
+        } catch {
+            throw Failure(error)
+        }
+    }
+}
+
+/// What SQLite's callbacks of one connection read and write.
+///
+/// It lives at a fixed address of its own, because C keeps a pointer to it.
+struct ConnectionHooks {
+    /// The length of the write-ahead log after the last commit.
+    var walFrames = 0
+    var deadline = UInt64.max
+}
+
+extension ConnectionHooks {
+    /// Makes commits report the length of the log instead of checkpointing.
+    ///
+    /// SQLite's automatic checkpoint is itself a hook in this place, so with this
+    /// one set a connection never checkpoints unless told to.
+    static func observeCommits(of database: OpaquePointer, hooks: UnsafeMutablePointer<ConnectionHooks>) {
+        _ = unsafe sqlite3_wal_hook(
+            database,
+            { context, _, _, frames in
+                unsafe context?.assumingMemoryBound(to: ConnectionHooks.self).pointee.walFrames = Int(frames)
+                return SQLITE_OK
+            }, hooks)
+    }
+
+    /// Ends queries once the deadline has passed.
+    static func observeDeadline(of database: OpaquePointer, hooks: UnsafeMutablePointer<ConnectionHooks>) {
+        // A thousand steps of SQLite's machine take some tens of microseconds:
+        // rare enough to cost nothing, often enough for any deadline.
+        unsafe sqlite3_progress_handler(
+            database, 1_000,
+            { context in
+                guard let context = unsafe context else { return 0 }
+                let deadline = unsafe context.assumingMemoryBound(to: ConnectionHooks.self).pointee.deadline
+                return Deadline.monotonicNow() >= deadline ? 1 : 0
+            }, hooks)
+    }
+
+    /// Takes both away, so that nothing points at the hooks any more.
+    static func detach(from database: OpaquePointer) {
+        _ = unsafe sqlite3_wal_hook(database, nil, nil)
+        unsafe sqlite3_progress_handler(database, 0, nil, nil)
+    }
+}
+
+/// How far a checkpoint goes for the sake of a short log.
+package enum CheckpointMode: Sendable {
+    /// Copies what no reader needs, and waits for nobody.
+    case passive
+    /// Copies everything, and waits for readers and writers so that the next commit begins the log anew.
+    case restart
+    /// Waits for readers and writers, copies everything and empties the log's file.
+    case truncate
+
+    var rawValue: CInt {
+        switch self {
+        case .passive: SQLITE_CHECKPOINT_PASSIVE
+        case .restart: SQLITE_CHECKPOINT_RESTART
+        case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+        }
+    }
+}
+
+/// How much of the log a checkpoint has brought into the database.
+package struct CheckpointResult: Equatable, Sendable {
+    package let framesInLog: Int
+    package let framesCheckpointed: Int
+
+    package init(framesInLog: Int, framesCheckpointed: Int) {
+        self.framesInLog = framesInLog
+        self.framesCheckpointed = framesCheckpointed
+    }
+}
+
+/// What a connection may do with its file.
+package enum OpenMode: Sendable {
+    case readWriteCreate
+    case readOnly
+
+    var flags: CInt {
+        switch self {
+        case .readWriteCreate: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        case .readOnly: SQLITE_OPEN_READONLY
+        }
+    }
+}

@@ -63,3 +63,49 @@ package struct Migrator: Sendable {
         }
     }
 }
+
+/// One step of a schema, taken once in the life of a file.
+package struct Migration: Sendable {
+    let script: StaticString
+    let body: (@Sendable (Connection) throws(SQLiteError) -> Void)?
+
+    /// A step that is a script, and code that runs after it in the same transaction.
+    ///
+    /// A step that a released version has taken is never changed again.
+    package init(
+        _ script: StaticString, then body: (@Sendable (Connection) throws(SQLiteError) -> Void)? = nil
+    ) {
+        self.script = script
+        self.body = body
+    }
+}
+
+/// Why a file could not be brought to the newest schema.
+package enum MigrationError: Error, Equatable, Sendable {
+    /// A newer version of the program has written the file.
+    case newerVersion(found: Int, known: Int)
+
+    /// The file is a database of another program.
+    case foreignApplication(id: Int32)
+
+    /// The step that leads to this version failed and left no trace.
+    case stepFailed(version: Int, SQLiteError)
+
+    /// The file could not be read at all.
+    case unreadable(SQLiteError)
+}
+
+extension MigrationError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .newerVersion(let found, let known):
+            "The schema is of version \(found), and this program knows versions up to \(known)"
+        case .foreignApplication(let id):
+            "The database belongs to another program, whose application_id is \(id)"
+        case .stepFailed(let version, let error):
+            "The schema could not be brought to version \(version): \(error)"
+        case .unreadable(let error):
+            "The database could not be read: \(error)"
+        }
+    }
+}

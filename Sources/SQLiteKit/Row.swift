@@ -89,3 +89,12 @@ internal import CSQLite
 
 @available(*, unavailable)
 extension Row: Sendable {}
+
+/// How SQLite stores a value.
+package enum ColumnType: Sendable {
+    case integer
+    case real
+    case text
+    case blob
+    case null
+}

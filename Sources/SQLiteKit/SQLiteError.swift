@@ -120,3 +120,97 @@ extension SQLiteError {
         return 0
     }
 }
+
+/// What SQLite answers to a call; a primary code matches its extended ones.
+package struct ResultCode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    /// The class that an extended code belongs to.
+    package var primary: ResultCode {
+        ResultCode(rawValue: rawValue & 0xFF)
+    }
+
+    /// Matches the same code, and a primary code also each of its extended ones.
+    package static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
+        pattern == code || pattern == code.primary
+    }
+}
+
+extension ResultCode {
+    package static let error = ResultCode(rawValue: SQLITE_ERROR)
+    package static let permission = ResultCode(rawValue: SQLITE_PERM)
+    package static let aborted = ResultCode(rawValue: SQLITE_ABORT)
+    package static let busy = ResultCode(rawValue: SQLITE_BUSY)
+    package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
+    package static let outOfMemory = ResultCode(rawValue: SQLITE_NOMEM)
+    package static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
+    package static let interrupted = ResultCode(rawValue: SQLITE_INTERRUPT)
+    package static let inputOutput = ResultCode(rawValue: SQLITE_IOERR)
+    package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
+    package static let full = ResultCode(rawValue: SQLITE_FULL)
+    package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
+    package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
+    package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
+    package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
+    package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
+
+    /// A reader's snapshot is too old to become a writer's.
+    package static let busySnapshot = ResultCode(rawValue: SQLITE_BUSY | (2 << 8))
+    package static let writeFailed = ResultCode(rawValue: SQLITE_IOERR | (3 << 8))
+    package static let syncFailed = ResultCode(rawValue: SQLITE_IOERR | (4 << 8))
+    package static let outOfMemoryForIO = ResultCode(rawValue: SQLITE_IOERR | (12 << 8))
+    package static let checkConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (1 << 8))
+    package static let foreignKeyConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (3 << 8))
+    package static let notNullConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (5 << 8))
+    package static let primaryKeyConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (6 << 8))
+    package static let uniqueConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (8 << 8))
+    package static let rowIDConstraint = ResultCode(rawValue: SQLITE_CONSTRAINT | (10 << 8))
+}
+
+extension ResultCode: CustomStringConvertible {
+    package var description: String {
+        let words = unsafe String(cString: sqlite3_errstr(rawValue))
+        return "\(words) (\(rawValue))"
+    }
+}
+
+/// An error that a scope may throw beside SQLite's own, made from one of those.
+///
+/// A scope such as a transaction can fail by itself. A body that throws an error of
+/// its own type says through this how such a failure reads there.
+package protocol SQLiteFailure: Error {
+    init(_ error: SQLiteError)
+}
+
+/// The library itself, as all connections of the process share it.
+package enum SQLiteLibrary {
+    /// The version that is linked at run time, as in 3051003 for 3.51.3.
+    package static var versionNumber: Int { Int(sqlite3_libversion_number()) }
+
+    /// Whether a commit during another connection's checkpoint can lose frames.
+    ///
+    /// From 3.7.0 to 3.51.2: a checkpoint that begins on a log already copied as a
+    /// whole may mark frames as copied that a commit wrote after resetting the log.
+    package static var hasWALResetFault: Bool {
+        (3_007_000..<3_051_003).contains(versionNumber)
+    }
+
+    /// The bytes that SQLite has allocated in this process.
+    package static var memoryUsed: Int64 {
+        var current: Int64 = 0
+        var highest: Int64 = 0
+        let code = unsafe sqlite3_status64(SQLITE_STATUS_MEMORY_USED, &current, &highest, 0)
+        precondition(code == SQLITE_OK, "SQLite does not know how much memory it uses")
+        return current
+    }
+
+    /// Sets the size above which caches give pages back before they take more; zero lifts it.
+    package static func setSoftHeapLimit(bytes: Int64) {
+        precondition(bytes >= 0, "A limit of memory cannot be negative")
+        _ = sqlite3_soft_heap_limit64(bytes)
+    }
+}

@@ -109,3 +109,170 @@ internal import CSQLite
 
 @available(*, unavailable)
 extension Statement: Sendable {}
+
+/// Values for the parameters of a statement, whose positions start at 1.
+///
+/// Binding touches no file, so it can fail only through a mistake of ours: a position
+/// that is not there, or a statement that still steps. So it traps.
+extension Statement {
+    package func bind(_ value: Int64, at position: Int) {
+        check(unsafe sqlite3_bind_int64(handle, CInt(position), value), at: position)
+    }
+
+    package func bind(_ value: Int, at position: Int) {
+        bind(Int64(value), at: position)
+    }
+
+    package func bind(_ value: Double, at position: Int) {
+        check(unsafe sqlite3_bind_double(handle, CInt(position), value), at: position)
+    }
+
+    package func bind(_ value: Int64?, at position: Int) {
+        guard let value else { return bindNull(at: position) }
+        bind(value, at: position)
+    }
+
+    package func bind(_ value: Double?, at position: Int) {
+        guard let value else { return bindNull(at: position) }
+        bind(value, at: position)
+    }
+
+    package func bind(_ value: String?, at position: Int) {
+        guard let value else { return bindNull(at: position) }
+        bind(value, at: position)
+    }
+
+    package func bindNull(at position: Int) {
+        check(unsafe sqlite3_bind_null(handle, CInt(position)), at: position)
+    }
+
+    /// Binds a copy of the string.
+    package func bind(_ value: String, at position: Int) {
+        var value = value
+        value.withUTF8 { bytes in
+            let code = unsafe csqlite_bind_text_copied(
+                handle, CInt(position), addressable(bytes), UInt64(bytes.count))
+            check(code, at: position)
+        }
+    }
+
+    /// Binds a copy of the bytes as text.
+    package func bind(text: Span<UInt8>, at position: Int) {
+        unsafe text.withUnsafeBufferPointer { bytes in
+            let code = unsafe csqlite_bind_text_copied(
+                handle, CInt(position), addressable(bytes), UInt64(bytes.count))
+            check(code, at: position)
+        }
+    }
+
+    /// Binds a copy of the bytes as text.
+    package func bind(text: [UInt8], at position: Int) {
+        bind(text: text.span, at: position)
+    }
+
+    /// Binds a copy of the bytes as a blob.
+    package func bind(blob: Span<UInt8>, at position: Int) {
+        unsafe blob.withUnsafeBufferPointer { bytes in
+            let code = unsafe csqlite_bind_blob_copied(
+                handle, CInt(position), addressable(bytes), UInt64(bytes.count))
+            check(code, at: position)
+        }
+    }
+
+    /// Binds a copy of the bytes as a blob.
+    package func bind(blob: [UInt8], at position: Int) {
+        bind(blob: blob.span, at: position)
+    }
+
+    /// Binds bytes as text where they are, for the time of the body; then resets.
+    package func binding<Value: ~Copyable, Failure: Error>(
+        text: Span<UInt8>, at position: Int, _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try unsafe text.withUnsafeBufferPointer { bytes throws(Failure) in
+            let code = unsafe csqlite_bind_text_lent(handle, CInt(position), addressable(bytes), UInt64(bytes.count))
+            check(code, at: position)
+            defer { unbind(at: position) }
+            return try body()
+        }
+    }
+
+    /// Binds bytes as a blob where they are, for the time of the body; then resets.
+    package func binding<Value: ~Copyable, Failure: Error>(
+        blob: Span<UInt8>, at position: Int, _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try unsafe blob.withUnsafeBufferPointer { bytes throws(Failure) in
+            let code = unsafe csqlite_bind_blob_lent(handle, CInt(position), addressable(bytes), UInt64(bytes.count))
+            check(code, at: position)
+            defer { unbind(at: position) }
+            return try body()
+        }
+    }
+
+    /// Takes back bytes that were lent, also from a statement that still steps.
+    private func unbind(at position: Int) {
+        reset()
+        bindNull(at: position)
+    }
+
+    private func check(_ code: CInt, at position: Int) {
+        precondition(code == SQLITE_OK, "Nothing could be bound at \(position): \(error(code))")
+    }
+}
+
+/// The compiled statements of one connection, each SQL compiled once.
+///
+/// The key is the literal's address: it is free to compute, and the number of
+/// literals in the program bounds the cache.
+final class StatementCache {
+    private var entries: [UInt: CachedStatement] = [:]
+
+    /// Finds or compiles a statement; whoever borrows it gives it back.
+    func borrow(_ sql: StaticString, on connection: Connection) throws(SQLiteError) -> CachedStatement {
+        precondition(sql.hasPointerRepresentation, "SQL is longer than one character")
+        let key = UInt(bitPattern: unsafe sql.utf8Start)
+        if let entry = entries[key], entry.lend() {
+            return entry
+        }
+        let entry = CachedStatement(try Statement(sql, on: connection, persistent: true))
+        _ = entry.lend()
+        if entries[key] == nil { entries[key] = entry }
+        return entry
+    }
+
+    /// Finalizes what is not lent.
+    func removeAll() {
+        entries.removeAll()
+    }
+}
+
+/// A compiled statement that is kept, and whether somebody uses it just now.
+final class CachedStatement {
+    let statement: Statement
+    private var isLent = false
+
+    init(_ statement: consuming Statement) {
+        self.statement = statement
+    }
+
+    /// Marks it as used, unless it already is.
+    func lend() -> Bool {
+        if isLent { return false }
+        isLent = true
+        return true
+    }
+
+    /// Readies it for the next user, and ends the read that it may have held open.
+    func giveBack() {
+        statement.reset()
+        statement.clearBindings()
+        isLent = false
+    }
+}
+
+/// The address of some bytes, which for no bytes at all is not nil either.
+///
+/// SQLite takes nil for NULL, and an empty array has no address of its own.
+func addressable(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer {
+    let empty: StaticString = "\0"
+    return unsafe UnsafeRawPointer(bytes.baseAddress ?? empty.utf8Start)
+}

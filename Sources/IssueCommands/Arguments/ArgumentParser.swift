@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// Takes a command line apart: `--name value`, `--name=value`, `-x value`, `-xvalue`, `-ab`, `--`.
 package struct ArgumentParser {
     private let options: [OptionSpecification]
@@ -98,5 +100,99 @@ package struct ArgumentParser {
         }
         defer { index += 1 }
         return words[index]
+    }
+}
+
+/// A command line, taken apart.
+package struct ParsedArguments: Equatable, Sendable {
+    package private(set) var operands: [String] = []
+    private var values: [String: [String]] = [:]
+
+    package init() {}
+
+    mutating func add(operand: String) {
+        operands.append(operand)
+    }
+
+    mutating func add(_ option: OptionSpecification, value: String) {
+        values[option.name, default: []].append(value)
+    }
+
+    package func has(_ option: OptionSpecification) -> Bool {
+        values[option.name] != nil
+    }
+
+    /// The value of an option; the last one counts, as scripts that append their own expect.
+    package subscript(_ option: OptionSpecification) -> String? {
+        values[option.name]?.last
+    }
+
+    /// All values of an option that may be repeated.
+    package func all(_ option: OptionSpecification) -> [String]? {
+        values[option.name]
+    }
+
+    /// A whole number within bounds.
+    func integer(
+        _ option: OptionSpecification, in bounds: ClosedRange<Int64> = 0...Int64.max
+    ) throws(UsageError) -> Int64? {
+        guard let text = self[option] else { return nil }
+        guard let number = Int64(text), bounds.contains(number) else {
+            let limits = bounds.upperBound == .max ? "from \(bounds.lowerBound) on" : "in \(bounds)"
+            throw UsageError(text, of: option, expected: "a whole number \(limits)")
+        }
+        return number
+    }
+
+    /// One of a few words.
+    func choice<Choice>(
+        _ option: OptionSpecification, among words: [String], _ make: (String) -> Choice?
+    ) throws(UsageError) -> Choice? {
+        guard let text = self[option] else { return nil }
+        guard let choice = make(text) else { throw UsageError(text, of: option, words: words) }
+        return choice
+    }
+}
+
+/// What is wrong with a command line, in one sentence without a full stop.
+package struct UsageError: Error, Equatable, Sendable {
+    package var message: String
+
+    package init(_ message: String) {
+        self.message = message
+    }
+
+    /// A value that an option can't have, with what it can have.
+    init(_ value: String, of option: OptionSpecification, expected: String) {
+        message = "'\(value)' is no value for \(option.spelling): expected \(expected)"
+    }
+
+    /// A value that is none of an option's words, with the nearest of them.
+    init(_ value: String, of option: OptionSpecification, words: [String]) {
+        self.init(value, of: option, expected: words.joined(separator: ", "))
+        message += NearestName.suggestion(for: value, among: words)
+    }
+}
+
+/// Finds what somebody probably meant.
+package enum NearestName {
+    /// ` (did you mean X?)`, or nothing when no name is near.
+    static func suggestion(for word: String, among names: [String]) -> String {
+        find(word, among: names).map { " (did you mean \($0)?)" } ?? ""
+    }
+
+    /// The name that the fewest slips of the finger turn into the word.
+    package static func find(_ word: String, among names: [String]) -> String? {
+        // Nobody mistypes a name at this length, and the comparison costs the square of it.
+        guard word.count <= 64 else { return nil }
+        let word = word.lowercased()
+        let bare = word.drop { $0 == "-" }
+        guard !bare.isEmpty else { return nil }
+        let rated = names.map { name in (name: name, distance: EditDistance.between(word, name.lowercased())) }
+        guard let best = rated.min(by: { $0.distance < $1.distance }) else { return nil }
+        if best.distance <= max(1, bare.count / 3) { return best.name }
+        // Somebody who writes the start of a name, or more than the name, means it.
+        guard bare.count >= 2 else { return nil }
+        return names.first { $0.drop { $0 == "-" }.lowercased().hasPrefix(bare) }
     }
 }

@@ -1,6 +1,7 @@
 import IssueBrowsing
-import IssueProtocol
+package import IssueProtocol
 import Issues
+import UnixIO
 
 /// One run of `report`: gathers records into calls, and says what became of each.
 struct ReportSession {
@@ -312,5 +313,114 @@ struct ReportSession {
     private func withoutReceipt(_ entries: [Entry]) -> String {
         guard let first = entries.first?.line, let last = entries.last?.line else { return "" }
         return first == last ? "; line \(first) has no receipt" : "; lines \(first) to \(last) have no receipt"
+    }
+}
+
+/// The parts of the process that `report` uses besides input and output: time, names, and a place for unsent calls.
+package struct ReportSurroundings {
+    /// The time of day.
+    package var now: () -> Timestamp
+    /// Time that only goes forward, from any start.
+    package var elapsed: () -> Duration
+    package var sleep: (Duration) -> Void
+    /// Returns a new random UUID.
+    package var makeProducer: () -> String
+    /// The name of the program that called this one; nil if it is unknown.
+    package var caller: String?
+    /// Keeps a call for the next run of a program that reports as this user.
+    ///
+    /// Takes the message, the producer and its first number. Returns the
+    /// folder, or nil if the call can't be kept.
+    package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
+    /// Sends what earlier runs have kept, to the socket that was named or those in the usual places.
+    package var sendKept: (_ socket: String?) -> Void
+
+    package init(
+        now: @escaping () -> Timestamp, elapsed: @escaping () -> Duration, sleep: @escaping (Duration) -> Void,
+        makeProducer: @escaping () -> String, caller: String?,
+        keep: @escaping (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?,
+        sendKept: @escaping (_ socket: String?) -> Void
+    ) {
+        self.now = now
+        self.elapsed = elapsed
+        self.sleep = sleep
+        self.makeProducer = makeProducer
+        self.caller = caller
+        self.keep = keep
+        self.sendKept = sendKept
+    }
+}
+
+/// The default application name of a report.
+package enum CallerName {
+    /// Programs that run any others, so their name says nothing about the origin of an issue.
+    private static let runners: Set<String> = [
+        "ash", "atd", "bash", "busybox", "cron", "crond", "csh", "dash", "doas", "env", "fish", "flock", "init",
+        "ionice", "ksh", "login", "mksh", "nice", "nohup", "runuser", "screen", "setpriv", "sh", "sshd", "stdbuf",
+        "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
+    ]
+
+    /// The parent's name, as of a script; else that of the service; else our own.
+    package static func name(parent: String?, unit: String?) -> String {
+        if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
+            return parent
+        }
+        let suffix = ".service"
+        if let unit, unit.hasSuffix(suffix), unit.count > suffix.count, !unit.hasPrefix("user@") {
+            return String(unit.dropLast(suffix.count))
+        }
+        return "issuectl"
+    }
+
+    static func ofThisProcess() -> String {
+        let parent = (try? ProcessFacts.read(pid: CurrentProcess.parentPID)) ?? nil
+        let own = (try? ProcessFacts.read(pid: CurrentProcess.pid)) ?? nil
+        return name(parent: parent?.command, unit: own?.unit)
+    }
+}
+
+/// Derives a producer's id from a key that the user chose.
+package enum ReportID {
+    /// Returns the key itself if it is a UUID, otherwise a UUID derived from it.
+    package static func producer(for key: String) -> String {
+        let lowercase = key.lowercased()
+        return isUUID(lowercase) ? lowercase : uuid(FNV1a.hash(key.utf8))
+    }
+
+    private static func isUUID(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 36 else { return false }
+        return bytes.enumerated().allSatisfy { index, byte in
+            switch index {
+            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
+            case _:
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            }
+        }
+    }
+
+    /// Returns a UUID of version 8, which leaves its bits to the application (RFC 9562, 5.8).
+    private static func uuid(_ bits: UInt128) -> String {
+        let version: UInt128 = 0xF << 76
+        let variant: UInt128 = 0x3 << 62
+        var marked = bits & ~version & ~variant
+        marked |= UInt128(0x8) << 76
+        marked |= UInt128(0x2) << 62
+        let digits = String(marked, radix: 16)
+        let padded = Array(String(repeating: "0", count: 32 - digits.count) + digits)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(padded[$0]) }.joined(separator: "-")
+    }
+}
+
+/// The hash FNV-1a with 128 bits: draft-eastlake-fnv.
+///
+/// It is not collision-resistant, but a user who makes two keys collide harms only themselves.
+private enum FNV1a {
+    static func hash(_ bytes: some Sequence<UInt8>) -> UInt128 {
+        let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013B
+        var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
+        for byte in bytes { hash = (hash ^ UInt128(byte)) &* prime }
+        return hash
     }
 }

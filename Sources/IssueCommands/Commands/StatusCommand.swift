@@ -26,3 +26,184 @@ struct StatusCommand: Command {
         return answer.value.store.faults.isEmpty ? .success : .refused
     }
 }
+
+/// The page that shows how the daemon is.
+struct StatusPage {
+    private let status: DaemonStatus
+    private let now: Timestamp
+    private let width: Int?
+    private let painter: Painter
+
+    init(_ status: DaemonStatus, now: Timestamp, width: Int?, painter: Painter) {
+        self.status = status
+        self.now = now
+        self.width = width
+        self.painter = painter
+    }
+
+    var lines: [String] {
+        var page = Page(painter: painter)
+        page.heading("issued \(status.version) on \(status.host)")
+        let store = status.store
+        page.facts([
+            ("Up", "\(uptime), since \(PageTime.second(status.startedAt))"),
+            ("Received", isStoreOpen ? received : nil),
+            ("Connections", status.connections.map { Quantity.text($0) }),
+            ("Store", isStoreOpen ? content(of: store) : "can't be opened"),
+            ("Size", size(store)),
+            ("Oldest", store.oldest.map { PageTime.full($0, now: now) }),
+        ])
+        for fault in store.faults { page.add([painter("Fault: " + HarmlessText.line(fault), .error)]) }
+        if status.destinations.isEmpty, isStoreOpen {
+            page.gap()
+            page.add(["No destination is configured: issues are kept, and go nowhere."], indent: 0)
+        }
+        for destination in status.destinations { show(destination, into: &page) }
+        page.add(LedgerTable(status.destinations, width: width, painter: painter).lines, indent: 0)
+        suppressions(into: &page)
+        return page.lines
+    }
+
+    /// The daemon can't name a store that it could not open.
+    private var isStoreOpen: Bool { !status.store.id.isEmpty }
+
+    private func content(of store: StoreStatus) -> String {
+        "\(Quantity.text(store.records, "record")) in \(Quantity.text(store.groups, "group"))"
+    }
+
+    private var uptime: String {
+        let milliseconds = max(0, now.milliseconds - status.startedAt.milliseconds)
+        return RelativeTime.span(seconds: UInt64(milliseconds / 1000))
+    }
+
+    private var received: String {
+        var others: [String] = []
+        if status.duplicates > 0 { others.append("\(Quantity.text(status.duplicates)) more than once") }
+        if status.rejected > 0 { others.append("\(Quantity.text(status.rejected)) rejected") }
+        if status.refused > 0 { others.append("\(Quantity.text(status.refused, "report")) refused") }
+        let text = Quantity.text(status.received, "record")
+        return others.isEmpty ? text : "\(text); since the start \(others.joined(separator: ", "))"
+    }
+
+    private func size(_ store: StoreStatus) -> String? {
+        guard let bytes = store.bytes else { return nil }
+        return Quantity.bytes(bytes) + (store.freeBytes.map { ", \(Quantity.bytes($0)) free on the disk" } ?? "")
+    }
+
+    private func show(_ destination: DestinationStatus, into page: inout Page) {
+        let isNamedAfterKind = destination.kind.lowercased() == destination.name.lowercased()
+        page.heading("Destination \(destination.name)\(isNamedAfterKind ? "" : " (\(destination.kind))")")
+        var traffic = Quantity.text(destination.requests, "request")
+        if destination.resent > 0 { traffic += ", \(Quantity.text(destination.resent, "line")) sent again" }
+        if destination.maybeDuplicate > 0 {
+            traffic += ", \(Quantity.text(destination.maybeDuplicate, "record")) perhaps received twice"
+        }
+        let facts: [(name: String, value: String?)] = [
+            ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),
+            ("Advice", destination.advice),
+            ("Waiting", destination.oldestPending.map { "the oldest since \(PageTime.full($0, now: now))" }),
+            ("Next attempt", destination.nextAttempt.map { RelativeTime.text($0, now: now) }),
+            ("Last answer", destination.lastAnswer),
+            ("Last success", destination.lastSuccess.map { PageTime.full($0, now: now) }),
+            // Other users are not told how much is sent.
+            (
+                "Traffic",
+                status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"
+            ),
+        ]
+        page.facts(facts, styles: ["State": style(of: destination.state), "Advice": .warning])
+    }
+
+    private func style(of state: DestinationState) -> Style {
+        switch state {
+        case .idle, .sending: .plain
+        case .waiting: .warning
+        case .paused: .error
+        }
+    }
+
+    private func suppressions(into page: inout Page) {
+        guard !status.suppressions.isEmpty else { return }
+        page.heading("Held back by limits")
+        var table = Table(
+            [
+                Column("DESTINATION", maximum: 24), Column("COUNT", alignment: .right),
+                Column("SINCE", expendability: 1), Column("LIMIT"), Column("OF", minimum: 8),
+            ], width: width.map { $0 - 2 }, painter: painter)
+        let sums = SuppressionSums(status.suppressions)
+        let rows = sums.largest.map { suppression in
+            let groups = suppression.groups.flatMap { $0 > 1 ? Quantity.text($0, "group") : nil }
+            let subject = [suppression.app, suppression.group.map { "group \($0)" } ?? groups].compactMap(\.self)
+            return [
+                Cell(suppression.destination), Cell(Quantity.text(suppression.count)),
+                Cell(RelativeTime.text(suppression.since, now: now)), Cell(suppression.reason.label),
+                Cell(subject.isEmpty ? "everything" : subject.joined(separator: ", ")),
+            ]
+        }
+        page.add(table.lines(rows))
+        let others = sums.others(besides: status.otherSuppressions)
+        if others > 0 { page.add(["and \(Quantity.text(others)) more"]) }
+    }
+}
+
+extension SuppressionReason {
+    /// As people read it.
+    var label: String {
+        switch self {
+        case .groupRate: "group rate"
+        case .applicationRate: "application rate"
+        case .globalRate: "global rate"
+        case .dailyBytes: "daily bytes"
+        case .cardinality: "too many new groups"
+        }
+    }
+}
+
+/// The equation of the ledger as a sum on paper, a column for each destination.
+struct LedgerTable {
+    private let destinations: [DestinationStatus]
+    private let width: Int?
+    private let painter: Painter
+
+    init(_ destinations: [DestinationStatus], width: Int?, painter: Painter) {
+        self.destinations = destinations
+        self.width = width
+        self.painter = painter
+    }
+
+    var lines: [String] {
+        guard !destinations.isEmpty else { return [] }
+        // As many side by side as there is room for, the others below.
+        let perTable = width.map { max(1, ($0 - 17) / 18) } ?? destinations.count
+        var lines: [String] = []
+        for start in stride(from: 0, to: destinations.count, by: perTable) {
+            lines.append("")
+            lines += table(Array(destinations[start..<min(start + perTable, destinations.count)]))
+        }
+        return lines
+    }
+
+    private func table(_ destinations: [DestinationStatus]) -> [String] {
+        let columns =
+            [Column("LEDGER")]
+            + destinations.map { Column(HarmlessText.line($0.name), alignment: .right, maximum: 16, minimum: 4) }
+        var rows = [
+            [Cell("  received")] + destinations.map { Cell(Quantity.text($0.ledger.received)) }
+        ]
+        for (index, fate) in Fate.allCases.enumerated() {
+            let sign = index == 0 ? "=" : "+"
+            rows.append(
+                [Cell("\(sign) \(fate.label)")] + destinations.map { Cell(Quantity.text($0.ledger[fate])) })
+        }
+        rows.append([Cell("")] + destinations.map { verdict($0.ledger) })
+        var table = Table(columns, width: width, painter: painter)
+        return table.lines(rows)
+    }
+
+    private func verdict(_ ledger: Ledger) -> Cell {
+        if ledger.balances { return Cell("balances") }
+        let sum = Fate.allCases.reduce(Int64(0)) { $0 &+ ledger[$1] }
+        let difference = ledger.received &- sum
+        return Cell("off by \(Quantity.text(difference))", style: .error)
+    }
+}

@@ -1,5 +1,54 @@
 import IssueProtocol
 
+/// A page for people: headed sections of facts and lines.
+struct Page {
+    private(set) var lines: [String] = []
+    private let painter: Painter
+
+    init(painter: Painter) {
+        self.painter = painter
+    }
+
+    mutating func heading(_ text: String) {
+        if !lines.isEmpty { lines.append("") }
+        lines.append(painter(HarmlessText.line(text), .heading))
+    }
+
+    /// Facts with their names aligned; those without a value are left out.
+    mutating func facts(_ facts: [(name: String, value: String?)], styles: [String: Style] = [:]) {
+        let present = facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
+        let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
+        for fact in present {
+            let value = painter(HarmlessText.line(fact.value), styles[fact.name] ?? .plain)
+            lines.append("  " + Fitting.pad(fact.name, to: width) + "  " + value)
+        }
+    }
+
+    /// Lines that are harmless already.
+    mutating func add(_ more: [String], indent: Int = 2) {
+        lines += more.map { $0.isEmpty ? "" : String(repeating: " ", count: indent) + $0 }
+    }
+
+    mutating func gap() {
+        lines.append("")
+    }
+}
+
+/// Times in full, in UTC.
+enum PageTime {
+    /// `2026-11-21 10:00:00Z`.
+    static func second(_ moment: Timestamp) -> String {
+        let text = moment.text
+        guard let dot = text.firstIndex(of: "."), let letter = text.firstIndex(of: "T") else { return text }
+        return "\(text[..<letter]) \(text[text.index(after: letter)..<dot])Z"
+    }
+
+    /// `2026-11-21T10:00:00.123Z (3 min ago)`.
+    static func full(_ moment: Timestamp, now: Timestamp) -> String {
+        "\(moment.text) (\(RelativeTime.text(moment, now: now)))"
+    }
+}
+
 /// The page that shows one record; nothing on it is cut, since there is no other place to look.
 struct RecordPage {
     private let reply: ShowReply

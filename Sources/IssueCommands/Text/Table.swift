@@ -1,3 +1,5 @@
+import IssueProtocol
+
 /// A table for people: aligned columns, never wider than the terminal, each row one line.
 ///
 /// The last column takes the room that the others leave. When even its least
@@ -82,5 +84,172 @@ struct Table {
             pending += Self.gap
         }
         return line
+    }
+}
+
+/// How one column of a table behaves when room is short.
+struct Column: Sendable {
+    var title: String
+    var alignment: Alignment
+    /// The widest it may become while others need room.
+    var maximum: Int
+    /// The least width at which it is still of use, for the column that takes what the others leave.
+    var minimum: Int
+    /// Columns with a higher number go first when the table does not fit; 0 stays in any case.
+    var expendability: Int
+
+    init(
+        _ title: String, alignment: Alignment = .left, maximum: Int = .max, minimum: Int = 0, expendability: Int = 0
+    ) {
+        self.title = title
+        self.alignment = alignment
+        self.maximum = maximum
+        self.minimum = minimum
+        self.expendability = expendability
+    }
+}
+
+/// One field of a table, already harmless.
+struct Cell: Equatable, Sendable {
+    var text: String
+    var style: Style
+
+    /// A text of ours or of a stranger; it is made harmless here, so that none can be forgotten.
+    init(_ text: String, style: Style = .plain) {
+        self.text = HarmlessText.line(text)
+        self.style = style
+    }
+}
+
+/// At which side of its column a text stands.
+enum Alignment: Sendable {
+    case left
+    case right
+}
+
+/// Cuts and pads texts to a number of columns.
+package enum Fitting {
+    /// The text, or as much of it as fits with `…` at the end.
+    package static func cut(_ text: String, to width: Int) -> String {
+        // No character is wider than its bytes are many, but for none: then nothing needs to be counted.
+        guard text.utf8.count > width, DisplayWidth.of(text) > width else { return text }
+        guard width > 0 else { return "" }
+        var used = 0
+        var kept = ""
+        for character in text {
+            let next = DisplayWidth.of(character)
+            guard used + next <= width - 1 else { break }
+            used += next
+            kept.append(character)
+        }
+        return kept + "…"
+    }
+
+    static func pad(_ text: String, to width: Int, alignment: Alignment = .left) -> String {
+        let room = String(repeating: " ", count: max(0, width - DisplayWidth.of(text)))
+        switch alignment {
+        case .left: return text + room
+        case .right: return room + text
+        }
+    }
+
+    /// Breaks a text between words into lines of at most a width; a longer word stands alone.
+    static func wrap(_ text: String, to width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ") {
+            if !line.isEmpty, DisplayWidth.of(line) + 1 + DisplayWidth.of(word) > width {
+                lines.append(line)
+                line = ""
+            }
+            line += line.isEmpty ? String(word) : " " + word
+        }
+        return lines + [line]
+    }
+}
+
+/// How many columns of a terminal a text takes.
+package enum DisplayWidth {
+    package static func of(_ text: some StringProtocol) -> Int {
+        text.reduce(0) { $0 + of($1) }
+    }
+
+    /// A character is as wide as its widest scalar, so that marks and joined emoji count once.
+    static func of(_ character: Character) -> Int {
+        var width = 0
+        for scalar in character.unicodeScalars {
+            // The variation selector that asks for the picture instead of the sign.
+            if scalar.value == 0xFE0F { return 2 }
+            width = max(width, of(scalar))
+            if width == 2 { break }
+        }
+        return width
+    }
+
+    private static func of(_ scalar: Unicode.Scalar) -> Int {
+        if (0x20..<0x7F).contains(scalar.value) { return 1 }
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: return 0
+        default: break
+        }
+        // The middle and final letters of conjoining Hangul are drawn into the first.
+        if (0x1160...0x11FF).contains(scalar.value) { return 0 }
+        return isWide(scalar) ? 2 : 1
+    }
+
+    private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) }
+    }
+
+    /// The blocks that UAX #11 counts as wide or full width, emoji left out.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
+        0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F,
+        0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF, 0x1F200...0x1F2FF,
+        0x20000...0x3FFFD,
+    ]
+}
+
+/// Puts colours onto texts, or leaves them alone where colours are not wanted.
+struct Painter: Sendable {
+    var isColored: Bool
+
+    func callAsFunction(_ text: String, _ style: Style) -> String {
+        guard isColored, !text.isEmpty, let parameters = style.parameters else { return text }
+        return "\u{1B}[\(parameters)m\(text)\u{1B}[0m"
+    }
+}
+
+/// The few ways in which a text can stand out.
+enum Style: Sendable {
+    case plain
+    case heading
+    case faint
+    case notice
+    case warning
+    case error
+    case critical
+
+    init(_ severity: Severity) {
+        switch severity {
+        case .debug: self = .faint
+        case .info: self = .notice
+        case .warning: self = .warning
+        case .error: self = .error
+        case .critical: self = .critical
+        }
+    }
+
+    /// The parameters of the escape sequence (SGR) that switches it on.
+    var parameters: String? {
+        switch self {
+        case .plain: nil
+        case .heading: "1"
+        case .faint: "2"
+        case .notice: "36"
+        case .warning: "33"
+        case .error: "31"
+        case .critical: "1;31"
+        }
     }
 }

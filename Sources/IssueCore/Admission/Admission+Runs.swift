@@ -40,3 +40,77 @@ extension Admission {
         store(group, as: run.group)
     }
 }
+
+/// Records of one series that are held back one after the other, without each of them being judged.
+///
+/// A bucket that is empty stays so until it has filled, and what it refuses
+/// takes nothing from the others: until then the judgement is known.
+package struct HeldRun: Sendable {
+    package let group: Int64
+    package let account: Int64
+    package let user: UInt32
+    package let severity: Severity
+    package let reason: SuppressionReason
+    /// Of the reason, among all of them.
+    package let place: Int
+    /// From then on the next one has to be judged.
+    package let until: LogInstant
+    /// Whether a record that is let through ends it, since that could change the reason.
+    package let endsWithAdmission: Bool
+
+    package private(set) var records: Int64 = 0
+    package private(set) var occurrences: Int64 = 0
+    private(set) var first = LogInstant(milliseconds: 0)
+    private(set) var last = LogInstant(milliseconds: 0)
+    private(set) var rows: ClosedRange<Int64> = 0...0
+    private(set) var samples: [Int64] = []
+
+    init(of candidate: Candidate, _ reason: SuppressionReason, until: LogInstant, untilNext: Bool) {
+        group = candidate.group
+        account = candidate.account
+        user = candidate.user
+        severity = candidate.severity
+        self.reason = reason
+        place = SuppressionReason.allCases.firstIndex(of: reason) ?? 0
+        self.until = until
+        endsWithAdmission = untilNext
+    }
+
+    /// Counts one more.
+    package mutating func add(_ row: Int64, count: Int64, at now: LogInstant) {
+        if records == 0 {
+            first = now
+            last = now
+            rows = row...row
+        }
+        last = max(last, now)
+        rows = rows.lowerBound...max(rows.upperBound, row)
+        records += 1
+        occurrences = occurrences.clampedSum(count)
+        if samples.count < WindowRow.mostSamples { samples.append(row) }
+    }
+
+    /// Counts some more, in ascending order, of which the first and the last came at those times.
+    package mutating func add(_ rows: ArraySlice<Int64>, occurrences: Int64, _ times: ClosedRange<LogInstant>) {
+        guard let lowest = rows.first, let highest = rows.last else { return }
+        if records == 0 {
+            first = times.lowerBound
+            last = times.lowerBound
+            self.rows = lowest...lowest
+        }
+        last = max(last, times.upperBound)
+        self.rows = self.rows.lowerBound...max(self.rows.upperBound, highest)
+        records += Int64(rows.count)
+        self.occurrences = self.occurrences.clampedSum(occurrences)
+        samples += rows.prefix(max(0, WindowRow.mostSamples - samples.count))
+    }
+
+    /// The same with nothing counted.
+    package var emptied: HeldRun {
+        var run = self
+        run.records = 0
+        run.occurrences = 0
+        run.samples.removeAll(keepingCapacity: true)
+        return run
+    }
+}

@@ -1,4 +1,4 @@
-import IssueProtocol
+package import IssueProtocol
 
 /// Decides for one destination, record by record as its cursor walks the log, what goes and what is held back and
 /// counted.
@@ -210,4 +210,237 @@ package struct Admission: Sendable {
         }
         return Group(account: candidate.account, bucket: TokenBucket(limits.group, at: now))
     }
+}
+
+extension Admission {
+    /// A record is reached by the cursor: says whether it goes.
+    package mutating func judge(_ candidate: Candidate, at now: LogInstant) -> Judgement {
+        var claims = candidate.wasExpress ? [] : Self.reserves(for: candidate)
+        claims.append(.common)
+        let (judgement, group) = decide(candidate, claims: claims, at: now)
+        var counted = group
+        switch judgement {
+        case .admit: admit(candidate, in: &counted)
+        case .suppress(let reason): suppress(candidate, for: reason, in: &counted, at: now)
+        case .withhold: break
+        }
+        store(counted, as: candidate.group)
+        return judgement
+    }
+
+    /// A record that is critical or new is to go before the backlog: says whether it may.
+    ///
+    /// Only the reserved shares are asked, so that the walk finds the common
+    /// buckets as if nothing had gone before it. Where the answer is no,
+    /// nothing is counted: the record goes back to the walk (`wasExpress`),
+    /// which decides.
+    package mutating func judgeExpress(_ candidate: Candidate, at now: LogInstant) -> Judgement? {
+        let (judgement, group) = decide(candidate, claims: Self.reserves(for: candidate), at: now)
+        var counted = group
+        switch judgement {
+        case .suppress:
+            return nil
+        case .admit:
+            admit(candidate, in: &counted)
+            store(counted, as: candidate.group)
+            return judgement
+        case .withhold:
+            store(counted, as: candidate.group)
+            return judgement
+        }
+    }
+
+    private static func reserves(for candidate: Candidate) -> [BucketRole] {
+        switch (candidate.severity == .critical, candidate.isFirstOfGroup) {
+        case (true, true): [.critical, .novelty]
+        case (true, false): [.critical]
+        case (false, true): [.novelty]
+        case (false, false): []
+        }
+    }
+
+    /// Looks at all limits, then takes from all.
+    private mutating func decide(
+        _ candidate: Candidate, claims: [BucketRole], at now: LogInstant
+    ) -> (Judgement, Group) {
+        if !accounts.contains(candidate.account) {
+            adopt(account: candidate.account, limits: settings.ofAnyApplication)
+        }
+        let limits = limits(of: candidate.account)
+        var group = group(of: candidate, limits: limits, at: now)
+        group.occurrences = group.occurrences.clampedSum(candidate.count)
+        group.lastRecord = max(group.lastRecord, candidate.record)
+
+        guard candidate.isReportable, !candidate.isMuted else { return (.withhold, group) }
+        guard candidate.isFirstOfGroup || group.bucket.has(at: now) else { return (.suppress(.groupRate), group) }
+        guard let fromAccount = accounts.peek(candidate.account)?.buckets.source(for: claims, at: now) else {
+            return (.suppress(.applicationRate), group)
+        }
+        guard let fromGlobal = global.source(for: claims, of: candidate.user, at: now) else {
+            return (.suppress(.globalRate), group)
+        }
+        guard allowsBytes(for: candidate) else { return (.suppress(.dailyBytes), group) }
+
+        if !candidate.isFirstOfGroup { group.bucket.take(at: now) }
+        _ = accounts.update(candidate.account) { $0.buckets.take(from: fromAccount, at: now) }
+        global.take(from: fromGlobal, of: candidate.user, at: now)
+        unsaved.buckets.insert(.init(account: candidate.account, role: fromAccount))
+        unsaved.buckets.insert(.init(account: nil, role: fromGlobal))
+        return (.admit(suppressedBefore: group.suppressedBefore, occurrences: group.occurrences), group)
+    }
+
+    private func allowsBytes(for candidate: Candidate) -> Bool {
+        switch dailyBytes.state(of: candidate.user) {
+        case .plenty: true
+        case .scarce: candidate.isFirstOfGroup || candidate.severity >= .error
+        case .critical: candidate.severity == .critical
+        case .spent: false
+        }
+    }
+
+    private mutating func admit(_ candidate: Candidate, in group: inout Group) {
+        group.suppressedBefore = 0
+        guard group.openWindows > 0 else { return }
+        for reason in SuppressionReason.allCases {
+            let key = WindowRow.Key(group: candidate.group, reason: reason)
+            guard windows[key] != nil else { continue }
+            windows[key]?.forwardedCount += 1
+            unsaved.windows.insert(key)
+        }
+    }
+
+    private mutating func suppress(
+        _ candidate: Candidate, for reason: SuppressionReason, in group: inout Group, at now: LogInstant
+    ) {
+        group.suppressedBefore += 1
+        let key = open(.init(group: candidate.group, reason: reason), of: candidate.account, in: &group, at: now)
+        windows[key]?.count(candidate, occurrences: group.occurrences, at: now)
+    }
+
+    /// A window in which is counted, which begins now where there is none.
+    mutating func open(
+        _ key: WindowRow.Key, of account: Int64, in group: inout Group, at now: LogInstant
+    ) -> WindowRow.Key {
+        if windows[key] == nil {
+            let number = (group.sequences[key.reason] ?? 0) + 1
+            group.sequences[key.reason] = number
+            group.openWindows += 1
+            let interval = firstInterval
+            let window = WindowRow(
+                key: key, account: account, start: now, due: now.advanced(by: interval),
+                interval: interval, sequence: number)
+            windows[key] = window
+            earliestDue = min(earliestDue ?? window.due, window.due)
+        }
+        unsaved.windows.insert(key)
+        unsaved.closedWindows.remove(key)
+        return key
+    }
+
+    mutating func store(_ group: Group, as id: Int64) {
+        var changed = group
+        if !changed.isChanged {
+            changed.isChanged = true
+            unsaved.groups.append(id)
+        }
+        put(changed, for: id)
+    }
+
+    /// At least a second, so that no setting makes summaries without end.
+    var firstInterval: Duration { max(settings.summaryInterval, .seconds(1)) }
+    var lastInterval: Duration { max(settings.summaryIntervalMax, firstInterval) }
+}
+
+/// What has to be stored for admission to go on where it is; written in the transaction that moves the cursor.
+package struct AdmissionChanges: Equatable, Sendable {
+    package var buckets: [BucketRow] = []
+    package var groups: [GroupRow] = []
+    package var windows: [WindowRow] = []
+    package var closedWindows: [WindowRow.Key] = []
+    /// The number of the last summary that spoke for several groups, by application.
+    package var accountSequences: [Int64: Int64] = [:]
+
+    package init() {}
+
+    package var isEmpty: Bool {
+        buckets.isEmpty && groups.isEmpty && windows.isEmpty && closedWindows.isEmpty && accountSequences.isEmpty
+    }
+}
+
+/// What admission goes on from after a restart.
+package struct AdmissionState: Equatable, Sendable {
+    package var buckets: [BucketRow]
+    /// Oldest first, by the newest record that was judged; no more than the table holds.
+    package var groups: [GroupRow]
+    package var windows: [WindowRow]
+    package var accountSequences: [Int64: Int64]
+
+    package init(
+        buckets: [BucketRow] = [], groups: [GroupRow] = [], windows: [WindowRow] = [],
+        accountSequences: [Int64: Int64] = [:]
+    ) {
+        self.buckets = buckets
+        self.groups = groups
+        self.windows = windows
+        self.accountSequences = accountSequences
+    }
+
+    /// The state after changes were stored on top of it.
+    package mutating func apply(_ changes: AdmissionChanges) {
+        let touched = Set(changes.buckets.map(\.key))
+        buckets = buckets.filter { !touched.contains($0.key) } + changes.buckets
+        let judged = Set(changes.groups.map(\.group))
+        groups = (groups.filter { !judged.contains($0.group) } + changes.groups)
+            .sorted { ($0.lastRecord, $0.group) < ($1.lastRecord, $1.group) }
+        let moved = Set(changes.windows.map(\.key)).union(changes.closedWindows)
+        windows = windows.filter { !moved.contains($0.key) } + changes.windows
+        accountSequences.merge(changes.accountSequences) { $1 }
+    }
+}
+
+/// What admission has to know of a record to decide whether it goes.
+package struct Candidate: Equatable, Sendable {
+    /// The record's row.
+    package var record: Int64
+    package var group: Int64
+    /// The application of one user: a stranger who claims the same name has another one.
+    package var account: Int64
+    /// The user who answers for the sender (`AccountableUsers`).
+    package var user: UInt32
+    package var severity: Severity
+    /// The first of its group at all, or the one with which it came back.
+    package var isFirstOfGroup: Bool
+    /// How often it occurred; a coalesced record stands for more than one.
+    package var count: Int64
+    package var isReportable: Bool
+    package var isMuted: Bool
+    /// It was refused as express before: then its reserved shares have been asked, and are not asked again.
+    package var wasExpress: Bool
+
+    package init(
+        record: Int64, group: Int64, account: Int64, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
+        count: Int64 = 1, isReportable: Bool = true, isMuted: Bool = false, wasExpress: Bool = false
+    ) {
+        self.record = record
+        self.group = group
+        self.account = account
+        self.user = user
+        self.severity = severity
+        self.isFirstOfGroup = isFirstOfGroup
+        self.count = count
+        self.isReportable = isReportable
+        self.isMuted = isMuted
+        self.wasExpress = wasExpress
+    }
+}
+
+/// Whether a record goes to a destination.
+package enum Judgement: Equatable, Sendable {
+    /// It goes, and says how many of its group were held back since the last one that went, and how often the group
+    /// has occurred so far.
+    case admit(suppressedBefore: Int64, occurrences: Int64)
+    /// It is held back and counted in the open window of its group and this reason.
+    case suppress(SuppressionReason)
+    /// It is not for this destination at all.
+    case withhold
 }

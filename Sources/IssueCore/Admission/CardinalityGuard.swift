@@ -155,3 +155,43 @@ package struct CardinalityGuard: Sendable {
         LogInstant(milliseconds: window(of: rate, at: now).clampedProduct(max(1, rate.period.wholeMilliseconds)))
     }
 }
+
+/// What a user reports under more names than he may, so that the guard keeps the rest together.
+package struct Crowding: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable {
+        case applications
+        case senders
+        /// Of one application.
+        case issues
+        /// Of one issue.
+        case variants
+    }
+
+    package var uid: UInt32
+    package var kind: Kind
+
+    package init(uid: UInt32, kind: Kind) {
+        self.uid = uid
+        self.kind = kind
+    }
+}
+
+/// Decides which crowding is worth a line: each the first time, and again after an hour.
+package struct CrowdingNews: Sendable {
+    private var told: [Crowding: MonotonicInstant] = [:]
+
+    package static let interval: Duration = .seconds(3600)
+    /// How many are kept in mind: a host has few users.
+    private static let most = 1024
+
+    package init() {}
+
+    /// Something was kept together; answers whether that is to be told.
+    package mutating func came(_ crowding: Crowding, at now: MonotonicInstant) -> Bool {
+        if let last = told[crowding], last.duration(to: now) < Self.interval { return false }
+        if told.count >= Self.most { told = told.filter { $0.value.duration(to: now) < Self.interval } }
+        guard told.count < Self.most || told[crowding] != nil else { return false }
+        told[crowding] = now
+        return true
+    }
+}

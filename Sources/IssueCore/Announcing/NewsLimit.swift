@@ -102,3 +102,99 @@ package struct NewsLimit: Sendable {
         return taken
     }
 }
+
+/// A record that operators are told of.
+package struct News: Equatable, Sendable {
+    package var record: Int64
+    package var reason: ExpressReason
+    /// The user who answers for the sender.
+    package var uid: UInt32
+
+    package init(record: Int64, reason: ExpressReason, uid: UInt32) {
+        self.record = record
+        self.reason = reason
+        self.uid = uid
+    }
+}
+
+/// How much of what happened operators were not told one by one.
+package struct UntoldNews: Equatable, Sendable {
+    /// How much it was of one user.
+    package struct User: Equatable, Sendable {
+        package var uid: UInt32
+        package var count: Int64
+
+        package init(uid: UInt32, count: Int64) {
+            self.uid = uid
+            self.count = count
+        }
+    }
+
+    package static let maxUsers = 5
+
+    package private(set) var new: Int64 = 0
+    package private(set) var critical: Int64 = 0
+    package private(set) var regressed: Int64 = 0
+    /// The users with most of it, the loudest first.
+    package var users: [User] = []
+    /// How many users besides had some of it, as far as so many are remembered.
+    package var otherUsers = 0
+
+    package init() {}
+
+    package var isNothing: Bool { new == 0 && critical == 0 && regressed == 0 }
+    /// Whether something that can't wait is among it.
+    package var isGrave: Bool { critical > 0 || regressed > 0 }
+
+    package mutating func add(_ reason: ExpressReason) {
+        switch reason {
+        case .firstOfGroup: new = new.clampedSum(1)
+        case .critical: critical = critical.clampedSum(1)
+        case .regression: regressed = regressed.clampedSum(1)
+        }
+    }
+}
+
+/// Why a record goes before the backlog, and operators are told of it.
+package enum ExpressReason: Int64, CaseIterable, Hashable, Sendable {
+    case critical = 1
+    case firstOfGroup
+    /// What was resolved has come back with it.
+    case regression
+}
+
+/// Limits how often state changes by ordinary users are logged one by one, so that none of them fills the log.
+///
+/// It counts within windows of a minute. The number left out of a window is reported with the first change after it.
+package struct ChangeLogLimit: Sendable {
+    package static let perUser = 10
+    package static let perMinute = 60
+    private static let window: Duration = .seconds(60)
+
+    private var begin: MonotonicInstant?
+    private var counts: [UInt32: Int] = [:]
+    private var logged = 0
+    private var leftOut = 0
+
+    package init() {}
+
+    /// Counts a change.
+    ///
+    /// - Returns: Whether to log it, and how many of an earlier window were left out.
+    package mutating func changed(by uid: UInt32, at now: MonotonicInstant) -> (isLogged: Bool, leftOut: Int) {
+        var told = 0
+        if begin.map({ $0.advanced(by: Self.window) <= now }) ?? true {
+            told = leftOut
+            self = ChangeLogLimit()
+            begin = now
+        }
+        // `counts` has at most one entry for each logged line.
+        guard logged < Self.perMinute, counts[uid, default: 0] < Self.perUser else {
+            leftOut += 1
+            return (false, told)
+        }
+        logged += 1
+        counts[uid, default: 0] += 1
+        return (true, told)
+    }
+}

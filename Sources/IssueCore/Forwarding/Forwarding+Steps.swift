@@ -122,3 +122,115 @@ extension Forwarding {
             timeLimit: isShort ? RetrySchedule.probeLimit : nil)
     }
 }
+
+/// A batch that can't come to its end for now holds up nothing that is critical or new.
+extension Forwarding {
+    /// Something waits that may go before the batch that is under way.
+    var canOvertake: Bool {
+        guard let course, aside == nil, !isStopping else { return false }
+        return !course.batch.isExpress && pending.expressRecords > 0
+    }
+
+    /// Lays the batch aside.
+    mutating func overtake(at now: MonotonicInstant) -> NextAction {
+        if case .paused(let reason, let until) = state { pauseOfAside = (reason, until) }
+        aside = course
+        course = nil
+        state = .preparing
+        buildsBacklog = false
+        let records = min(settings.batchRecords, pending.expressRecords)
+        return .overtake(BatchLimit(records: records, bytes: size.limit(at: now)))
+    }
+
+    /// Goes on with the batch that was laid aside.
+    ///
+    /// - Parameter isAnswered: The other one has come to its end, so the destination lets us in.
+    mutating func takeUp(isAnswered: Bool, at now: MonotonicInstant) -> NextAction {
+        course = aside
+        aside = nil
+        let pause = pauseOfAside
+        pauseOfAside = nil
+        guard !isStopping else {
+            state = .stopped
+            return .rest
+        }
+        // That other lines are taken says nothing of these.
+        guard let pause, !isAnswered || pause.reason == .manyLinesRefused else { return .send(nextShipment(at: now)) }
+        if pause.until <= now { return .send(probe(pause.reason, at: now)) }
+        state = .paused(pause.reason, until: pause.until)
+        return .wait(until: pause.until)
+    }
+
+    /// Whatever could not be sent is tried once more, what is express before it.
+    mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
+        canOvertake ? overtake(at: now) : .send(nextShipment(at: now))
+    }
+
+    mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
+        if canOvertake { return overtake(at: now) }
+        // The lines of one batch may be to blame, and not those of the other.
+        if reason == .manyLinesRefused, aside != nil { swap(&course, &aside) }
+        return .send(probe(reason, at: now))
+    }
+
+    mutating func follow(_ sequel: Sequel, at now: MonotonicInstant) -> NextAction {
+        guard !isStopping else {
+            state = .stopped
+            return .rest
+        }
+        switch sequel {
+        case .plan, .stop: preconditionFailure("A batch came to its end, and some of it is left")
+        case .goOn: return tryAgain(at: now)
+        case .wait(let until, let wait):
+            state = .waiting(until: until, wait)
+            return .wait(until: until)
+        case .pause(let reason, let until):
+            state = .paused(reason, until: until)
+            return .wait(until: until)
+        }
+    }
+}
+
+/// Decides when what waits is worth a request: when there is enough of it, or when it has waited long enough.
+package struct BatchPlanner: Equatable, Sendable {
+    package enum Plan: Equatable, Sendable {
+        case send
+        case wait(until: MonotonicInstant)
+        case nothing
+    }
+
+    private let settings: ForwardSettings
+
+    package init(settings: ForwardSettings) {
+        self.settings = settings
+    }
+
+    package func plan(_ pending: PendingFacts, at now: MonotonicInstant) -> Plan {
+        guard pending.records > 0 else { return .nothing }
+        if pending.records >= settings.batchRecords || pending.bytes >= settings.batchBytes { return .send }
+        let usual = (pending.oldest ?? now).advanced(by: settings.batchDelay)
+        let express = pending.oldestExpress?.advanced(by: min(settings.criticalDelay, settings.batchDelay))
+        let due = min(usual, express ?? usual)
+        return due <= now ? .send : .wait(until: due)
+    }
+}
+
+/// Gathers records for one request until it is full.
+package struct BatchBuilder: Equatable, Sendable {
+    package let limit: BatchLimit
+    package private(set) var count = 0
+    package private(set) var bytes = 0
+
+    package init(limit: BatchLimit) {
+        self.limit = limit
+    }
+
+    package var isEmpty: Bool { count == 0 }
+    package var isFull: Bool { count >= limit.records || bytes >= limit.bytes }
+
+    /// A record goes with the batch; one that was admitted always does, so the last may lie above the limit.
+    package mutating func add(bytes size: Int) {
+        count += 1
+        bytes += size
+    }
+}

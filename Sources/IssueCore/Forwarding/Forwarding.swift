@@ -1,3 +1,5 @@
+package import IssueProtocol
+
 /// The life of one destination's forwarder, without its network, its store and its clock.
 ///
 /// There is one batch at a time. It is stored before its first request, its
@@ -249,4 +251,167 @@ package struct Forwarding: Sendable {
         isStopping = true
         state = .stopped
     }
+}
+
+extension Forwarding {
+    /// What to put into one request.
+    package struct Shipment: Equatable, Sendable {
+        package var batch: Int64
+        /// The lines, counted from nothing.
+        package var range: Range<Int>
+        /// The one line goes in its cut form.
+        package var isCut: Bool
+        /// The destination is paused: the credential is read again before this goes.
+        package var rereadsCredential: Bool
+        /// It may not take longer than this, as nobody may be there.
+        package var timeLimit: Duration?
+
+        package init(
+            batch: Int64, range: Range<Int>, isCut: Bool = false, rereadsCredential: Bool = false,
+            timeLimit: Duration? = nil
+        ) {
+            self.batch = batch
+            self.range = range
+            self.isCut = isCut
+            self.rereadsCredential = rereadsCredential
+            self.timeLimit = timeLimit
+        }
+    }
+
+    /// What follows from all that is no answer.
+    package enum NextAction: Equatable, Sendable {
+        /// Walk the log, judge, store a batch no larger than this; then `batchStored` or `nothingToSend`.
+        case build(BatchLimit)
+        /// The same with what is express alone; the batch that is under way is laid aside.
+        case overtake(BatchLimit)
+        case send(Shipment)
+        case wait(until: MonotonicInstant)
+        case rest
+    }
+
+    /// What follows from an answer.
+    package enum AnswerAction: Equatable, Sendable {
+        /// The batch has come to its end, or some of its lines have: store this, then `settled`.
+        case settle(batch: Int64, BatchOutcome)
+        /// What is express goes before the rest of the batch, as in `NextAction`.
+        case overtake(BatchLimit)
+        /// Another part of the same batch goes.
+        case send(Shipment)
+        /// This line is too large: it goes once more after being cut to the destination's limits.
+        case cut(line: Int, thenSend: Shipment)
+        /// Store the progress and wait.
+        case wait(until: MonotonicInstant, RetryProgress)
+        /// Store the progress, read the credential again, say so, and probe at this time.
+        case pause(PauseReason, until: MonotonicInstant, RetryProgress)
+        /// Stopping: the batch stays as it is stored, and the next start sends it again.
+        case stop
+        /// The answer came after the end and changes nothing.
+        case rest
+    }
+
+    package enum StopAction: Equatable, Sendable {
+        case stop
+        /// A request is under way; its answer ends it.
+        case awaitAnswer
+        /// Something is being stored; `batchStored`, `nothingToSend` or `settled` ends it.
+        case awaitStore
+    }
+}
+
+extension Forwarding {
+    /// What `status` says.
+    package var view: ForwardingView {
+        var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, requests: requests, resent: resent)
+        // Until something is taken, a try that is under way changes nothing.
+        if let pauseOfAside {
+            view.pause(pauseOfAside.reason, until: nil)
+            return view
+        }
+        switch state {
+        case .idle, .stopped, .lingering(_, isPaced: false):
+            view.reason = failing?.rawValue
+        case .lingering(let until, isPaced: true):
+            view.wait("send_rate", until: until)
+        case .preparing, .sending, .settling(.plan), .settling(.goOn), .settling(.stop):
+            view.state = .sending
+            if let failing { view.wait(failing.rawValue, until: nil) }
+        case .waiting(let until, let wait), .settling(.wait(let until, let wait)):
+            switch wait {
+            case .resuming: view.wait("resuming", until: until)
+            case .failure(let failure, _): view.wait(failure.rawValue, until: until)
+            }
+        case .paused(let reason, let until), .settling(.pause(let reason, let until)):
+            view.pause(reason, until: until)
+        case .probing(let reason):
+            view.pause(reason, until: nil)
+        }
+        return view
+    }
+}
+
+extension ForwardingView {
+    fileprivate mutating func wait(_ reason: String, until: MonotonicInstant?) {
+        state = .waiting
+        self.reason = reason
+        nextAttempt = until
+    }
+
+    fileprivate mutating func pause(_ reason: PauseReason, until: MonotonicInstant?) {
+        state = .paused
+        self.reason = reason.rawValue
+        advice = reason.advice
+        nextAttempt = until
+    }
+}
+
+/// What a destination is doing, for `status`.
+package struct ForwardingView: Equatable, Sendable {
+    package var state: DestinationState
+    package var reason: String?
+    package var advice: String?
+    package var nextAttempt: MonotonicInstant?
+    package var lastAnswer: String?
+    /// Requests made since the start.
+    package var requests: Int64
+    /// Lines put into a request again since the start.
+    package var resent: Int64
+
+    package init(
+        state: DestinationState, reason: String? = nil, advice: String? = nil, nextAttempt: MonotonicInstant? = nil,
+        lastAnswer: String? = nil, requests: Int64 = 0, resent: Int64 = 0
+    ) {
+        self.state = state
+        self.reason = reason
+        self.advice = advice
+        self.nextAttempt = nextAttempt
+        self.lastAnswer = lastAnswer
+        self.requests = requests
+        self.resent = resent
+    }
+}
+
+/// What waits to be sent, as far as it matters for when it goes.
+package struct PendingFacts: Equatable, Sendable {
+    package var records: Int
+    /// Of their lines, as far as known; an estimate does.
+    package var bytes: Int
+    /// Since when the oldest of them waits; nothing where nothing does.
+    package var oldest: MonotonicInstant?
+    /// How many of them are critical or new.
+    package var expressRecords: Int
+    /// Since when the oldest of those waits that are critical or new.
+    package var oldestExpress: MonotonicInstant?
+
+    package init(
+        records: Int = 0, bytes: Int = 0, oldest: MonotonicInstant? = nil, expressRecords: Int = 0,
+        oldestExpress: MonotonicInstant? = nil
+    ) {
+        self.records = records
+        self.bytes = bytes
+        self.oldest = oldest
+        self.expressRecords = expressRecords
+        self.oldestExpress = oldestExpress
+    }
+
+    package static let nothing = PendingFacts()
 }

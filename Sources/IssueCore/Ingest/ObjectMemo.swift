@@ -142,3 +142,28 @@ struct ObjectMemo: Sendable {
         return (hash, end)
     }
 }
+
+/// What a source or an application says, its texts counted from where the object begins.
+struct ObjectFields: Sendable {
+    var texts = InlineArray<5, JSONText>(repeating: Self.noText)
+    var integers = InlineArray<2, Int64>(repeating: 0)
+    var flags: SeriesKey.Flags = []
+
+    /// A text stands behind its quotation mark, so none begins at 0.
+    static let noText = JSONText(start: 0, end: 0, hasEscapes: false)
+
+    init() {}
+}
+
+/// How a record's source or application was read.
+enum ObjectReading: Sendable {
+    /// It has none.
+    case absent
+    /// It begins at an index and was met before, or can be known from now on: what it says has not been taken over
+    /// from there for sure.
+    case known(number: Int, start: Int)
+    /// It is the one that the decoder has guessed, if that is right.
+    case guessed
+    /// It is among the record's fields and nowhere else.
+    case read
+}

@@ -1,4 +1,4 @@
-import IssueProtocol
+package import IssueProtocol
 
 extension RecordDecoder {
     /// The number of the record's series in the batch's directory.
@@ -128,4 +128,121 @@ extension RecordDecoder {
             line: fields.integer(.line), column: fields.integer(.column), lengths: lengths, template: template.count,
             in: &key, at: 0)
     }
+}
+
+/// The numbers of the series met lately, by a key of few bytes: what a record says itself of its series, and which
+/// source and application it has, by their serials.
+struct SeriesMemo: Sendable {
+    private static let mostShortBytes = 8 << 20
+
+    /// Where the numbers are given.
+    private(set) var directory: SeriesDirectory
+    /// All series of the directory, by all that they say.
+    private var series = InternTable()
+    /// Those that were found by their short keys, which are forgotten where serials that mean nothing more fill them.
+    private var keys = InternTable()
+    /// For each short key the number of its series.
+    private var numbers: [UInt32] = []
+
+    init(generation: Int = 1) {
+        directory = SeriesDirectory(generation: generation)
+    }
+
+    /// Whose numbers they are, cut to what a note has room for.
+    var generation: UInt32 { UInt32(truncatingIfNeeded: directory.generation) }
+
+    /// Begins another directory where the last is full, so that numbers mean what they did until this is called again.
+    @inline(__always)
+    mutating func makeRoom() {
+        if directory.isFull { self = SeriesMemo(generation: directory.generation + 1) }
+    }
+
+    /// The number of the series with a short key, if it was met before.
+    func find(_ key: Span<UInt8>, hash: UInt64) -> UInt32? {
+        keys.find(key, at: 0, hash: hash).map { numbers[$0.number] }
+    }
+
+    /// Keeps the number of the series with a short key.
+    mutating func remember(_ number: UInt32, _ key: Span<UInt8>, hash: UInt64) {
+        if keys.count >= SeriesDirectory.mostSeries || keys.byteCount >= Self.mostShortBytes {
+            keys.removeAll()
+            numbers = []
+        }
+        _ = keys.insert(key, from: 0, to: key.count, hash: hash)
+        numbers.append(number)
+    }
+
+    /// The number of the series with a whole key, which it has from now on.
+    mutating func number(of key: [UInt8], hash: UInt64) -> UInt32 {
+        if let run = series.find(key.span, at: 0, hash: hash) { return UInt32(run.number) }
+        _ = series.insert(key.span, from: 0, to: key.count, hash: hash)
+        return directory.append(key)
+    }
+}
+
+/// The series that the records of a batch name by their numbers: a record says in four bytes what it shares with all
+/// records of its series.
+///
+/// Whoever decodes adds to it, and gives a copy as it is to each batch. So that
+/// a copy costs little and the next addition does too, the keys stand in pieces
+/// of which only the last is copied.
+package struct SeriesDirectory: Sendable {
+    /// Whose numbers they are: the same for a directory and all of its copies, whatever was added since.
+    package final class Identity: Sendable {}
+
+    static let mostSeries = 32_768
+    static let mostBytes = 16 << 20
+    private static let pieceSize = 64
+
+    /// What a batch has that holds no record yet.
+    static let none = SeriesDirectory(identity: nil, generation: 0)
+
+    package let identity: Identity?
+    /// How many a decoder has had before, and this one.
+    let generation: Int
+    private var pieces: [[[UInt8]]] = []
+    private(set) var count: UInt32 = 0
+    private var byteCount = 0
+
+    private init(identity: Identity?, generation: Int) {
+        self.identity = identity
+        self.generation = generation
+    }
+
+    /// A new one, with numbers of its own.
+    init(generation: Int) {
+        self.init(identity: Identity(), generation: generation)
+    }
+
+    /// Whether what is new is better kept in another one.
+    var isFull: Bool { count >= Self.mostSeries || byteCount >= Self.mostBytes }
+
+    /// Gives a number to the series with a key in the form of `SeriesKey`.
+    mutating func append(_ key: [UInt8]) -> UInt32 {
+        if Int(count) % Self.pieceSize == 0 { pieces.append([]) }
+        pieces[pieces.count - 1].append(key)
+        count += 1
+        byteCount += key.count
+        return count - 1
+    }
+
+    /// The key of a series.
+    package func key(_ number: UInt32) -> [UInt8] {
+        pieces[Int(number) / Self.pieceSize][Int(number) % Self.pieceSize]
+    }
+}
+
+/// All that the records of a series have in common.
+package struct SeriesDescription: Hashable, Sendable {
+    package var severity = Severity.error
+    package var isReportable = true
+    package var app = Application()
+    package var domain: String?
+    package var code: Int64?
+    package var source = SourceLocation()
+    /// The fingerprint that the sender chose, if it did.
+    package var fingerprint: String?
+    package var template: [UInt8] = []
+
+    package init() {}
 }

@@ -149,3 +149,193 @@ package struct RecordDecoder: Sendable {
         return ByteRange(from: start, to: output.count)
     }
 }
+
+extension RecordDecoder {
+    /// Reads the members of a record and those of its source and application, all in one loop.
+    mutating func readFields(_ scanner: inout JSONScanner) throws(RecordRejection) {
+        var container = RecordContainer.record
+        // Where the source or the application begins that is being read, and how many keys stood before it.
+        var opened = (start: 0, keys: 0)
+        // Whose fault it is when reading fails.
+        var member: RecordMember?
+        do {
+            guard try scanner.kind() == .object else {
+                throw RecordRejection(field: nil, reason: "a record is a JSON object")
+            }
+            try scanner.openObject()
+            members.begin()
+            while true {
+                let known: RecordMember
+                if let expected = members.passExpected(&scanner, in: container) {
+                    known = expected
+                } else {
+                    guard let text = try scanner.nextMember() else {
+                        if container == .record { return }
+                        remember(container, from: opened.start, keysBefore: opened.keys, &scanner)
+                        container = .record
+                        member = nil
+                        continue
+                    }
+                    guard let found = members.member(scanner.key(text), in: container) else {
+                        // A later version of the protocol may know it.
+                        _ = try scanner.skipValue()
+                        continue
+                    }
+                    known = found
+                }
+                if try scanner.null() {
+                    fields.forget(known)
+                    continue
+                }
+                member = known
+                switch known {
+                case .name, .version, .environment, .platform, .network, .domain, .fileID, .function, .module,
+                    .fingerprint, .message:
+                    fields.set(known, try scanner.text())
+                case .code, .build, .line, .column: fields.set(known, try scanner.integer())
+                case .count: fields.set(known, try count(in: &scanner))
+                case .severity: fields.severity = try severity(in: &scanner)
+                case .occurredAt: fields.occurredAt = try time(in: &scanner, known)
+                case .firstOccurredAt: fields.firstOccurredAt = try time(in: &scanner, known)
+                case .reportable: fields.setReportable(try scanner.bool())
+                case .development: fields.setDevelopment(try scanner.bool())
+                case .metadata: fields.metadata = try object(in: &scanner)
+                case .causes: fields.causes = try objects(in: &scanner) { try $0.passCause($1, &$2) }
+                case .backtrace: fields.backtrace = try objects(in: &scanner) { try $0.passFrame($1, &$2) }
+                case .source, .app:
+                    let inner: RecordContainer = known == .source ? .source : .app
+                    let start = scanner.position
+                    if inner == .source, passGuess(&scanner) {
+                        fields.set(.source, .guessed)
+                        break
+                    }
+                    if let met = memo.find(scanner.bytes, at: start, inner),
+                        scanner.passObject(met.byteCount, keys: met.keys)
+                    {
+                        fields.set(inner, .known(number: met.number, start: start))
+                        break
+                    }
+                    fields.forget(known)
+                    opened = (scanner.position, scanner.keyCount)
+                    try scanner.openObject()
+                    container = inner
+                    continue
+                }
+                member = container.member
+            }
+        } catch let error as RecordRejection {
+            throw error
+        } catch let error as JSONError {
+            throw rejection(of: member, error)
+        } catch {
+            preconditionFailure("Reading a record fails with a rejection or with a JSON error: \(error)")
+        }
+    }
+
+    /// Passes the source that begins here by guessing where it ends; it is looked up when what follows was read.
+    @inline(__always)
+    private mutating func passGuess(_ scanner: inout JSONScanner) -> Bool {
+        guard caution == 0 else {
+            caution -= 1
+            return false
+        }
+        guard guess == nil, let next = memo.guess(scanner.bytes, at: scanner.position) else { return false }
+        guess = next
+        return scanner.passObject(next.byteCount, keys: 0)
+    }
+
+    private mutating func remember(
+        _ container: RecordContainer, from start: Int, keysBefore: Int, _ scanner: inout JSONScanner
+    ) {
+        fields.set(container, .read)
+        guard let read = fields.object(container, from: start),
+            let number = memo.remember(
+                scanner.bytes, start..<scanner.position, container, keys: scanner.keyCount - keysBefore, read)
+        else { return }
+        fields.set(container, .known(number: number, start: start))
+    }
+
+    private mutating func count(in scanner: inout JSONScanner) throws -> Int64 {
+        let count = try scanner.integer()
+        guard (1...1_000_000_000).contains(count) else {
+            throw RecordRejection(field: "count", reason: "a count lies between 1 and 1000000000")
+        }
+        return count
+    }
+
+    private mutating func severity(in scanner: inout JSONScanner) throws -> Severity {
+        guard let severity = severities.severity(scanner.key(try scanner.text())) else {
+            throw RecordRejection(
+                field: "severity", reason: "a severity is debug, info, warning, error or critical")
+        }
+        return severity
+    }
+
+    private mutating func time(in scanner: inout JSONScanner, _ member: RecordMember) throws -> Int64 {
+        let text = try scanner.text()
+        // No form of a time needs an escape, but a writer may use one.
+        let time =
+            text.hasEscapes
+            ? Timestamp(scanner.string(text))?.milliseconds
+            : times.milliseconds(scanner.bytes, from: text.start, to: text.end)
+        guard let time else {
+            throw RecordRejection(
+                field: member.path, reason: "a time is written as RFC 3339 has it: 2026-11-21T10:00:00.123Z")
+        }
+        return time
+    }
+
+    private mutating func object(in scanner: inout JSONScanner) throws -> Range<Int> {
+        guard try scanner.kind() == .object else { throw JSONError.wrongType(at: scanner.position) }
+        return try scanner.skipValue()
+    }
+
+    /// An array of objects, kept as it stands: each member that a reader will ask for must have its type now.
+    private mutating func objects(
+        in scanner: inout JSONScanner, passing member: (inout Self, JSONKey, inout JSONScanner) throws -> Void
+    ) throws -> Range<Int> {
+        guard try scanner.kind() == .array else { throw JSONError.wrongType(at: scanner.position) }
+        let start = scanner.position
+        try scanner.openArray()
+        while try scanner.nextElement() {
+            try scanner.openObject()
+            while let text = try scanner.nextMember() {
+                let key = scanner.key(text)
+                if try !scanner.null() { try member(&self, key, &scanner) }
+            }
+        }
+        return start..<scanner.position
+    }
+
+    private mutating func passCause(_ key: JSONKey, _ scanner: inout JSONScanner) throws {
+        if key == nested.domain || key == nested.message {
+            _ = try scanner.text()
+        } else if key == nested.code {
+            _ = try scanner.integer()
+        } else {
+            _ = try scanner.skipValue()
+        }
+    }
+
+    private mutating func passFrame(_ key: JSONKey, _ scanner: inout JSONScanner) throws {
+        if key == nested.image || key == nested.buildID || key == nested.symbol || key == nested.file {
+            _ = try scanner.text()
+        } else if key == nested.offset || key == nested.line {
+            _ = try scanner.integer()
+        } else {
+            _ = try scanner.skipValue()
+        }
+    }
+
+    private mutating func rejection(of member: RecordMember?, _ error: JSONError) -> RecordRejection {
+        let reason =
+            switch error {
+            case .wrongType: "the value has the wrong type"
+            case .notAnInteger: "the number is no 64-bit integer"
+            case .tooManyKeys(let limit): "the record has more than \(limit) keys"
+            case .tooDeep: "the record is nested deeper than \(limits.depth)"
+            case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .trailingBytes: "the JSON is malformed"
+            }
+        return RecordRejection(field: member?.path, reason: reason)
+    }
+}

@@ -70,3 +70,71 @@ package struct Session: Equatable, Sendable {
     /// Whether everything that began has been answered.
     package var isIdle: Bool { reportsUnderWay == 0 && !isAsking }
 }
+
+/// Keeps pipelined reports from leaving a hole behind a producer's mark.
+///
+/// After a numbered report was refused, those that follow it on the same
+/// connection are refused as well, until one begins at or below the refused
+/// number.
+package struct NumberGate: Equatable, Sendable {
+    private var refusedFrom: Int64?
+
+    package init() {}
+
+    package enum Action: Equatable, Sendable {
+        case take
+        case refuse
+    }
+
+    /// A report comes that is numbered from a sequence on.
+    package mutating func arrived(_ sequence: Int64) -> Action {
+        guard let refusedFrom else { return .take }
+        guard sequence <= refusedFrom else { return .refuse }
+        self.refusedFrom = nil
+        return .take
+    }
+
+    /// A report that was numbered from a sequence on has been answered with an error.
+    package mutating func refused(_ sequence: Int64) {
+        refusedFrom = min(refusedFrom ?? sequence, sequence)
+    }
+
+    /// Whether nothing is held up.
+    package var isOpen: Bool { refusedFrom == nil }
+}
+
+/// When somebody who waits for news is looked after again: as often as something has happened since the last look
+/// began, never twice at a time, and not at all while nothing happens.
+package struct Lookout: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
+        case look
+        case none
+    }
+
+    /// Whether a look is under way.
+    package private(set) var isLooking = true
+    /// Whether there may be more than what the last look could see.
+    private var hasNews = false
+
+    /// The first look has begun.
+    package init() {}
+
+    /// Something has happened that may be what is waited for.
+    package mutating func happened() { hasNews = true }
+
+    /// A look has come to its end.
+    ///
+    /// - Parameter mayBeMore: whether it has found as much as it may, so that the next one may find more.
+    package mutating func looked(mayBeMore: Bool) {
+        isLooking = false
+        if mayBeMore { hasNews = true }
+    }
+
+    /// There is room for what a look would find.
+    package mutating func mayLook() -> Action {
+        guard hasNews, !isLooking else { return .none }
+        hasNews = false
+        isLooking = true
+        return .look
+    }
+}

@@ -1,3 +1,5 @@
+package import IssueProtocol
+
 /// One kind of destination: it makes lines of records, sends them, and says what the answer means.
 ///
 /// It belongs to the thread of its destination, which waits for each answer.
@@ -52,4 +54,60 @@ extension Shipper where Self: ~Copyable {
         begin(body, within: nil)
         return answer(to: SentLines(lines))
     }
+}
+
+/// The body of one request, made while the next of its lines are still being made; it may be sent more than once.
+package protocol PreparedBody: AnyObject {
+    /// One line more, in the order in which they will be sent.
+    func add(_ line: [UInt8])
+}
+
+/// The lines that a request carried, made again only where an answer can't be understood without them.
+package struct SentLines {
+    package let count: Int
+    private let make: () -> [[UInt8]]
+
+    package init(count: Int, _ make: @escaping () -> [[UInt8]]) {
+        self.count = count
+        self.make = make
+    }
+
+    package init(_ lines: [[UInt8]]) {
+        self.init(count: lines.count) { lines }
+    }
+
+    /// All of them.
+    package var all: [[UInt8]] { make() }
+}
+
+/// What the lines of one series have in common, so that it is written once and copied then.
+package struct LineMemo: Sendable {
+    /// A key of the metadata that stands in a line as it came, and the type that its field has.
+    package struct Field: Sendable {
+        package let key: [UInt8]
+        package let kind: FieldTypes.Kind
+
+        package init(key: [UInt8], kind: FieldTypes.Kind) {
+            self.key = key
+            self.kind = kind
+        }
+    }
+
+    /// Members as they stand in the line, in the order in which they come.
+    package var parts: [[UInt8]] = []
+    /// The name of the object that holds the metadata.
+    package var metadataName = ""
+    /// The keys of the metadata that were met last, none of them twice.
+    package var fields: [Field] = []
+
+    package init() {}
+}
+
+/// Where what lines of one series share is kept; one destination fills and uses it, and it is forgotten with what the
+/// store has looked up of the series.
+package protocol LineMemory: AnyObject, Sendable {
+    var memo: LineMemo { get set }
+
+    /// Adds to a record what it has in common with others of its series.
+    func complete(_ record: inout IssueRecord)
 }

@@ -186,3 +186,56 @@ struct ReportReader {
         }
     }
 }
+
+/// A parameter of `Report`.
+enum ReportParameter: Sendable {
+    case records
+    case producer
+    case sequence
+    /// One that a later version of the protocol may know.
+    case other
+
+    /// What an error calls it.
+    var name: StaticString {
+        switch self {
+        case .records: "records"
+        case .producer: "producer"
+        case .sequence: "sequence"
+        case .other: "parameters"
+        }
+    }
+}
+
+/// Reads who numbers the records of a call, which most calls say as the one before them did.
+struct NumberingReader {
+    /// What stood between the records and the number the last time, from the comma on.
+    private var before = ByteBuffer()
+    private var producer: ProducerID?
+
+    /// What is longer is read each time.
+    private static let mostBytes = 96
+
+    /// Passes the name of the producer up to its number, if both follow the records as they did the last time.
+    @inline(__always)
+    mutating func passExpected(_ scanner: inout JSONScanner) -> ProducerID? {
+        scanner.passMembers(before.span) ? producer : nil
+    }
+
+    /// The records ended at one index and the number begins at another.
+    mutating func read(_ id: ProducerID?, _ bytes: Span<UInt8>, from start: Int, to end: Int) {
+        guard let id, end - start <= Self.mostBytes else { return }
+        producer = id
+        before.truncate(to: 0)
+        before.append(bytes, from: start, to: end)
+    }
+}
+
+extension RecordLimits {
+    /// The limits of a record that `[Socket]` sets.
+    init(_ settings: SocketSettings) {
+        self.init()
+        recordBytes = settings.maxRecordSize
+        depth = settings.maxDepth
+        keys = settings.maxKeys
+    }
+}

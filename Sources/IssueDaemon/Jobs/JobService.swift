@@ -1,3 +1,4 @@
+import IssueCore
 import IssueProtocol
 import IssueStore
 import UnixIO
@@ -132,6 +133,201 @@ final class JobService: Sendable {
         default:
             log.warning("A job failed, and can be asked for again", ["error": "\(error)"])
             return .busy(retryAfter: .seconds(1))
+        }
+    }
+}
+
+/// Something that an operator has asked for and that takes long.
+struct Job: Sendable {
+    enum Work: Sendable {
+        case backup(BackupParameters)
+        case purge(PurgeParameters)
+        case repair(RepairParameters)
+        case requeue(RequeueParameters)
+        /// Nobody has asked for it, and nobody is told.
+        case collect
+    }
+
+    var connection: UInt64
+    /// The process that asked, as the kernel named it; nil for what the daemon does on its own.
+    var requester: Sender?
+    /// Whether the client takes more than one reply.
+    var wantsProgress: Bool
+    var work: Work
+}
+
+extension Job.Work {
+    /// Whether the work is given up when its client disconnects.
+    ///
+    /// A copy or a count is of no use without its client. A repair can be requested again and continues where it was.
+    /// A purge or a requeue is finished: its work is bounded by what is stored.
+    var endsWithClient: Bool {
+        switch self {
+        case .backup, .repair: true
+        case .purge(let parameters): parameters.isDryRun == true
+        case .requeue, .collect: false
+        }
+    }
+
+    /// The name and parameters for the log; nil for what changes nothing and hands nothing out.
+    var audit: (request: String, parameters: String)? {
+        switch self {
+        case .backup(let parameters): return ("backup", Self.text(parameters))
+        case .purge(var parameters):
+            guard parameters.isDryRun != true else { return nil }
+            // The text to be erased must not remain in the log.
+            if parameters.filter.text != nil { parameters.filter.text = "(left out)" }
+            return ("purge", Self.text(parameters))
+        case .repair(let parameters):
+            return parameters.isDryRun == true ? nil : ("repair", Self.text(parameters))
+        case .requeue(let parameters): return ("requeue", Self.text(parameters))
+        case .collect: return nil
+        }
+    }
+
+    private static func text(_ parameters: some JSONCodable) -> String {
+        String(decoding: parameters.json, as: UTF8.self)
+    }
+}
+
+/// What a job works with while it runs.
+struct JobRun {
+    /// The daemon ends: what is not done yet is not done.
+    struct Stopped: Error {}
+
+    let path: String
+    let writer: WriterService
+    let log: Log
+    private let isStopping: () -> Bool
+    private let tell: ([UInt8]) -> Void
+    private var toldAt: MonotonicInstant?
+
+    /// How often it says how far it is.
+    private static let interval: Duration = .milliseconds(250)
+
+    init(
+        path: String, writer: WriterService, log: Log, isStopping: @escaping () -> Bool,
+        tell: @escaping ([UInt8]) -> Void
+    ) {
+        self.path = path
+        self.writer = writer
+        self.log = log
+        self.isStopping = isStopping
+        self.tell = tell
+    }
+
+    /// Where the database lies, and what the daemon puts beside it.
+    var folder: String { FileSystem.parentFolder(of: path) }
+
+    /// The database's name in its folder.
+    var fileName: String { String(path.dropFirst(folder.count).drop { $0 == "/" }) }
+
+    /// A reader whose snapshots end when the write-ahead log becomes too large.
+    func reader() throws -> StoreReader {
+        try StoreReader(path: path, control: writer.snapshots.control(.job))
+    }
+
+    /// Reads in one snapshot, and retries if the snapshot was ended because the write-ahead log was too large.
+    func reading<Value>(_ body: () throws -> Value) throws -> Value {
+        for _ in 1..<Self.maxAttempts {
+            do { return try body() } catch StoreFailure.walTooLarge { try goOn() }
+        }
+        return try body()
+    }
+
+    private static let maxAttempts = 20
+
+    /// Called between two steps of what nobody waits for: gives up when the daemon ends.
+    func goOn() throws {
+        guard !isStopping() else { throw Stopped() }
+    }
+
+    /// Pauses to let other threads work.
+    func rest(_ duration: Duration) {
+        _ = Monitor(0).wait(deadline: MonotonicClock.now.advanced(by: duration)) { _ -> Bool? in nil }
+    }
+
+    /// What is to stay free stays free: otherwise records would be removed to make room for a copy of them.
+    func expectRoom(for bytes: Int64) throws {
+        let keepFree = try writer.perform { $0.retention.keepFree }
+        let free = Int64(clamping: try FileSystem.freeBytes(at: folder))
+        guard free - bytes >= keepFree else {
+            log.warning(
+                "There is no room for a copy of the database, making none", ["bytes": "\(bytes)", "free": "\(free)"])
+            throw CollectorError.noSpace
+        }
+    }
+
+    /// Called between two steps: says how far it is now and then, and gives up when the daemon ends.
+    mutating func progress(_ reply: some JSONCodable) throws {
+        try goOn()
+        let now = Clock.monotonic
+        if let toldAt, toldAt.duration(to: now) < Self.interval { return }
+        toldAt = now
+        tell(VarlinkReply(parameters: reply.json, continues: true).message)
+    }
+}
+
+/// Removes what nothing refers to any more, behind what retention or a purge has removed.
+struct Collection {
+    /// Whether nothing but their ids may stay of the newest rows either, which are never removed.
+    var isErasing = false
+
+    func run(_ run: JobRun) throws {
+        let writer = run.writer
+        let reader = try run.reader()
+        let kept = try writer.perform { try $0.keptSince(wall: Clock.wall, monotonic: Clock.monotonic) }
+        let old = try writer.perform { try $0.lastOldRange(wall: Clock.wall, monotonic: Clock.monotonic) }
+        var references = StoreReader.References()
+        while try run.reading({ try reader.read(&references) }) { try run.goOn() }
+        let unreferenced = try run.reading { try reader.unreferenced(references, quietSince: old) }
+        let edge = references.edge
+        for some in Self.portions(unreferenced.series) {
+            try writer.perform { try $0.collect(series: some, seenThrough: edge) }
+            try run.goOn()
+        }
+        for some in Self.portions(unreferenced.processes) {
+            try writer.perform { try $0.collect(processes: some, seenThrough: edge) }
+            try run.goOn()
+        }
+        while try writer.perform({ try $0.collectOwners() }) { try run.goOn() }
+        if isErasing {
+            try writer.perform { try $0.eraseNewestOwners(processes: unreferenced.processes, seenThrough: edge) }
+            while try writer.perform({ try $0.collectOwners() }) { try run.goOn() }
+        }
+        try collectCounts(run)
+        try rollUpCounts(run)
+        var number: Int64? = 0
+        while let above = number {
+            number = try writer.perform { try $0.collectSummaries(above: above, before: kept) }
+            try run.goOn()
+        }
+    }
+
+    /// Removes counts of series that are not there any more.
+    func collectCounts(_ run: JobRun) throws {
+        let writer = run.writer
+        var minute: Int64? = 0
+        while let from = minute {
+            minute = try writer.perform { try $0.collectCounts(from: from) }
+            try run.goOn()
+        }
+    }
+
+    /// Keeps what is old by the hour. With a wall clock that is set wrong that may be too early, and loses no sum.
+    private func rollUpCounts(_ run: JobRun) throws {
+        let writer = run.writer
+        let time = Clock.wall.advanced(by: .zero - StoreWriter.countsByHour)
+        var minute: Int64? = 0
+        while let from = minute {
+            minute = try writer.perform { try $0.rollUpCounts(from: from, before: time) }
+            try run.goOn()
+        }
+    }
+
+    private static func portions(_ ids: [Int64]) -> [[Int64]] {
+        stride(from: 0, to: ids.count, by: StoreWriter.collectedAtATime).map {
+            Array(ids[$0..<min(ids.count, $0 + StoreWriter.collectedAtATime)])
         }
     }
 }

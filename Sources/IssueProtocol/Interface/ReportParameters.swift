@@ -44,3 +44,168 @@ extension ReportParameters: JSONCodable {
         writer.closeObject()
     }
 }
+
+/// What `SetState` is called with.
+package struct SetStateParameters: Equatable, Sendable {
+    package var group: String
+    package var state: GroupState
+    /// When a mute ends by itself.
+    package var until: Timestamp?
+    /// Whether only a newer version of the application undoes it.
+    package var untilNewerVersion: Bool?
+
+    package init(group: String, state: GroupState, until: Timestamp? = nil, untilNewerVersion: Bool? = nil) {
+        self.group = group
+        self.state = state
+        self.until = until
+        self.untilNewerVersion = untilNewerVersion
+    }
+}
+
+extension SetStateParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var group: String?
+        var state: GroupState?
+        var until: Timestamp?
+        var untilNewerVersion: Bool?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "group": try scanner.read(&group, key)
+            case "state": try scanner.read(&state, key)
+            case "until": try scanner.read(&until, key)
+            case "until_newer_version": try scanner.read(&untilNewerVersion, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            group: try group.required("group"),
+            state: try state.required("state"),
+            until: until,
+            untilNewerVersion: untilNewerVersion
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("group", group)
+        writer.member("state", state)
+        writer.member("until", ifPresent: until)
+        writer.member("until_newer_version", ifPresent: untilNewerVersion)
+        writer.closeObject()
+    }
+}
+
+/// What `SetState` answers: the group as it is then.
+package struct SetStateReply: Equatable, Sendable {
+    package var group: IssueGroup
+
+    package init(group: IssueGroup) {
+        self.group = group
+    }
+}
+
+extension SetStateReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var group: IssueGroup?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "group": try scanner.read(&group, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(group: try group.required("group"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("group", group)
+        writer.closeObject()
+    }
+}
+
+/// What `DeadLetters` is called with.
+package struct DeadLettersParameters: Equatable, Sendable {
+    /// Those of one destination, or of all.
+    package var destination: String?
+    /// Those of some records, or of all.
+    package var records: [String]?
+    /// Whether each is to come with what was to be sent.
+    package var lines: Bool?
+    package var limit: Int?
+    package var after: String?
+
+    package init(
+        destination: String? = nil, records: [String]? = nil, lines: Bool? = nil, limit: Int? = nil,
+        after: String? = nil
+    ) {
+        self.destination = destination
+        self.records = records
+        self.lines = lines
+        self.limit = limit
+        self.after = after
+    }
+}
+
+extension DeadLettersParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "destination": try scanner.read(&destination, key)
+            case "records": try scanner.read(&records, key)
+            case "lines": try scanner.read(&lines, key)
+            case "limit": try scanner.read(&limit, key)
+            case "after": try scanner.read(&after, key)
+            default: try scanner.skipField(key)
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("destination", ifPresent: destination)
+        writer.member("records", ifPresent: records)
+        writer.member("lines", ifPresent: lines)
+        writer.member("limit", ifPresent: limit)
+        writer.member("after", ifPresent: after)
+        writer.closeObject()
+    }
+}
+
+/// What `DeadLetters` answers.
+package struct DeadLettersReply: Equatable, Sendable {
+    package var deadLetters: [DeadLetter]
+    /// Where the next page begins.
+    package var next: String?
+
+    package init(deadLetters: [DeadLetter], next: String? = nil) {
+        self.deadLetters = deadLetters
+        self.next = next
+    }
+}
+
+extension DeadLettersReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var deadLetters: [DeadLetter]?
+        var next: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "dead_letters": try scanner.read(&deadLetters, key)
+            case "next": try scanner.read(&next, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(deadLetters: try deadLetters.required("dead_letters"), next: next)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("dead_letters", deadLetters)
+        writer.member("next", ifPresent: next)
+        writer.closeObject()
+    }
+}

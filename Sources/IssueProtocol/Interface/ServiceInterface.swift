@@ -1,4 +1,4 @@
-internal import IssueWire
+package import IssueWire
 
 /// The interface that every Varlink service has: what it is, and what it offers.
 package enum ServiceInterface {
@@ -40,4 +40,136 @@ package enum ServiceInterface {
         error ExpectedMore ()
 
         """
+}
+
+/// What `org.varlink.service.GetInfo` answers.
+package struct ServiceInfo: Equatable, Sendable {
+    package var vendor: String
+    package var product: String
+    package var version: String
+    package var url: String
+    package var interfaces: [String]
+
+    package init(vendor: String, product: String, version: String, url: String, interfaces: [String]) {
+        self.vendor = vendor
+        self.product = product
+        self.version = version
+        self.url = url
+        self.interfaces = interfaces
+    }
+}
+
+extension ServiceInfo: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var vendor: String?
+        var product: String?
+        var version: String?
+        var url: String?
+        var interfaces: [String] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "vendor": try scanner.read(&vendor, key)
+            case "product": try scanner.read(&product, key)
+            case "version": try scanner.read(&version, key)
+            case "url": try scanner.read(&url, key)
+            case "interfaces": try scanner.read(&interfaces, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            vendor: try vendor.required("vendor"),
+            product: try product.required("product"),
+            version: try version.required("version"),
+            url: try url.required("url"),
+            interfaces: interfaces
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("vendor", vendor)
+        writer.member("product", product)
+        writer.member("version", version)
+        writer.member("url", url)
+        writer.member("interfaces", interfaces)
+        writer.closeObject()
+    }
+}
+
+/// The methods of `org.varlink.service`, which every Varlink service has.
+package enum ServiceMethod: String, CaseIterable, Sendable {
+    case getInfo = "GetInfo"
+    case getInterfaceDescription = "GetInterfaceDescription"
+
+    /// The method's name with its interface, as a call has it.
+    package var fullName: String { "\(ServiceInterface.name).\(rawValue)" }
+
+    /// The method that a full name means, or nothing.
+    package init?(fullName: String) {
+        guard let method = Self.allCases.first(where: { $0.fullName == fullName }) else { return nil }
+        self = method
+    }
+}
+
+/// What `org.varlink.service.GetInterfaceDescription` is called with.
+package struct InterfaceDescriptionParameters: Equatable, Sendable {
+    package var interface: String
+
+    package init(interface: String) {
+        self.interface = interface
+    }
+}
+
+extension InterfaceDescriptionParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var interface: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "interface": try scanner.read(&interface, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            interface: try interface.required("interface")
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("interface", interface)
+        writer.closeObject()
+    }
+}
+
+/// What `org.varlink.service.GetInterfaceDescription` answers.
+package struct InterfaceDescriptionReply: Equatable, Sendable {
+    package var description: String
+
+    package init(description: String) {
+        self.description = description
+    }
+}
+
+extension InterfaceDescriptionReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var description: String?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "description": try scanner.read(&description, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            description: try description.required("description")
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("description", description)
+        writer.closeObject()
+    }
 }

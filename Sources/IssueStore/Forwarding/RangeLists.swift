@@ -1,3 +1,7 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
 /// What is left of a closed range behind a row, by the lists of its series.
 package struct RangeLists: Sendable {
     /// The records of one series.
@@ -39,6 +43,91 @@ package struct RangeLists: Sendable {
         for record in more {
             guard let place = places[record.series] else { continue }
             lists[place].more.append((record.row, record.occurrences))
+        }
+    }
+}
+
+extension StoreReader {
+    /// What is left behind a row of the closed range in which the next record lies; nothing where it has to be read row
+    /// by row.
+    package func lists(after row: Int64) throws -> RangeLists? {
+        try snapshot {
+            let found = try connection.withStatement(
+                "SELECT id, first_id, last_id, records FROM ranges WHERE last_id > ?1 ORDER BY id LIMIT 1"
+            ) { statement in
+                statement.bind(row, at: 1)
+                return try statement.first {
+                    (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2), records: $0.int64(3))
+                }
+            }
+            guard let range = found else { return nil }
+            let clock = try offset(after: row)
+            // The greater part has to be left, or the lists cost more than the rows.
+            guard clock.end >= range.last, range.last &- row > range.records / 2,
+                let lists = try lists(ofRange: range.id, range.first, range.last, records: range.records, after: row),
+                var left = RangeLists(lists, offset: clock.offset)
+            else { return nil }
+            if try isCoalesced(range.id) { left.note(try coalesced(in: left.rows)) }
+            return left
+        }
+    }
+
+    /// The first record at a row or behind it, up to another.
+    package func step(from row: Int64, through last: Int64) throws -> LogStep? {
+        try steps(above: row &- 1, through: last, limit: 1).first
+    }
+
+    /// The lists of a range; nothing where they do not say exactly what is there, since some of it is being removed.
+    private func lists(
+        ofRange range: Int64, _ first: Int64, _ last: Int64, records: Int64, after row: Int64
+    ) throws -> [RangeLists.List]? {
+        var count: Int64 = 0
+        var isSound = true
+        let lists = try connection.withStatement(
+            "SELECT series, records, ids FROM postings WHERE range = ?1 AND records > 0"
+        ) { statement in
+            statement.bind(range, at: 1)
+            return try statement.all { posting in
+                let rows = posting.withBytes(2) { PostingList.decode($0, base: first) } ?? []
+                isSound = isSound && rows.count == posting.int(1) && Self.isAscending(rows, from: first, through: last)
+                count += Int64(rows.count)
+                let left = rows.first.map { $0 > row } ?? true ? rows : rows.filter { $0 > row }
+                return RangeLists.List(series: posting.int64(0), rows: left)
+            }
+        }
+        return isSound && count == records ? lists : nil
+    }
+
+    private static func isAscending(_ rows: [Int64], from first: Int64, through last: Int64) -> Bool {
+        guard let lowest = rows.first, let highest = rows.last, lowest >= first, highest <= last else {
+            return rows.isEmpty
+        }
+        for place in rows.indices.dropFirst() where rows[place] <= rows[place - 1] { return false }
+        return true
+    }
+
+    /// Whether a series of a range has ever had a record that stood for more than one occurrence.
+    private func isCoalesced(_ range: Int64) throws -> Bool {
+        try connection.withStatement(
+            """
+            SELECT 1 FROM postings LEFT JOIN totals ON totals.series = postings.series
+            WHERE range = ?1 AND totals.records IS NOT totals.occurrences LIMIT 1
+            """
+        ) { statement in
+            statement.bind(range, at: 1)
+            return try statement.first { _ in true } ?? false
+        }
+    }
+
+    private func coalesced(
+        in rows: ClosedRange<Int64>
+    ) throws -> [(series: Int64, row: Int64, occurrences: Int64)] {
+        try connection.withStatement(
+            "SELECT series, id, count - 1 FROM records WHERE id BETWEEN ?1 AND ?2 AND count <> 1 ORDER BY id"
+        ) { statement in
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
+            return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2)) }
         }
     }
 }

@@ -283,3 +283,68 @@ extension StoreReader {
         }
     }
 }
+
+/// A record as the cursor meets it, before anything is looked up.
+package struct LogStep: Equatable, Sendable {
+    package var row: Int64
+    package var receivedAt: Timestamp
+    package var count: Int64
+    package var series: Int64
+}
+
+/// A stretch of the log over which its clock stays the same.
+package struct LogStretch: Equatable, Sendable {
+    package var steps: [LogStep]
+    /// What wall time lacks to be log time, in milliseconds.
+    package var offset: Int64
+}
+
+/// A record as the cursor meets it: what admission has to know, and no more.
+package struct WalkedRecord: Equatable, Sendable {
+    package var candidate: Candidate
+    package var at: LogInstant
+    package var receivedAt: Timestamp
+}
+
+/// A record that a batch sends, as far as the ledger and its line ask.
+package struct SentRecord: Equatable, Sendable {
+    package var row: Int64
+    package var account: Int64
+    package var count: Int64
+    package var suppressedBefore: Int64
+    package var occurrences: Int64
+
+    package init(row: Int64, account: Int64, count: Int64, suppressedBefore: Int64, occurrences: Int64) {
+        self.row = row
+        self.account = account
+        self.count = count
+        self.suppressedBefore = suppressedBefore
+        self.occurrences = occurrences
+    }
+}
+
+/// What a walk has to know of a series to judge its records.
+package struct SeriesFacts: Equatable, Sendable {
+    package var group: Int64
+    package var account: Int64
+    /// Who sent it, or the user who answers for them.
+    package var user: UInt32
+    package var severity: Severity
+    package var isReportable: Bool
+    /// The row of the first record of its group.
+    package var firstOfGroup: Int64
+    /// The record with which its group came back last, or none.
+    package var regression: Int64
+    /// Which records of its group are told to nobody.
+    package var mutes: MutedRows
+
+    package func record(_ step: LogStep, offset: Int64) -> WalkedRecord {
+        WalkedRecord(
+            candidate: Candidate(
+                record: step.row, group: group, account: account, user: user, severity: severity,
+                isFirstOfGroup: step.row == firstOfGroup || step.row == regression, count: step.count,
+                isReportable: isReportable,
+                isMuted: mutes.contains(step.row)),
+            at: LogInstant(milliseconds: step.receivedAt.milliseconds &+ offset), receivedAt: step.receivedAt)
+    }
+}

@@ -1,5 +1,5 @@
-import IssueCore
-import IssueProtocol
+package import IssueCore
+package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
@@ -234,5 +234,203 @@ extension LedgerChanges {
     fileprivate mutating func move(_ tally: NewBatch.Tally, in destination: Int64, to fate: Fate) {
         let sum = Sum(records: tally.records, occurrences: tally.occurrences)
         moved(sum, account: tally.account, destination: destination, from: .pending, to: fate)
+    }
+}
+
+/// A batch to be stored before its request: what the walk of a span has decided.
+package struct NewBatch: Sendable {
+    /// Records of one account that met the same fate in the walk.
+    package struct Tally: Equatable, Sendable {
+        package var account: Int64
+        package var records: Int64
+        package var occurrences: Int64
+
+        package init(account: Int64, records: Int64, occurrences: Int64) {
+            self.account = account
+            self.records = records
+            self.occurrences = occurrences
+        }
+    }
+
+    package var destination: Int64
+    package var kind: BatchKind
+    /// The rows that were walked, the last one being where the cursor stands then; empty for summaries alone.
+    package var span: ClosedRange<Int64>?
+    package var sent: [SentRecord] = []
+    package var withheld: [Int64] = []
+    package var withheldTally: [Tally] = []
+    package var summarised: [Tally] = []
+    /// Which records were held back for which reason.
+    package var held: [SuppressionReason: [Int64]] = [:]
+    /// How many the walk met that had gone ahead of it.
+    package var gone: Int64 = 0
+    /// Up to which record those that are express have been looked at now.
+    package var expressThrough: Int64?
+    /// Summaries that travel in it, before the records.
+    package var summaries: [Int64] = []
+    /// Summaries whose windows closed in the walk; they travel in a later batch.
+    package var newSummaries: [StoreWriter.NewSummary] = []
+    package var changes = AdmissionChanges()
+    package var fieldTypes: [String: FieldTypes.Kind] = [:]
+    package var at: Timestamp
+
+    package init(destination: Int64, kind: BatchKind = .walk, at: Timestamp) {
+        self.destination = destination
+        self.kind = kind
+        self.at = at
+    }
+
+    package var lineCount: Int { summaries.count + sent.count }
+
+    /// It has nothing to send and moves no cursor.
+    var isEmpty: Bool { span == nil && lineCount == 0 }
+
+    var storedKind: BatchKind { span == nil && sent.isEmpty ? .summaries : kind }
+}
+
+/// How a batch ended.
+package struct BatchSettlement: Sendable {
+    package var batch: StoredBatch
+    package var outcome: BatchOutcome
+    package var attempts: Int64
+    /// What was said of the lines that were taken.
+    package var answer: String?
+    /// What was said of those that were refused.
+    package var refusal: String?
+    /// The lines of the dead, by their place in the batch.
+    package var deadLines: [Int: [UInt8]]
+    /// Lines that were not sent to the end, since their records were gone.
+    package var left: Set<Int>
+    package var at: Timestamp
+    package var state: DestinationRow.State
+
+    /// Which lines of what is left may have arrived, counted among themselves.
+    package var doubtsOfRest = LineSet()
+
+    /// What is left of the batch.
+    package var rest: StoredBatch? {
+        guard !outcome.left.isEmpty else { return nil }
+        let summaries = batch.summaries.indices.filter { outcome.left.contains($0) }.map { batch.summaries[$0] }
+        let sent = batch.sent.enumerated().filter { outcome.left.contains(batch.summaries.count + $0.offset) }
+        return StoredBatch(id: 0, kind: .requeued, summaries: summaries, sent: sent.map(\.element))
+    }
+
+    package init(
+        batch: StoredBatch, outcome: BatchOutcome, attempts: Int64, answer: String?, refusal: String? = nil,
+        deadLines: [Int: [UInt8]], left: Set<Int> = [], at: Timestamp, state: DestinationRow.State
+    ) {
+        self.batch = batch
+        self.outcome = outcome
+        self.attempts = attempts
+        self.answer = answer
+        self.refusal = refusal
+        self.deadLines = deadLines
+        self.left = left
+        self.at = at
+        self.state = state
+    }
+
+    /// What was said of a line that was given up.
+    func answer(to reason: DeadLetterReason) -> String? {
+        switch reason {
+        case .refused, .tooLarge: refusal ?? answer
+        // Whatever was refused before was another line.
+        case .retriesExpired: state.lastAnswer ?? answer
+        }
+    }
+}
+
+/// What a batch's lines say beyond its records, so that they can be made again byte for byte.
+struct BatchNotes: Equatable {
+    var summaries: [Int64]
+    /// For each record that was sent, in order: how many were held back before it, and how often its group had occurred.
+    var sent: [(suppressedBefore: Int64, occurrences: Int64)]
+    var held: HeldReasons
+
+    static func == (left: BatchNotes, right: BatchNotes) -> Bool {
+        left.summaries == right.summaries && left.held == right.held && left.sent.elementsEqual(right.sent, by: ==)
+    }
+
+    init(_ batch: NewBatch) {
+        summaries = batch.summaries
+        sent = batch.sent.map { ($0.suppressedBefore, $0.occurrences) }
+        held = HeldReasons(batch.held)
+    }
+
+    init(json: String) {
+        let value = try? JSONValue(json: json)
+        summaries = value?["summaries"]?.asArray?.compactMap(\.asInteger) ?? []
+        let numbers = value?["sent"]?.asArray?.compactMap(\.asInteger) ?? []
+        sent = stride(from: 0, to: numbers.count - 1, by: 2).map { (numbers[$0], numbers[$0 + 1]) }
+        held = HeldReasons(value?["held"])
+    }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { object in
+            object.key("summaries")
+            object.array { for id in summaries { $0.integer(id) } }
+            object.key("sent")
+            object.array { list in
+                for note in sent {
+                    list.integer(note.suppressedBefore)
+                    list.integer(note.occurrences)
+                }
+            }
+            held.write(to: &object)
+        }
+        return writer.text
+    }
+}
+
+/// A batch whose answer is not known, as the store holds it.
+package struct StoredBatch: Equatable, Sendable {
+    package var id: Int64
+    package var kind: BatchKind
+    package var summaries: [Int64]
+    package var sent: [SentRecord]
+
+    package init(id: Int64, kind: BatchKind = .walk, summaries: [Int64], sent: [SentRecord]) {
+        self.id = id
+        self.kind = kind
+        self.summaries = summaries
+        self.sent = sent
+    }
+}
+
+/// Records of one account, one after the other, that get the same fate.
+struct FateRun {
+    private(set) var account: Int64 = 0
+    private(set) var before = Fate.pending
+    private(set) var fate = Fate.pending
+    private(set) var sum = LedgerChanges.Sum()
+
+    init() {}
+
+    init(_ record: SentRecord, from before: Fate, to fate: Fate) {
+        account = record.account
+        self.before = before
+        self.fate = fate
+        sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
+    }
+
+    /// Counts one more; false where it is not of this run.
+    mutating func add(_ record: SentRecord, from before: Fate, to fate: Fate) -> Bool {
+        guard record.account == account, before == self.before, fate == self.fate else { return false }
+        sum.records += 1
+        sum.occurrences += record.count
+        return true
+    }
+}
+
+extension Fate {
+    /// What became of what a batch sent and nobody refused, by the batch's `state`: 0 has no answer yet, 1 has arrived, 2
+    /// was sent to where no answer is given.
+    init(ofSentByState state: Int64) {
+        switch state {
+        case 0: self = .pending
+        case 2: self = .unconfirmed
+        default: self = .delivered
+        }
     }
 }

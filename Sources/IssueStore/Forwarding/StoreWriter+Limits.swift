@@ -1,4 +1,5 @@
 import IssueCore
+import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
@@ -31,6 +32,195 @@ extension StoreWriter {
             statement.bind(key, at: 3)
             statement.bind(value, at: 4)
             try statement.run()
+        }
+    }
+}
+
+/// The limiter's rows in the form in which they are stored.
+enum LimitRows {
+    /// Which table of the limiter a row belongs to.
+    enum Kind: Int64 {
+        case bucket
+        case group
+        case window
+        case sequence
+    }
+
+    static func key(_ key: BucketRow.Key) -> Int64 { (key.account ?? 0) << 3 | Int64(key.role.rawValue) }
+
+    static func key(_ key: WindowRow.Key) -> Int64 {
+        key.group << 3 | Int64(SuppressionReason.allCases.firstIndex(of: key.reason) ?? 0)
+    }
+
+    static func json(_ row: BucketRow) -> String {
+        object { object in
+            object.key("level")
+            object.raw("\(row.level)")
+            object.member("at", row.at.milliseconds)
+            guard !row.uses.isEmpty else { return }
+            object.key("users")
+            object.array { list in
+                for use in row.uses {
+                    list.array { list in
+                        list.integer(Int64(use.user))
+                        list.raw("\(use.tokens)")
+                    }
+                }
+            }
+        }
+    }
+
+    static func bucket(_ key: Int64, _ value: JSONValue) -> BucketRow? {
+        guard let role = BucketRole(rawValue: UInt8(key & 7)), let level = value["level"]?.asDouble,
+            let at = instant(value["at"])
+        else { return nil }
+        let account = key >> 3
+        let uses = (value["users"]?.asArray ?? []).compactMap { entry -> BucketRow.Use? in
+            guard let pair = entry.asArray, pair.count == 2,
+                let user = pair[0].asInteger.flatMap(UInt32.init(exactly:)),
+                let tokens = pair[1].asDouble
+            else { return nil }
+            return BucketRow.Use(user: user, tokens: tokens)
+        }
+        return BucketRow(
+            key: BucketRow.Key(account: account == 0 ? nil : account, role: role), level: level, at: at, uses: uses)
+    }
+
+    static func json(_ row: GroupRow) -> String {
+        object { object in
+            object.member("account", row.account)
+            object.member("last", row.lastRecord)
+            object.member("occurrences", row.occurrences)
+            object.member("before", row.suppressedBefore)
+            object.key("sequences")
+            object.object { sequences in
+                for (reason, number) in row.sequences { sequences.member(reason.rawValue, number) }
+            }
+            if let level = row.level {
+                object.key("level")
+                object.raw("\(level)")
+            }
+            object.member("at", row.at.milliseconds)
+        }
+    }
+
+    static func group(_ key: Int64, _ value: JSONValue) -> GroupRow? {
+        guard let account = value["account"]?.asInteger, let last = value["last"]?.asInteger,
+            let at = instant(value["at"])
+        else { return nil }
+        var sequences: [SuppressionReason: Int64] = [:]
+        for reason in SuppressionReason.allCases {
+            sequences[reason] = value["sequences"]?[reason.rawValue]?.asInteger
+        }
+        return GroupRow(
+            group: key, account: account, lastRecord: last, occurrences: value["occurrences"]?.asInteger ?? 0,
+            suppressedBefore: value["before"]?.asInteger ?? 0, sequences: sequences, level: value["level"]?.asDouble,
+            at: at)
+    }
+
+    static func json(_ row: WindowRow) -> String {
+        object { object in
+            object.member("account", row.account)
+            object.member("start", row.start.milliseconds)
+            object.member("due", row.due.milliseconds)
+            object.member("interval", row.interval.wholeMilliseconds)
+            object.member("count", row.suppressedCount)
+            object.member("suppressed_occurrences", row.suppressedOccurrences)
+            object.member("forwarded", row.forwardedCount)
+            object.member("occurrences", row.occurrences)
+            object.member("first", row.firstSeen.milliseconds)
+            object.member("last", row.lastSeen.milliseconds)
+            object.key("samples")
+            object.array { for sample in row.samples { $0.integer(sample) } }
+            object.member("first_id", ifPresent: row.records?.lowerBound)
+            object.member("last_id", ifPresent: row.records?.upperBound)
+            object.member("severity", Int64(row.maxSeverity.rawValue))
+            object.member("sequence", row.sequence)
+            object.member("orphan", row.isOrphan)
+        }
+    }
+
+    static func window(_ key: Int64, _ value: JSONValue) -> WindowRow? {
+        let index = Int(key & 7)
+        guard SuppressionReason.allCases.indices.contains(index), let account = value["account"]?.asInteger,
+            let start = instant(value["start"]), let due = instant(value["due"])
+        else { return nil }
+        var row = WindowRow(
+            key: WindowRow.Key(group: key >> 3, reason: SuppressionReason.allCases[index]), account: account,
+            start: start, due: due, interval: .milliseconds(value["interval"]?.asInteger ?? 60_000),
+            sequence: value["sequence"]?.asInteger ?? 1)
+        row.suppressedCount = value["count"]?.asInteger ?? 0
+        row.suppressedOccurrences = value["suppressed_occurrences"]?.asInteger ?? 0
+        row.forwardedCount = value["forwarded"]?.asInteger ?? 0
+        row.occurrences = value["occurrences"]?.asInteger ?? 0
+        row.firstSeen = instant(value["first"]) ?? start
+        row.lastSeen = instant(value["last"]) ?? start
+        row.samples = value["samples"]?.asArray?.compactMap(\.asInteger) ?? []
+        if let first = value["first_id"]?.asInteger, let last = value["last_id"]?.asInteger, first <= last {
+            row.records = first...last
+        }
+        row.maxSeverity = value["severity"]?.asInteger.flatMap { Severity(rawValue: UInt8(clamping: $0)) } ?? .debug
+        row.isOrphan = value["orphan"]?.asBool ?? false
+        return row
+    }
+
+    private static func instant(_ value: JSONValue?) -> LogInstant? {
+        value?.asInteger.map { LogInstant(milliseconds: $0) }
+    }
+
+    private static func object(_ members: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        writer.object(members)
+        return writer.text
+    }
+}
+
+/// For which reason each record of a span was held back, as it is kept with the batch.
+///
+/// Nearly always it is one reason for all of a span, so only the others are listed.
+struct HeldReasons: Equatable {
+    private(set) var usual: SuppressionReason?
+    private(set) var others: [SuppressionReason: [Int64]] = [:]
+
+    init(_ held: [SuppressionReason: [Int64]] = [:]) {
+        let sorted = held.filter { !$0.value.isEmpty }
+            .sorted { ($1.value.count, $0.key.rawValue) < ($0.value.count, $1.key.rawValue) }
+        usual = sorted.first?.key
+        for (reason, rows) in sorted.dropFirst() { others[reason] = rows.sorted() }
+    }
+
+    /// The reason for a record that was held back; nothing where it was not kept.
+    func reason(of row: Int64) -> SuppressionReason? {
+        others.first { $0.value.contains(row) }?.key ?? usual
+    }
+
+    init(_ value: JSONValue?) {
+        usual = value?["usual"]?.asString.flatMap(SuppressionReason.init(rawValue:))
+        for reason in SuppressionReason.allCases {
+            guard let steps = value?[reason.rawValue]?.asArray?.compactMap(\.asInteger) else { continue }
+            var row: Int64 = 0
+            others[reason] = steps.map { step in
+                row &+= step
+                return row
+            }
+        }
+    }
+
+    func write(to object: inout JSONWriter) {
+        guard let usual else { return }
+        object.key("held")
+        object.object { held in
+            held.member("usual", usual.rawValue)
+            for (reason, rows) in others.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                held.key(reason.rawValue)
+                held.array { list in
+                    var before: Int64 = 0
+                    for row in rows {
+                        list.integer(row - before)
+                        before = row
+                    }
+                }
+            }
         }
     }
 }

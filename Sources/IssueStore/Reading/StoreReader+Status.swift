@@ -211,3 +211,98 @@ extension StoreReader {
         }.map { ($0.key.user, $0.value) }
     }
 }
+
+/// The figures of all users, read in one snapshot. Each viewer is shown only their own.
+package struct StoreFigures: Sendable {
+    struct Destination: Sendable {
+        var name: String
+        var kind: String
+        var ledgers: [Int64: Ledger]
+        var oldestPending: Timestamp?
+    }
+
+    var code = ""
+    var records: Int64 = 0
+    var bytes: Int64 = 0
+    var oldest: Timestamp?
+    var faults: [String] = []
+    /// By user, as are the ledgers.
+    var groups: [Int64: Int64] = [:]
+    var received: [Int64: Int64] = [:]
+    var destinations: [Destination] = []
+    /// The largest first.
+    var suppressions: [(user: Int64, suppression: Suppression)] = []
+    /// How many of them a viewer is told of.
+    private static let maxSuppressions = 50
+
+    /// Returns the figures that a viewer may see.
+    package func visible(to viewer: Viewer) -> StoreReader.Figures {
+        let received = Self.sum(received, viewer)
+        let groups = Self.sum(groups, viewer)
+        let held = suppressions.filter { viewer.uid == nil || $0.user == viewer.uid }
+        let isAll = viewer == .everything
+        let store =
+            isAll
+            ? StoreStatus(
+                id: code, records: records, groups: groups, bytes: bytes, oldest: oldest, freeBytes: nil,
+                faults: faults)
+            : StoreStatus(
+                id: code, records: received, groups: groups, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
+        return StoreReader.Figures(
+            store: store, received: received,
+            ledgers: destinations.map { destination in
+                StoreReader.DestinationFigures(
+                    name: destination.name, kind: destination.kind, ledger: Self.sum(destination.ledgers, viewer),
+                    oldestPending: isAll ? destination.oldestPending : nil)
+            },
+            suppressions: held.prefix(Self.maxSuppressions).map(\.suppression),
+            otherSuppressions: max(0, held.count - Self.maxSuppressions))
+    }
+
+    private static func sum(_ values: [Int64: Int64], _ viewer: Viewer) -> Int64 {
+        if let user = viewer.uid { return values[user] ?? 0 }
+        return values.values.reduce(0) { $0.clampedSum($1) }
+    }
+
+    private static func sum(_ ledgers: [Int64: Ledger], _ viewer: Viewer) -> Ledger {
+        if let user = viewer.uid { return ledgers[user] ?? Ledger() }
+        var sum = Ledger()
+        for ledger in ledgers.values {
+            sum.received = sum.received.clampedSum(ledger.received)
+            for fate in Fate.allCases { sum[fate] = sum[fate].clampedSum(ledger[fate]) }
+        }
+        return sum
+    }
+}
+
+/// Reads a file through, to find out whether it is damaged.
+package enum StoreCheck {
+    package enum Finding: Equatable, Sendable {
+        /// All of its pages are as they should be.
+        case whole
+        /// Some are not, or can't be read.
+        case damaged
+        /// It could not be told: the look was ended, or the machine lacks what a look needs.
+        case untold
+    }
+
+    /// Looks at all pages of a file.
+    ///
+    /// - Parameters:
+    ///   - time: how long it may take, but for a single step of SQLite, which may read the whole file.
+    ///   - begun: given what ends such a step, for another thread; it does nothing to what has not begun, or has ended.
+    package static func look(
+        at path: String, within time: Duration, begun: (_ end: @escaping @Sendable () -> Void) -> Void
+    ) -> Finding {
+        do {
+            let connection = try Connection(path: path, mode: .readOnly, busyTimeout: time)
+            connection.setDeadline(.after(time))
+            let handle = connection.interruptHandle
+            begun { handle.interrupt() }
+            let statement = try Statement("PRAGMA quick_check(1)", on: connection)
+            return try statement.first { $0.text(0) } == "ok" ? .whole : .damaged
+        } catch {
+            return error.isBusy || error.isOfTheMachine ? .untold : .damaged
+        }
+    }
+}

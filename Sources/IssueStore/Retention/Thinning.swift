@@ -1,4 +1,6 @@
 package import IssueCore
+import IssueProtocol
+import SQLiteKit
 
 /// What of a range is removed so that others keep theirs: the noisiest groups of one user, and how far that is.
 package struct Thinning: Sendable {
@@ -37,5 +39,255 @@ package struct Thinning: Sendable {
     mutating func turn(to row: Int64) {
         next = row
         while passed < staying.count, staying[passed] < row { passed += 1 }
+    }
+}
+
+/// Fair retention: in a range that is not forgotten whole, the records of some series go, in the order of their ids.
+///
+/// A slice of rows goes with its share of the ledger in one transaction; the
+/// posting lists are emptied behind them, and stay as links of their chains.
+extension StoreWriter {
+    /// How many posting lists are emptied in one transaction.
+    private static let sliceLists = 256
+    private static let sliceRecords: Int64 = 2048
+    private static let sliceBytes: Int64 = 1 << 20
+
+    /// Finds out what of a user's records in a range is to go.
+    package func planThinning(
+        of range: RetentionFacts.ClosedRange, user: UInt32
+    ) throws(StoreFailure) -> Thinning {
+        do {
+            return try plan(range, user)
+        } catch let error as SQLiteError {
+            throw StoreFailure(error)
+        } catch {
+            preconditionFailure("Reading fails with an error of SQLite: \(error)")
+        }
+    }
+
+    /// Takes a step of it.
+    package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ForgettingProgress {
+        let now = thinning
+        typealias Step = (ForgettingProgress, next: Int64, lists: [Int64])
+        let (progress, next, lists) = try transaction(isSynced: false) { () throws -> Step in
+            if let rows = try slice(of: now) { return (try remove(rows, now), rows.upperBound + 1, now.lists) }
+            let some = now.lists.prefix(Self.sliceLists)
+            for series in some { try emptyList(of: series, now) }
+            var progress = ForgettingProgress()
+            progress.isDone = some.count == now.lists.count
+            return (progress, now.next, Array(now.lists.dropFirst(some.count)))
+        }
+        if progress.records > 0 { noteRemoval(of: thinning.next...max(thinning.next, next - 1)) }
+        thinning.turn(to: next)
+        thinning.lists = lists
+        return progress
+    }
+
+    // MARK: What goes
+
+    private struct Member {
+        var series: Int64
+        var group: Int64
+        var account: Int64
+        var user: UInt32
+        var records: Int64
+        var bytes: Int64
+        var lastRange: Int64
+    }
+
+    private func plan(_ range: RetentionFacts.ClosedRange, _ user: UInt32) throws -> Thinning {
+        let members = try connection.withStatement(
+            """
+            SELECT postings.series, series."group", series.account, accounts.uid, postings.records, postings.bytes,
+                   totals.last_range
+            FROM postings
+            JOIN series ON series.id = postings.series
+            JOIN accounts ON accounts.id = series.account
+            JOIN totals ON totals.series = postings.series
+            WHERE postings.range = ?1 AND postings.records > 0
+            """
+        ) { statement in
+            statement.bind(range.id, at: 1)
+            return try statement.all {
+                Member(
+                    series: $0.int64(0), group: $0.int64(1), account: $0.int64(2), user: UInt32(clamping: $0.int64(3)),
+                    records: $0.int64(4), bytes: max(1, $0.int64(5)), lastRange: $0.int64(6))
+            }
+        }
+        var groups: [Int64: Int64] = [:]
+        for member in members where member.user == user { groups[member.group, default: 0] += member.bytes }
+        let noisiest = Fairness.noisiest(groups)
+        let chosen = members.filter { noisiest.contains($0.group) }
+        var spared = try lastRecords(of: chosen, in: range)
+        // Where there is nothing but last ones, they go, too.
+        if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
+        let isWhole = try chosen.count == members.count && spared.isEmpty && isOldest(range)
+        return Thinning(
+            range: range, user: user, isWhole: isWhole,
+            accounts: Dictionary(chosen.map { ($0.series, $0.account) }) { first, _ in first },
+            staying: try staying(of: members.filter { !noisiest.contains($0.group) }, spared, in: range),
+            spared: spared)
+    }
+
+    /// The rows of some series and single ones, in ascending order.
+    private func staying(
+        of members: [Member], _ spared: [Int64: Int64], in range: RetentionFacts.ClosedRange
+    ) throws -> [Int64] {
+        var all = Array(spared.values)
+        for member in members { all += try rows(of: member.series, in: range) }
+        return all.sorted()
+    }
+
+    private func isOldest(_ range: RetentionFacts.ClosedRange) throws -> Bool {
+        try connection.withStatement("SELECT 1 FROM ranges WHERE id < ?1 AND records > 0 LIMIT 1") { statement in
+            statement.bind(range.id, at: 1)
+            return try statement.first { _ in false } ?? true
+        }
+    }
+
+    /// The newest record of each group that has none in a younger range, by its series.
+    private func lastRecords(
+        of members: [Member], in range: RetentionFacts.ClosedRange
+    ) throws -> [Int64: Int64] {
+        let younger = Set(members.filter { $0.lastRange > range.id }.map(\.group))
+        let candidates = Dictionary(grouping: members.filter { !younger.contains($0.group) }, by: \.group)
+        guard !candidates.isEmpty else { return [:] }
+        let reported = try connection.withStatement(
+            #"SELECT DISTINCT series."group" FROM records JOIN series ON series.id = series WHERE records.id >= ?1"#
+        ) { statement in
+            statement.bind(open.firstID, at: 1)
+            return Set(try statement.all { $0.int64(0) })
+        }
+        var last: [Int64: Int64] = [:]
+        for (group, members) in candidates where !reported.contains(group) {
+            guard try !occurs(group, above: range.id) else { continue }
+            var newest: (row: Int64, series: Int64)?
+            for member in members {
+                guard let row = try rows(of: member.series, in: range).last, row > newest?.row ?? 0 else { continue }
+                newest = (row, member.series)
+            }
+            if let newest { last[newest.series] = newest.row }
+        }
+        return last
+    }
+
+    private func occurs(_ group: Int64, above range: Int64) throws -> Bool {
+        try connection.withStatement(
+            """
+            SELECT 1 FROM totals WHERE last_range > ?2 AND series IN (SELECT id FROM series WHERE "group" = ?1) LIMIT 1
+            """
+        ) { statement in
+            statement.bind(group, at: 1)
+            statement.bind(range, at: 2)
+            return try statement.first { _ in true } ?? false
+        }
+    }
+
+    private func rows(of series: Int64, in range: RetentionFacts.ClosedRange) throws -> [Int64] {
+        let list = try connection.withStatement("SELECT ids FROM postings WHERE range = ?1 AND series = ?2") {
+            statement in
+            statement.bind(range.id, at: 1)
+            statement.bind(series, at: 2)
+            return try statement.first { $0.bytes(0) } ?? []
+        }
+        return PostingList.decode(list, base: range.firstID) ?? []
+    }
+
+    // MARK: Removing it
+
+    /// The rows that are looked at next, or nothing where none are left.
+    private func slice(of thinning: Thinning) throws -> ClosedRange<Int64>? {
+        guard thinning.next <= thinning.range.lastID else { return nil }
+        let count = try connection.withStatement(
+            "SELECT max(16, min(?1, records * ?2 / max(bytes, 1))) FROM ranges WHERE id = ?3"
+        ) { statement in
+            statement.bind(Self.sliceRecords, at: 1)
+            statement.bind(Self.sliceBytes, at: 2)
+            statement.bind(thinning.range.id, at: 3)
+            return try statement.first { $0.int64(0) }
+        }
+        return thinning.next...min(thinning.next + (count ?? Self.sliceRecords) - 1, thinning.range.lastID)
+    }
+
+    private func remove(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> ForgettingProgress {
+        var progress = ForgettingProgress()
+        // Where somebody still waits for some of them, the ledger is told of each.
+        if try !isSettled(rows) { progress.expired = try expire(doomed(rows, thinning)) }
+        progress.records = try deleteRecords(rows, thinning)
+        guard progress.records > 0 else { return progress }
+        try connection.withStatement(
+            """
+            DELETE FROM express WHERE record BETWEEN ?1 AND ?2
+                AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
+            """
+        ) { statement in
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
+            try statement.run()
+        }
+        try forgetSingles(in: rows)
+        try shrink(range: thinning.range.id, by: Int(progress.records))
+        return progress
+    }
+
+    private func doomed(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> [DoomedRecord] {
+        try connection.withStatement("SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
+            return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2)) }
+        }.compactMap { row, series, count in
+            guard let account = thinning.accounts[series], thinning.spared[series] != row else { return nil }
+            return DoomedRecord(
+                row: row, series: series, account: account, receivedAt: 0, count: count, range: thinning.range.id,
+                base: thinning.range.firstID)
+        }
+    }
+
+    /// Deletes the stretches between those that stay.
+    ///
+    /// - Returns: how many there were.
+    private func deleteRecords(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> Int64 {
+        var count: Int64 = 0
+        var next = rows.lowerBound
+        for row in thinning.staying[thinning.passed...].prefix(while: { $0 <= rows.upperBound }) {
+            if next < row { count += try deleteRecords(next...(row - 1)) }
+            next = row + 1
+        }
+        return next > rows.upperBound ? count : try count + deleteRecords(next...rows.upperBound)
+    }
+
+    private func deleteRecords(_ rows: ClosedRange<Int64>) throws -> Int64 {
+        removals += 1
+        try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
+            try statement.run()
+        }
+        return Int64(connection.changes)
+    }
+
+    /// Leaves of a list what is spared, and takes the rest off the user's share.
+    private func emptyList(of series: Int64, _ thinning: Thinning) throws {
+        let size = try connection.withStatement("SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2")
+        {
+            statement in
+            statement.bind(thinning.range.id, at: 1)
+            statement.bind(series, at: 2)
+            return try statement.first { (records: $0.int64(0), bytes: $0.int64(1)) }
+        }
+        guard let size else { return }
+        let left = thinning.spared[series].map { [$0] } ?? []
+        let bytes = left.isEmpty ? 0 : size.bytes / max(size.records, 1)
+        try connection.withStatement(
+            "UPDATE postings SET records = ?3, bytes = ?4, ids = ?5, first_at = last_at WHERE range = ?1 AND series = ?2"
+        ) { statement in
+            statement.bind(thinning.range.id, at: 1)
+            statement.bind(series, at: 2)
+            statement.bind(left.count, at: 3)
+            statement.bind(bytes, at: 4)
+            statement.bind(blob: PostingList.encode(left, base: thinning.range.firstID), at: 5)
+            try statement.run()
+        }
+        try give(size.bytes - bytes, of: Int64(thinning.user), in: thinning.range.id)
     }
 }

@@ -1,4 +1,4 @@
-import IssueCore
+package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
@@ -355,4 +355,37 @@ extension SetAsideStore: Sendable {}
 extension SalvagedRecord {
     /// How much of a portion it takes, about.
     fileprivate var size: Int { 256 + bytes }
+}
+
+/// A record as a database that was set aside still has it.
+struct SalvagedRecord {
+    /// What belonged to it and can't be read any more.
+    enum Loss: String, Comparable {
+        case sender, series
+
+        static func < (one: Loss, other: Loss) -> Bool { one.rawValue < other.rawValue }
+    }
+
+    /// Where it was there, which is also its number when it is brought over.
+    var row: Int64
+    /// The row of the process that has reported it there.
+    var process: Int64
+    var startTime: Int64
+    var stored: StoredRecord
+    var losses: Set<Loss>
+    /// How many bytes of it can be long.
+    var bytes: Int
+    /// Whether some destination still had to be given it.
+    var isPending = true
+}
+
+/// What somebody has said of a group, as a database that was set aside still has it.
+package struct GroupNote: Equatable, Sendable {
+    /// Whose group it is: a user's application's.
+    package var uid: UInt32
+    package var app: String
+    package var fingerprint: String
+    package var rule: Int64
+
+    package var standing: GroupStanding
 }

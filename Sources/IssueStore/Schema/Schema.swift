@@ -74,3 +74,376 @@ package enum Schema {
         try connection.setPragma("secure_delete", to: 0)
     }
 }
+
+extension Schema {
+    /// The log of records, what it refers to, and the checkpoints of it that are looked up.
+    static let log: StaticString = """
+        -- Whose ids they are: from this row on, ids carry this store's code.
+        CREATE TABLE stores (
+            first_id INTEGER PRIMARY KEY,
+            code INTEGER NOT NULL,
+            since INTEGER NOT NULL
+        ) STRICT;
+
+        -- Log time = received_at + offset, from this row on; a row for each start and each jump of the wall clock.
+        CREATE TABLE clock (
+            first_id INTEGER PRIMARY KEY,
+            offset INTEGER NOT NULL
+        ) STRICT;
+
+        -- A user's application, as it calls itself: whose limits and whose sums.
+        CREATE TABLE accounts (
+            id INTEGER PRIMARY KEY,
+            uid INTEGER NOT NULL,
+            app TEXT NOT NULL,
+            first_at INTEGER NOT NULL,
+            UNIQUE (uid, app)
+        ) STRICT;
+
+        CREATE TABLE groups (
+            id INTEGER PRIMARY KEY,
+            account INTEGER NOT NULL REFERENCES accounts,
+            fingerprint TEXT NOT NULL,
+            rule INTEGER NOT NULL,
+            key INTEGER NOT NULL,
+            merged_into INTEGER REFERENCES groups,
+            title TEXT NOT NULL,
+            severity INTEGER NOT NULL,
+            domain TEXT,
+            code INTEGER,
+            file TEXT,
+            line INTEGER,
+            function TEXT,
+            module TEXT,
+            state INTEGER NOT NULL DEFAULT 0,
+            muted_until INTEGER,
+            muted_version TEXT,
+            regressed INTEGER NOT NULL DEFAULT 0,
+            first_record INTEGER NOT NULL,
+            first_at INTEGER NOT NULL,
+            first_version TEXT,
+            last_version TEXT,
+            UNIQUE (account, fingerprint)
+        ) STRICT;
+        CREATE INDEX groups_by_key ON groups (key);
+        -- Kept by the writer, since a schema that is not trusted can't reach a virtual table from a trigger.
+        CREATE VIRTUAL TABLE group_text USING fts5 (title, domain, content='groups', content_rowid='id');
+
+        -- What the kernel says of a sender that seldom varies.
+        CREATE TABLE senders (
+            id INTEGER PRIMARY KEY,
+            uid INTEGER NOT NULL,
+            command TEXT NOT NULL,
+            executable TEXT NOT NULL,
+            unit TEXT NOT NULL,
+            UNIQUE (uid, command, executable, unit)
+        ) STRICT;
+
+        -- All that seldom varies in a record, stored once. `key` is the same in the form in which it is compared.
+        CREATE TABLE series (
+            id INTEGER PRIMARY KEY,
+            "group" INTEGER NOT NULL REFERENCES groups,
+            account INTEGER NOT NULL REFERENCES accounts,
+            sender INTEGER NOT NULL REFERENCES senders,
+            hash INTEGER NOT NULL,
+            key BLOB NOT NULL,
+            severity INTEGER NOT NULL,
+            reportable INTEGER NOT NULL,
+            app TEXT,
+            version TEXT,
+            build INTEGER,
+            environment TEXT,
+            platform TEXT,
+            network TEXT,
+            development INTEGER,
+            domain TEXT,
+            code INTEGER,
+            file TEXT,
+            line INTEGER,
+            "column" INTEGER,
+            function TEXT,
+            module TEXT,
+            fingerprint TEXT,
+            template TEXT NOT NULL,
+            first_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX series_by_hash ON series (hash);
+        CREATE INDEX series_by_group ON series ("group");
+
+        -- One for each connection that reported.
+        CREATE TABLE processes (
+            id INTEGER PRIMARY KEY,
+            sender INTEGER NOT NULL REFERENCES senders,
+            pid INTEGER NOT NULL,
+            gid INTEGER NOT NULL,
+            started INTEGER NOT NULL
+        ) STRICT;
+
+        -- The log. `message` is NULL where the series' template says it all, a BLOB of what its placeholders stand for
+        -- (divided by 0x1F), or TEXT where it is whole. Times of the sender are given against received_at.
+        CREATE TABLE records (
+            id INTEGER PRIMARY KEY,
+            series INTEGER NOT NULL,
+            process INTEGER NOT NULL,
+            received_at INTEGER NOT NULL,
+            occurred INTEGER,
+            first_occurred INTEGER,
+            count INTEGER NOT NULL,
+            message ANY,
+            metadata TEXT,
+            details TEXT
+        ) STRICT;
+
+        -- A producer's mark, and the calls whose receipts it may ask for again.
+        CREATE TABLE producers (
+            uid INTEGER NOT NULL,
+            producer BLOB NOT NULL,
+            mark BLOB NOT NULL,
+            used_at INTEGER NOT NULL,
+            PRIMARY KEY (uid, producer)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX producers_by_use ON producers (used_at);
+
+        -- Ranges of ids that are closed; what lies above the last is the open one.
+        CREATE TABLE ranges (
+            id INTEGER PRIMARY KEY,
+            first_id INTEGER NOT NULL,
+            last_id INTEGER NOT NULL,
+            first_at INTEGER NOT NULL,
+            last_at INTEGER NOT NULL,
+            records INTEGER NOT NULL,
+            bytes INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE postings (
+            range INTEGER NOT NULL,
+            series INTEGER NOT NULL,
+            records INTEGER NOT NULL,
+            first_at INTEGER NOT NULL,
+            last_at INTEGER NOT NULL,
+            previous INTEGER,
+            ids BLOB NOT NULL,
+            PRIMARY KEY (range, series)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Exact as of the last closed range.
+        CREATE TABLE totals (
+            series INTEGER PRIMARY KEY,
+            last_range INTEGER NOT NULL,
+            records INTEGER NOT NULL,
+            occurrences INTEGER NOT NULL,
+            first_at INTEGER NOT NULL,
+            last_at INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE counts (
+            minute INTEGER NOT NULL,
+            series INTEGER NOT NULL,
+            records INTEGER NOT NULL,
+            occurrences INTEGER NOT NULL,
+            PRIMARY KEY (minute, series)
+        ) STRICT, WITHOUT ROWID;
+        """
+}
+
+extension Schema {
+    /// What became of the log for each destination.
+    static let forwarding: StaticString = """
+        CREATE TABLE destinations (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            kind TEXT NOT NULL,
+            since INTEGER NOT NULL,
+            first_id INTEGER NOT NULL,
+            cursor INTEGER NOT NULL,
+            -- Whether it is configured; if not, the last row that it was given before it was taken out.
+            active INTEGER NOT NULL DEFAULT 1,
+            given_id INTEGER NOT NULL DEFAULT 0,
+            state TEXT NOT NULL DEFAULT '{}'
+        ) STRICT;
+
+        -- Levels of the limiter's buckets, running totals and the like, as of the cursor.
+        CREATE TABLE limits (
+            destination INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            key INTEGER NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (destination, kind, key)
+        ) STRICT, WITHOUT ROWID;
+
+        -- A span of the log that was walked, and what was sent of it; written before the request, answered after it.
+        -- `sent`, `withheld` and `dead` are lists of ids in the form of posting lists, against first_id. Kind 0 walks
+        -- the log; kind 1 carries summaries alone and spans nothing.
+        CREATE TABLE batches (
+            id INTEGER PRIMARY KEY,
+            destination INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            first_id INTEGER NOT NULL,
+            last_id INTEGER NOT NULL,
+            state INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            answer TEXT,
+            maybe_duplicate INTEGER NOT NULL DEFAULT 0,
+            sent BLOB NOT NULL,
+            withheld BLOB NOT NULL,
+            dead BLOB NOT NULL,
+            notes TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX batches_by_span ON batches (destination, last_id) WHERE kind = 0;
+        CREATE INDEX batches_unanswered ON batches (destination, id) WHERE state = 0;
+
+        -- Records that must not wait for a batch to fill: critical ones, and the first of a group.
+        CREATE TABLE express (
+            record INTEGER PRIMARY KEY,
+            reason INTEGER NOT NULL
+        ) STRICT;
+
+        -- What was held back and counted. `line` is what is sent, byte for byte, once the window is closed.
+        CREATE TABLE summaries (
+            id INTEGER PRIMARY KEY,
+            destination INTEGER NOT NULL,
+            "group" INTEGER,
+            account INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            sequence INTEGER NOT NULL,
+            state INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            records INTEGER NOT NULL,
+            occurrences INTEGER NOT NULL,
+            line TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX summaries_unsent ON summaries (destination, id) WHERE state = 0;
+
+        CREATE TABLE dead_letters (
+            id INTEGER PRIMARY KEY,
+            destination INTEGER NOT NULL,
+            record INTEGER NOT NULL,
+            batch INTEGER,
+            reason TEXT NOT NULL,
+            answer TEXT,
+            attempts INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            line TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX dead_letters_by_record ON dead_letters (record);
+
+        -- The type that a destination has fixed for a field by its first value.
+        CREATE TABLE field_types (
+            destination INTEGER NOT NULL,
+            path TEXT NOT NULL,
+            type INTEGER NOT NULL,
+            PRIMARY KEY (destination, path)
+        ) STRICT, WITHOUT ROWID;
+
+        -- The conservation law. Destination 0 is the host itself; fate 7 is "received".
+        CREATE TABLE ledger (
+            destination INTEGER NOT NULL,
+            account INTEGER NOT NULL,
+            fate INTEGER NOT NULL,
+            records INTEGER NOT NULL,
+            occurrences INTEGER NOT NULL,
+            PRIMARY KEY (destination, account, fate)
+        ) STRICT, WITHOUT ROWID;
+        """
+}
+
+extension Schema {
+    /// Who takes how much room in which range, for a retention that is fair.
+    static let shares: StaticString = """
+        -- What a user's records take in a closed range: their texts, and the rows beside them, about.
+        CREATE TABLE shares (
+            range INTEGER NOT NULL,
+            uid INTEGER NOT NULL,
+            bytes INTEGER NOT NULL,
+            PRIMARY KEY (range, uid)
+        ) STRICT, WITHOUT ROWID;
+
+        -- What was not counted is taken for even.
+        ALTER TABLE postings ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+        UPDATE postings SET bytes = coalesce(
+            (SELECT ranges.bytes * postings.records / max(ranges.records, 1) FROM ranges WHERE ranges.id = postings.range),
+            0);
+        INSERT INTO shares (range, uid, bytes)
+            SELECT postings.range, accounts.uid, sum(postings.bytes)
+            FROM postings JOIN series ON series.id = postings.series JOIN accounts ON accounts.id = series.account
+            GROUP BY postings.range, accounts.uid;
+        """
+}
+
+extension Schema {
+    /// What went outside the walk, and which records a summary tells of.
+    static let singles: StaticString = """
+        -- Records that go ahead of the backlog, or once more. `batch` is the one that carries them, or carried them last;
+        -- 0 while they wait for one. They are looked at before the span that holds the record.
+        CREATE TABLE singles (
+            destination INTEGER NOT NULL,
+            record INTEGER NOT NULL,
+            batch INTEGER NOT NULL,
+            PRIMARY KEY (destination, record)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX singles_waiting ON singles (destination, record) WHERE batch = 0;
+
+        -- Up to which record those that are express have been looked at; what was refused then goes with the walk.
+        ALTER TABLE destinations ADD COLUMN express_id INTEGER NOT NULL DEFAULT 0;
+
+        -- What a summary counted: of one group and for one reason, the records that were held back in a stretch.
+        CREATE TABLE summary_windows (
+            destination INTEGER NOT NULL,
+            "group" INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            last_id INTEGER NOT NULL,
+            first_id INTEGER NOT NULL,
+            summary INTEGER NOT NULL,
+            PRIMARY KEY (destination, "group", reason, last_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX summary_windows_by_summary ON summary_windows (summary);
+
+        -- A summary that was given up has its number here, and no record.
+        ALTER TABLE dead_letters ADD COLUMN summary INTEGER;
+        """
+}
+
+extension Schema {
+    /// What somebody says of groups, and which records that befalls.
+    static let states: StaticString = """
+        -- The record that has opened the group again last; it goes ahead as the first of a group does. In muted_version
+        -- stands the newest version of the application when its state was set, where only a newer one undoes it.
+        ALTER TABLE groups ADD COLUMN regression INTEGER NOT NULL DEFAULT 0;
+        CREATE INDEX groups_by_mute ON groups (muted_until) WHERE muted_until IS NOT NULL;
+
+        -- From which row to which the records of a group are told to nobody; without an end it is muted still.
+        CREATE TABLE mutes (
+            "group" INTEGER NOT NULL,
+            first_id INTEGER NOT NULL,
+            last_id INTEGER,
+            PRIMARY KEY ("group", first_id)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO mutes ("group", first_id) SELECT id, 1 FROM groups WHERE state = 2;
+        """
+}
+
+extension Schema {
+    /// How old closed ranges are, also when nothing is left of them.
+    static let ages: StaticString = """
+        -- The log time of a range's last record: what has not come since then is old by it, whatever the wall clock said.
+        CREATE TABLE ages (
+            range INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO ages (range, at)
+            SELECT id, last_at + coalesce(
+                (SELECT offset FROM clock WHERE first_id <= last_id ORDER BY first_id DESC LIMIT 1), 0)
+            FROM ranges;
+        """
+}
+
+extension Schema {
+    /// What tells a copy from the store that it was made of.
+    static let copies: StaticString = """
+        -- When this file was made as a copy; a store that is in use has no row here.
+        CREATE TABLE copies (
+            at INTEGER PRIMARY KEY
+        ) STRICT;
+        """
+}

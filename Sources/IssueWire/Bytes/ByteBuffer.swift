@@ -1,3 +1,5 @@
+public import CProcessor
+
 /// Bytes that are gathered piece by piece, in memory that is used again.
 ///
 /// An array does the same, but copies each short run by a call of its own, and
@@ -179,5 +181,56 @@ public struct ByteBuffer: Sendable {
         var room = larger.mutableSpan
         for index in 0..<end { room[index] = storage[index] }
         storage = larger
+    }
+}
+
+// Copies of whole runs of bytes, where one at a time would cost most of the time of decoding a record. With
+// `WordLoading.swift` and `ByteBuffer.swift` one of the places outside the seams to C that say `unsafe`: the bounds are
+// checked before each copy.
+extension [UInt8] {
+    /// Appends a part of some bytes.
+    @inlinable @inline(__always)
+    package mutating func append(contentsOf bytes: Span<UInt8>, from start: Int, to end: Int) {
+        precondition(start >= 0 && start <= end && end <= bytes.count, "A part of bytes lies within them")
+        reserveRoom(for: end &- start)
+        unsafe bytes.withUnsafeBufferPointer { source in
+            unsafe append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<end]))
+        }
+    }
+
+    /// Makes room for more without losing the doubling that keeps appending cheap.
+    @inlinable @inline(__always)
+    package mutating func reserveRoom(for more: Int) {
+        if capacity - count < more {
+            reserveCapacity(Swift.max(count + more, 2 * capacity))
+        }
+    }
+}
+
+// Where thousands of things are met in turn, most of the time goes by in waiting for their memory. What is asked for a
+// little before it is needed comes while something else is done. Nothing is read here, so any place may be asked for.
+
+extension Array {
+    /// Has the memory of an element fetched, if there is such an element.
+    @inlinable @inline(__always)
+    package func prefetch(at index: Int) {
+        guard index >= 0, index < count else { return }
+        unsafe withUnsafeBufferPointer { elements in
+            guard let first = elements.baseAddress else { return }
+            unsafe cprocessor_prefetch(first + index)
+        }
+    }
+}
+
+extension ByteBuffer {
+    /// Has a part of the bytes fetched, as far as they were gathered.
+    @inlinable @inline(__always)
+    package func prefetch(from start: Int, to stop: Int) {
+        let line = 64
+        var index = start
+        while index < Swift.min(stop, storage.count) {
+            storage.prefetch(at: index)
+            index &+= line
+        }
     }
 }

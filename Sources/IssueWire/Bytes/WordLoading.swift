@@ -115,3 +115,102 @@ extension Span<UInt8> {
         }
     }
 }
+
+/// Tests on all bytes of a word or of a vector at once.
+public enum ByteMask {
+    /// Sixteen bytes; what is not ASCII is below nothing among them.
+    public typealias Vector = SIMD16<Int8>
+    /// Which of them were looked for.
+    public typealias Found = SIMDMask<SIMD16<Int8>>
+
+    /// The high bit of each byte that is zero; above the first such byte there may be false ones.
+    @inlinable @inline(__always)
+    public static func zeros(in word: UInt64) -> UInt64 {
+        (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+    }
+
+    /// The high bit of each byte that ends the plain part of a JSON string: a quotation mark, a backslash, a control
+    /// character, or the start of something that is not ASCII; above the first such byte there may be false ones.
+    @inlinable @inline(__always)
+    public static func stringStops(in word: UInt64) -> UInt64 {
+        let quotes = zeros(in: word ^ 0x2222_2222_2222_2222)
+        let backslashes = zeros(in: word ^ 0x5C5C_5C5C_5C5C_5C5C)
+        let controls = (word &- 0x2020_2020_2020_2020) & ~word & 0x8080_8080_8080_8080
+        return quotes | backslashes | controls | (word & 0x8080_8080_8080_8080)
+    }
+
+    /// The bytes that end the plain part of a JSON string.
+    @inlinable @inline(__always)
+    public static func stringStops(in bytes: Vector) -> Found {
+        // What is not ASCII is below nothing here.
+        (bytes .== of("\"")) .| (bytes .== of("\\")) .| (bytes .< of(" "))
+    }
+
+    /// The bytes that can't stand in a JSON string as they are.
+    @inlinable @inline(__always)
+    static func escapes(in bytes: Vector) -> Found {
+        let controls = (bytes .>= Vector(repeating: 0)) .& (bytes .< of(" "))
+        return (bytes .== of("\"")) .| (bytes .== of("\\")) .| controls
+    }
+
+    /// The bytes that are zero.
+    @inlinable @inline(__always)
+    public static func zeros(in bytes: Vector) -> Found {
+        bytes .== Vector(repeating: 0)
+    }
+
+    /// One byte, wherever it is compared with.
+    @inlinable @inline(__always)
+    public static func of(_ scalar: Unicode.Scalar) -> Vector {
+        Vector(repeating: Int8(bitPattern: UInt8(ascii: scalar)))
+    }
+}
+
+/// Well-formed UTF-8 as table 3-7 of the Unicode standard has it: no surrogates, nothing overlong, nothing above
+/// U+10FFFF.
+package enum UTF8Validation {
+    /// How many bytes the sequence at an index that starts with a byte above 0x7F takes, or nothing when it is malformed
+    /// or cut off.
+    package static func sequenceLength(in bytes: Span<UInt8>, at index: Int) -> Int? {
+        let first = bytes[index]
+        let length: Int
+        var low: UInt8 = 0x80
+        var high: UInt8 = 0xBF
+        switch first {
+        case 0xC2...0xDF: length = 2
+        case 0xE0:
+            length = 3
+            low = 0xA0
+        case 0xED:
+            length = 3
+            high = 0x9F
+        case 0xE1...0xEF: length = 3
+        case 0xF0:
+            length = 4
+            low = 0x90
+        case 0xF1...0xF3: length = 4
+        case 0xF4:
+            length = 4
+            high = 0x8F
+        default: return nil
+        }
+        guard index + length <= bytes.count, bytes[index + 1] >= low, bytes[index + 1] <= high else { return nil }
+        for next in (index + 2)..<max(index + length, index + 2) where bytes[next] & 0xC0 != 0x80 { return nil }
+        return length
+    }
+
+    /// Whether all of the bytes are well-formed.
+    package static func holds(for bytes: Span<UInt8>) -> Bool {
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] < 0x80 {
+                index += 1
+            } else if let length = sequenceLength(in: bytes, at: index) {
+                index += length
+            } else {
+                return false
+            }
+        }
+        return true
+    }
+}

@@ -30,3 +30,109 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
         self.init(rawValue: String(fullName.dropFirst(prefix.count)))
     }
 }
+
+/// What `Report` answers: one receipt for each record, in their order.
+package struct ReportReply: Equatable, Sendable {
+    package var receipts: [RecordReceipt]
+
+    package init(receipts: [RecordReceipt]) {
+        self.receipts = receipts
+    }
+}
+
+extension ReportReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var receipts: [RecordReceipt] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "receipts": try scanner.read(&receipts, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            receipts: receipts
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("receipts", receipts)
+        writer.closeObject()
+    }
+}
+
+/// What `Await` is called with.
+package struct AwaitParameters: Equatable, Sendable {
+    package var id: String
+    /// The one whose answer is awaited, or all.
+    package var destination: String?
+    package var timeout: Duration?
+
+    package init(id: String, destination: String? = nil, timeout: Duration? = nil) {
+        self.id = id
+        self.destination = destination
+        self.timeout = timeout
+    }
+}
+
+extension AwaitParameters: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var id: String?
+        var destination: String?
+        var timeout: Duration?
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "id": try scanner.read(&id, key)
+            case "destination": try scanner.read(&destination, key)
+            case "timeout": try scanner.read(&timeout, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            id: try id.required("id"),
+            destination: destination,
+            timeout: timeout
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("id", id)
+        writer.member("destination", ifPresent: destination)
+        writer.member("timeout", ifPresent: timeout)
+        writer.closeObject()
+    }
+}
+
+/// What `Await` answers: what became of the record for each destination.
+package struct AwaitReply: Equatable, Sendable {
+    package var fates: [DestinationFate]
+
+    package init(fates: [DestinationFate]) {
+        self.fates = fates
+    }
+}
+
+extension AwaitReply: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        var fates: [DestinationFate] = []
+        try scanner.openFields()
+        while let key = try scanner.nextField() {
+            switch key {
+            case "fates": try scanner.read(&fates, key)
+            default: try scanner.skipField(key)
+            }
+        }
+        self.init(
+            fates: fates
+        )
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("fates", fates)
+        writer.closeObject()
+    }
+}

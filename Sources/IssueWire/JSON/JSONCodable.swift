@@ -44,3 +44,148 @@ extension JSONCodable {
         return writer.bytes
     }
 }
+
+extension Array: JSONCodable where Element: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        self.init()
+        do {
+            try scanner.openArray()
+        } catch {
+            throw FieldError(error, expected: "a list")
+        }
+        while try Self.hasNext(in: &scanner) {
+            do {
+                append(try Element(from: &scanner))
+            } catch {
+                throw error.inside(String(count))
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.openArray()
+        for element in self { element.write(to: &writer) }
+        writer.closeArray()
+    }
+
+    private static func hasNext(in scanner: inout JSONScanner) throws(FieldError) -> Bool {
+        do {
+            return try scanner.nextElement()
+        } catch {
+            throw FieldError(error, expected: "a list")
+        }
+    }
+}
+
+extension Int64: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        do {
+            self = try scanner.integer()
+        } catch {
+            throw FieldError(error, expected: "an integer")
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) { writer.integer(self) }
+}
+
+extension JSONCodable where Self: FixedWidthInteger {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        let number = try Int64(from: &scanner)
+        guard let value = Self(exactly: number) else {
+            throw FieldError(reason: "must lie between \(Self.min) and \(Self.max)")
+        }
+        self = value
+    }
+
+    package func write(to writer: inout JSONWriter) { writer.integer(Int64(self)) }
+}
+
+extension Int: JSONCodable {}
+extension Int32: JSONCodable {}
+extension UInt32: JSONCodable {}
+
+extension String: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        do {
+            self = scanner.string(try scanner.text())
+        } catch {
+            throw FieldError(error, expected: "a string")
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) { writer.string(self) }
+}
+
+extension Bool: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        do {
+            self = try scanner.bool()
+        } catch {
+            throw FieldError(error, expected: "true or false")
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) { writer.bool(self) }
+}
+
+extension Timestamp: JSONCodable {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        let time: Timestamp?
+        do {
+            let text = try scanner.text()
+            // No form of a time needs an escape, but a writer may use one.
+            time = text.hasEscapes ? Timestamp(scanner.string(text)) : scanner.timestamp(text)
+        } catch {
+            throw FieldError(error, expected: "a time as RFC 3339 has it")
+        }
+        guard let time else {
+            throw FieldError(reason: "must be a time as RFC 3339 has it, such as 2026-11-21T10:00:00.123Z")
+        }
+        self = time
+    }
+
+    package func write(to writer: inout JSONWriter) { writer.string(text) }
+}
+
+extension Duration: JSONCodable {
+    /// Reads a number of milliseconds, which can't be negative.
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        let milliseconds = try Int64(from: &scanner)
+        guard milliseconds >= 0 else { throw FieldError(reason: "must not be negative") }
+        self = .milliseconds(milliseconds)
+    }
+
+    package func write(to writer: inout JSONWriter) { writer.integer(wholeMilliseconds) }
+}
+
+extension JSONScanner {
+    fileprivate func timestamp(_ text: JSONText) -> Timestamp? {
+        Timestamp(bytes, from: text.start, to: text.end)
+    }
+}
+
+/// A choice between a few words, which stand for themselves in JSON.
+package protocol JSONWord: JSONCodable, CaseIterable {
+    var name: String { get }
+    init?(name: String)
+}
+
+extension JSONWord {
+    package init(from scanner: inout JSONScanner) throws(FieldError) {
+        guard let word = Self(name: try String(from: &scanner)) else {
+            throw FieldError(reason: "must be one of \(Self.allCases.map(\.name).joined(separator: ", "))")
+        }
+        self = word
+    }
+
+    package func write(to writer: inout JSONWriter) { writer.string(name) }
+}
+
+extension JSONWord where Self: RawRepresentable<String> {
+    package var name: String { rawValue }
+    package init?(name: String) { self.init(rawValue: name) }
+}
+
+extension Severity: JSONWord {}
+extension Fate: JSONWord {}

@@ -230,3 +230,149 @@ public struct JSONScanner: ~Escapable {
         guard position == bytes.count else { throw .trailingBytes(at: position) }
     }
 }
+
+extension JSONScanner {
+    /// The key that a text is, its escapes resolved.
+    ///
+    /// It changes nothing. But where a scanner is lent to be changed, asking it
+    /// what changes nothing would copy it, for each key anew.
+    @inlinable @inline(__always)
+    public mutating func key(_ text: JSONText) -> JSONKey {
+        guard text.hasEscapes else { return JSONKey(bytes, from: text.start, to: text.end) }
+        return unescapedKey(text)
+    }
+
+    /// The text as a string, its escapes resolved.
+    package func string(_ text: JSONText) -> String {
+        if !text.hasEscapes, let utf8 = try? UTF8Span(validating: bytes.extracting(text.start..<text.end)) {
+            return String(copying: utf8)
+        }
+        var resolved = ByteBuffer()
+        append(text, to: &resolved)
+        return String(decoding: resolved[0..<resolved.count], as: UTF8.self)
+    }
+
+    /// Appends the text's UTF-8, its escapes resolved.
+    @inlinable @inline(__always)
+    public func append(_ text: JSONText, to output: inout ByteBuffer) {
+        if text.hasEscapes {
+            appendUnescaped(text, to: &output)
+        } else {
+            output.append(bytes, from: text.start, to: text.end)
+        }
+    }
+
+    /// Appends a part of the bytes as they stand.
+    @inlinable @inline(__always)
+    public func append(_ range: Range<Int>, to output: inout ByteBuffer) {
+        output.append(bytes, from: range.lowerBound, to: range.upperBound)
+    }
+
+    @usableFromInline
+    func unescapedKey(_ text: JSONText) -> JSONKey {
+        var resolved = ByteBuffer()
+        appendUnescaped(text, to: &resolved)
+        return JSONKey(resolved.span, from: 0, to: resolved.count)
+    }
+
+    @usableFromInline
+    func appendUnescaped(_ text: JSONText, to output: inout ByteBuffer) {
+        var index = text.start
+        while index < text.end {
+            let byte = bytes[index]
+            guard byte == UInt8(ascii: "\\") else {
+                output.append(byte)
+                index += 1
+                continue
+            }
+            switch bytes[index + 1] {
+            case UInt8(ascii: "b"): output.append(0x08)
+            case UInt8(ascii: "f"): output.append(0x0C)
+            case UInt8(ascii: "n"): output.append(0x0A)
+            case UInt8(ascii: "r"): output.append(0x0D)
+            case UInt8(ascii: "t"): output.append(0x09)
+            case UInt8(ascii: "u"):
+                index = appendScalar(at: index, to: &output)
+                continue
+            case let other: output.append(other)
+            }
+            index += 2
+        }
+    }
+
+    /// Appends the scalar whose escape, or pair of escapes, starts at a backslash, and answers where it ends.
+    private func appendScalar(at backslash: Int, to output: inout ByteBuffer) -> Int {
+        // The text was checked when it was read, so neither of these can fail.
+        let unit = (try? codeUnit(at: backslash)) ?? 0xFFFD
+        var value = unit
+        var end = backslash + 6
+        if case 0xD800...0xDBFF = unit {
+            let low = (try? codeUnit(at: end)) ?? 0xDC00
+            value = 0x10000 + ((unit - 0xD800) << 10 | (low - 0xDC00))
+            end += 6
+        }
+        output.append(contentsOf: String(Unicode.Scalar(value) ?? "\u{FFFD}").utf8)
+        return end
+    }
+}
+
+/// Why bytes are no JSON, or not the JSON that was asked for.
+public enum JSONError: Error, Equatable, Sendable {
+    /// The bytes end before the value does.
+    case truncated
+    /// A byte that can't stand where it stands.
+    case unexpectedByte(at: Int)
+    /// Bytes that are no UTF-8.
+    case invalidUTF8(at: Int)
+    /// An escape that JSON does not know, or half of a surrogate pair.
+    case invalidEscape(at: Int)
+    case tooDeep(limit: Int)
+    case tooManyKeys(limit: Int)
+    /// A well-formed value of another type than the one that was asked for.
+    case wrongType(at: Int)
+    /// An integer that does not fit into 64 bits, or a number with a fraction where an integer was asked for.
+    case notAnInteger(at: Int)
+    /// Something follows where the value should be all.
+    case trailingBytes(at: Int)
+}
+
+extension JSONError: CustomStringConvertible {
+    /// What is wrong, and where.
+    public var description: String {
+        switch self {
+        case .truncated: "the JSON text ends too early"
+        case .unexpectedByte(let position): "the byte at offset \(position) can't stand there in JSON"
+        case .invalidUTF8(let position): "the bytes at offset \(position) are no UTF-8"
+        case .invalidEscape(let position): "the escape at offset \(position) is none that JSON knows"
+        case .tooDeep(let limit): "the JSON text is nested deeper than \(limit)"
+        case .tooManyKeys(let limit): "the JSON text has more than \(limit) keys"
+        case .wrongType(let position): "the value at offset \(position) has another type than expected"
+        case .notAnInteger(let position): "the number at offset \(position) is no 64-bit integer"
+        case .trailingBytes(let position): "something follows the JSON text at offset \(position)"
+        }
+    }
+}
+
+/// Which kind of value begins at a byte.
+package enum JSONKind: Equatable, Sendable {
+    case null
+    case bool
+    case number
+    case string
+    case array
+    case object
+}
+
+/// One of the words that stand for a value, as the bytes that are compared at once.
+struct JSONConstant {
+    /// The letters, the first of them lowest.
+    let letters: UInt64
+    let count: Int
+
+    static let `true` = JSONConstant(letters: 0x6575_7274, count: 4)
+    static let `false` = JSONConstant(letters: 0x65_736C_6166, count: 5)
+    static let null = JSONConstant(letters: 0x6C6C_756E, count: 4)
+
+    @inline(__always)
+    var mask: UInt64 { (1 << UInt64(8 * count)) - 1 }
+}

@@ -18,3 +18,140 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(milliseconds: milliseconds < 0 ? .min : .max)
     }
 }
+
+extension Timestamp {
+    /// The moments that RFC 3339 can name in UTC, its years having four digits.
+    private static let nameable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+    /// RFC 3339 in UTC with milliseconds: `2026-11-21T10:00:00.123Z`. A moment outside the years 0 to 9999 is written as
+    /// the nearest within.
+    package var text: String {
+        let milliseconds = min(max(milliseconds, Self.nameable.lowerBound), Self.nameable.upperBound)
+        let day = Self.floorDivide(milliseconds, 86_400_000)
+        let rest = milliseconds - day * 86_400_000
+        let (year, month, dayOfMonth) = Self.civil(day: day)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(24)
+        func append(_ value: Int64, _ width: Int, _ end: Unicode.Scalar) {
+            var scale: Int64 = 1
+            for _ in 1..<width { scale *= 10 }
+            while scale > 0 {
+                bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / scale % 10))
+                scale /= 10
+            }
+            bytes.append(UInt8(ascii: end))
+        }
+        append(year, 4, "-")
+        append(month, 2, "-")
+        append(dayOfMonth, 2, "T")
+        append(rest / 3_600_000, 2, ":")
+        append(rest / 60_000 % 60, 2, ":")
+        append(rest / 1000 % 60, 2, ".")
+        append(rest % 1000, 3, "Z")
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The moment that an RFC 3339 text names, any offset, fraction of any length (cut to milliseconds), or nothing.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        self.init(bytes.span, from: 0, to: bytes.count)
+    }
+
+    /// The moment that an RFC 3339 text in a range of bytes names, or nothing.
+    package init?(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
+        var index = start
+        func digits(_ count: Int) -> Int64? {
+            guard index + count <= end else { return nil }
+            var value: Int64 = 0
+            for _ in 0..<count {
+                guard JSONScanner.isDigit(bytes[index]) else { return nil }
+                value = value * 10 + Int64(bytes[index] - UInt8(ascii: "0"))
+                index += 1
+            }
+            return value
+        }
+        func pass(_ one: UInt8, or other: UInt8? = nil) -> Bool {
+            guard index < end, bytes[index] == one || bytes[index] == other else { return false }
+            index += 1
+            return true
+        }
+        guard let year = digits(4), pass(UInt8(ascii: "-")), let month = digits(2), pass(UInt8(ascii: "-")),
+            let day = digits(2), pass(UInt8(ascii: "T"), or: UInt8(ascii: "t")) || pass(UInt8(ascii: " ")),
+            let hour = digits(2), pass(UInt8(ascii: ":")), let minute = digits(2), pass(UInt8(ascii: ":")),
+            let second = digits(2), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year),
+            hour < 24, minute < 60, second <= 60
+        else { return nil }
+
+        var fraction: Int64 = 0
+        if pass(UInt8(ascii: ".")) {
+            var scale: Int64 = 100
+            let first = index
+            while index < end, JSONScanner.isDigit(bytes[index]) {
+                fraction += scale * Int64(bytes[index] - UInt8(ascii: "0"))
+                scale /= 10
+                index += 1
+            }
+            guard index > first else { return nil }
+        }
+
+        var offset: Int64 = 0
+        if !pass(UInt8(ascii: "Z"), or: UInt8(ascii: "z")) {
+            let sign: Int64 = index < end && bytes[index] == UInt8(ascii: "-") ? -1 : 1
+            guard pass(UInt8(ascii: "+"), or: UInt8(ascii: "-")), let hours = digits(2), pass(UInt8(ascii: ":")),
+                let minutes = digits(2), hours < 24, minutes < 60
+            else { return nil }
+            offset = sign * (hours * 60 + minutes)
+        }
+        guard index == end else { return nil }
+        let seconds = ((Self.day(year: year, month: month, day: day) * 24 + hour) * 60 + minute - offset) * 60 + second
+        let moment = seconds * 1000 + fraction
+        // An offset may lead out of the years that can be written again.
+        guard Self.nameable.contains(moment) else { return nil }
+        self.init(milliseconds: moment)
+    }
+
+    // Days since 1970-01-01 in the proleptic Gregorian calendar, counted in eras of 400 years that begin in March, so
+    // that the leap day is the last of its year.
+
+    private static func day(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = floorDivide(shifted, 400)
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    private static func civil(day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = day + 719_468
+        let era = floorDivide(shifted, 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let position = (5 * dayOfYear + 2) / 153
+        let month = position < 10 ? position + 3 : position - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * position + 2) / 5 + 1)
+    }
+
+    private static func days(in month: Int64, of year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    private static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
+        value >= 0 ? value / divisor : (value - divisor + 1) / divisor
+    }
+}
+
+extension Duration {
+    /// The whole milliseconds, or as many as 64 bits hold.
+    package var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, sumOverflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        guard overflow || sumOverflow else { return sum }
+        return seconds < 0 ? .min : .max
+    }
+}

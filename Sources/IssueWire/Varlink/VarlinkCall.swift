@@ -85,3 +85,242 @@ extension Span<UInt8> {
         return json
     }
 }
+
+extension VarlinkCall {
+    /// What a call says around its parameters, found without copying any of it.
+    package struct Envelope: Equatable, Sendable {
+        /// Where the method's full name lies in the message.
+        package private(set) var method: JSONText
+        /// Where the parameters lie in the message, an object; nothing when they are absent or `null`.
+        package private(set) var parameters: Range<Int>?
+        package private(set) var oneway = false
+        package private(set) var more = false
+        package private(set) var upgrade = false
+
+        /// Scans a message, given without its NUL, from end to end.
+        ///
+        /// The parameters are known to be well-formed afterwards, but may nest
+        /// deeper than a scanner allows: whoever reads them says what is too deep,
+        /// so that one deep record does no harm to those beside it.
+        package init(scanning message: Span<UInt8>) throws(VarlinkError) {
+            var scanner = JSONScanner(message)
+            let keys = EnvelopeKeys.shared
+            method = JSONText(start: 0, end: 0, hasEscapes: false)
+            var hasMethod = false
+            try scanner.openEnvelope()
+            while let text = try scanner.nextEnvelopeMember() {
+                let key = scanner.key(text)
+                if key == keys.method {
+                    method = try scanner.envelopeText("method")
+                    hasMethod = true
+                } else if key == keys.parameters {
+                    parameters = try scanner.envelopeParameters()
+                } else if key == keys.oneway {
+                    oneway = try scanner.envelopeFlag("oneway")
+                } else if key == keys.more {
+                    more = try scanner.envelopeFlag("more")
+                } else if key == keys.upgrade {
+                    upgrade = try scanner.envelopeFlag("upgrade")
+                } else {
+                    try scanner.skipEnvelopeMember()
+                }
+            }
+            try scanner.endEnvelope()
+            guard hasMethod else { throw .invalid(FieldError(field: "method", reason: "must be given")) }
+        }
+    }
+}
+
+/// The keys of calls and replies, ready to be compared.
+struct EnvelopeKeys: Sendable {
+    static let shared = EnvelopeKeys()
+
+    let method = JSONKey("method")
+    let parameters = JSONKey("parameters")
+    let oneway = JSONKey("oneway")
+    let more = JSONKey("more")
+    let upgrade = JSONKey("upgrade")
+    let continues = JSONKey("continues")
+    let error = JSONKey("error")
+}
+
+// What calls and replies have in common, with the errors of a message.
+extension JSONScanner {
+    mutating func openEnvelope() throws(VarlinkError) {
+        do {
+            try openObject()
+        } catch {
+            throw VarlinkError(error, in: "", expected: "an object")
+        }
+    }
+
+    @inline(__always)
+    mutating func nextEnvelopeMember() throws(VarlinkError) -> JSONText? {
+        do {
+            return try nextMember()
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    mutating func envelopeText(_ field: String) throws(VarlinkError) -> JSONText {
+        do {
+            return try text()
+        } catch {
+            throw VarlinkError(error, in: field, expected: "a string")
+        }
+    }
+
+    mutating func envelopeFlag(_ field: String) throws(VarlinkError) -> Bool {
+        do {
+            return try bool()
+        } catch {
+            throw VarlinkError(error, in: field, expected: "true or false")
+        }
+    }
+
+    /// Where an object lies, or nothing for a `null`.
+    mutating func envelopeParameters() throws(VarlinkError) -> Range<Int>? {
+        do {
+            if try null() { return nil }
+            if try kind() == .object { return try passWhole() }
+        } catch {
+            throw .malformed(error)
+        }
+        throw VarlinkError(.wrongType(at: position), in: "parameters", expected: "an object")
+    }
+
+    mutating func skipEnvelopeMember() throws(VarlinkError) {
+        do {
+            _ = try passWhole()
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    mutating func endEnvelope() throws(VarlinkError) {
+        do {
+            try end()
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    /// Passes a value of any depth. The quick way is tried first, since next to none is too deep for it.
+    private mutating func passWhole() throws(JSONError) -> Range<Int> {
+        var slow = self
+        do {
+            return try skipValue()
+        } catch .tooDeep {
+            _ = try slow.kind()
+            let start = slow.position
+            try slow.skipValueOfAnySize()
+            self = slow
+            return start..<position
+        } catch {
+            throw error
+        }
+    }
+}
+
+extension VarlinkError {
+    /// A value of the wrong type is a fault of the message; anything else is none of JSON.
+    fileprivate init(_ error: JSONError, in field: String, expected: String) {
+        switch error {
+        case .wrongType: self = .invalid(FieldError(error, expected: expected).inside(field))
+        case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .tooDeep, .tooManyKeys, .notAnInteger,
+            .trailingBytes:
+            self = .malformed(error)
+        }
+    }
+}
+
+/// A reply to a call, or a part of one, as it stands on the socket.
+package struct VarlinkReply: Equatable, Sendable {
+    /// The parameters, a JSON object.
+    package var parameters: [UInt8]
+    /// Whether another part follows.
+    package var continues: Bool
+    /// The error's full name, where the call failed; the parameters are the error's then.
+    package var error: String?
+
+    package init(parameters: [UInt8] = Array("{}".utf8), continues: Bool = false, error: String? = nil) {
+        self.parameters = parameters
+        self.continues = continues
+        self.error = error
+    }
+
+    /// Decodes a message, given without its NUL.
+    package init(decoding message: Span<UInt8>) throws(VarlinkError) {
+        var scanner = JSONScanner(message)
+        let keys = EnvelopeKeys.shared
+        var range: Range<Int>?
+        continues = false
+        try scanner.openEnvelope()
+        while let text = try scanner.nextEnvelopeMember() {
+            let key = scanner.key(text)
+            if key == keys.parameters {
+                range = try scanner.envelopeParameters()
+            } else if key == keys.continues {
+                continues = try scanner.envelopeFlag("continues")
+            } else if key == keys.error {
+                error = scanner.string(try scanner.envelopeText("error"))
+            } else {
+                try scanner.skipEnvelopeMember()
+            }
+        }
+        try scanner.endEnvelope()
+        parameters = message.json(in: range)
+    }
+
+    /// Decodes a message, given without its NUL.
+    package init(decoding message: [UInt8]) throws(VarlinkError) {
+        try self.init(decoding: message.span)
+    }
+
+    /// Appends the reply as a message, its NUL included.
+    package func encode(to writer: inout JSONWriter) {
+        writer.openObject()
+        writer.member("error", ifPresent: error)
+        writer.key("parameters")
+        writer.raw(parameters)
+        if continues { writer.member("continues", true) }
+        writer.closeObject()
+        writer.endText(with: 0)
+    }
+
+    /// The reply as a message, its NUL included.
+    package var message: [UInt8] {
+        var writer = JSONWriter(reserving: parameters.count + 64)
+        encode(to: &writer)
+        return writer.bytes
+    }
+
+    /// Appends a reply as a message, writing its parameters in place.
+    package static func encode(
+        _ parameters: some JSONCodable, continues: Bool = false, to writer: inout JSONWriter
+    ) {
+        writer.openObject()
+        writer.member("parameters", parameters)
+        if continues { writer.member("continues", true) }
+        writer.closeObject()
+        writer.endText(with: 0)
+    }
+}
+
+/// Why a message is no call, or no reply.
+package enum VarlinkError: Error, Equatable, Sendable {
+    /// It is no JSON.
+    case malformed(JSONError)
+    /// It is JSON, but a member is missing or has the wrong type.
+    case invalid(FieldError)
+}
+
+extension VarlinkError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .malformed(let error): "the message is no JSON: \(error)"
+        case .invalid(let error): "the message is not what Varlink asks for: \(error)"
+        }
+    }
+}

@@ -174,3 +174,142 @@ extension Delivery.State {
         return waker
     }
 }
+
+extension Delivery {
+    // Apart from the lazy value, so that a flush makes nothing.
+    private static let wasMade = Atomic(false)
+    private static let first: Delivery = {
+        wasMade.store(true, ordering: .releasing)
+        return Delivery(
+            paths: SocketPath.search(), spillFolder: SpillFolder.usual(application: ProcessDefaults.shared.name))
+    }()
+
+    /// The delivery of this process, made at the first report.
+    static var current: Delivery { first.ofThisProcess }
+
+    /// The delivery of this process, if anything was ever reported.
+    static var existing: Delivery? {
+        wasMade.load(ordering: .acquiring) ? current : nil
+    }
+}
+
+/// Why an issue did not reach the daemon, or its fate could not be learnt.
+public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of failure it was.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The word for it.
+        public var rawValue: String
+
+        /// A code by its word.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The daemon would not take this record.
+        public static let rejected = Code(rawValue: "rejected")
+        /// The daemon has the record, and no longer knows under which id.
+        public static let unidentified = Code(rawValue: "unidentified")
+        /// The buffer was full, and worse issues took the room.
+        public static let dropped = Code(rawValue: "dropped")
+        /// The application itself withheld it, by ``IssueReporters/beforeSend``.
+        public static let withheld = Code(rawValue: "withheld")
+        /// The process ended before the daemon answered; its next run sends it.
+        public static let postponed = Code(rawValue: "postponed")
+        /// Delivery is switched off: `ISSUED_SOCKET` is empty.
+        public static let disabled = Code(rawValue: "disabled")
+        /// The daemon cannot be reached.
+        public static let unreachable = Code(rawValue: "unreachable")
+        /// The daemon said no to a question.
+        public static let refused = Code(rawValue: "refused")
+        /// There is nothing with that id or of that name, or it belongs to another user.
+        public static let notFound = Code(rawValue: "not_found")
+        /// Only operators of the daemon may do that.
+        public static let denied = Code(rawValue: "denied")
+        /// The answer did not come in time.
+        public static let timedOut = Code(rawValue: "timed_out")
+        /// What came back was no answer to the question.
+        public static let malformed = Code(rawValue: "malformed")
+
+        /// The word for it.
+        public var description: String { rawValue }
+    }
+
+    /// What kind of failure it was.
+    public var code: Code
+    /// What happened, in a sentence.
+    public var message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// What happened, in a sentence.
+    public var description: String { message }
+}
+
+/// Waits until the daemon has all issues that were reported so far.
+///
+/// Call it before `exec` or `_exit`, which leave no time for what is on its
+/// way. It blocks the calling thread, so it doesn't belong into a task.
+///
+/// - Parameter timeout: How long to wait at most.
+/// - Returns: Whether all of them were answered.
+@discardableResult
+public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
+    Delivery.existing?.flush(timeout: timeout) ?? true
+}
+
+/// Gives what is on its way a moment when the process ends.
+enum ExitHook {
+    private static let isInstalled = Atomic(false)
+
+    static func install() {
+        // A child of a fork inherits the hook with the flag.
+        guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
+        ProcessHooks.atExit {
+            LastWords.say(timeout: .milliseconds(500), givesUpWhenAway: true)
+        }
+    }
+}
+
+/// What is done for reports when the process is about to end on purpose.
+enum LastWords {
+    /// Gives what is on its way a moment, and keeps the rest for the next run.
+    static func say(timeout: Duration = .seconds(1), givesUpWhenAway: Bool = false) {
+        guard let delivery = Delivery.existing else { return }
+        let deadline = MonotonicClock.now.advanced(by: timeout)
+        guard delivery.flush(timeout: timeout, givesUpWhenAway: givesUpWhenAway) else { return delivery.spill() }
+        // Or a program of few seconds would never get an earlier one's out.
+        delivery.waitForPickup(until: deadline)
+    }
+}
+
+/// Wakes the thread that waits for the daemon's answers and for new issues.
+final class Waker: Sendable {
+    let counter: EventCounter
+
+    init() throws(Errno) {
+        counter = try EventCounter()
+    }
+
+    func wake() {
+        counter.signal()
+    }
+}
+
+/// The name under which a process numbers its records.
+package enum ProducerName {
+    /// A random UUID (version 4).
+    package static func random() -> String {
+        var bytes = Randomness.bytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = Array("0123456789abcdef")
+        var name = ""
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { name.append("-") }
+            name.append(digits[Int(byte >> 4)])
+            name.append(digits[Int(byte & 15)])
+        }
+        return name
+    }
+}

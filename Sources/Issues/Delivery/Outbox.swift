@@ -256,3 +256,201 @@ package struct Outbox<Payload: Sendable>: Sendable {
         Int(level.wire.rawValue)
     }
 }
+
+extension Outbox {
+    /// The daemon answered the oldest call that it owed an answer for, with so many receipts.
+    ///
+    /// Answers the issues of that call, or nil when the answer fits no call.
+    package mutating func answered(receipts: Int, at now: KernelInstant) -> [Entry]? {
+        guard let index = owedCall, calls[index].entries.count == receipts else { return nil }
+        failuresInARow = 0
+        answerArrived(at: now)
+        return removeCall(at: index).entries
+    }
+
+    /// The daemon can't take the oldest owed call now; it stays and goes again, with all behind it.
+    ///
+    /// Answers false when no answer was owed.
+    package mutating func refusedForNow(
+        retryAfter: Duration?, at now: KernelInstant, unit: Double
+    ) -> Bool {
+        guard owedCall != nil else { return false }
+        answerArrived(at: now)
+        // The calls behind the refused one are refused as well: one failure, not several.
+        if heldUntil == nil || retryAfter != nil {
+            let delay = retryAfter ?? nextDelay(unit: unit)
+            heldUntil = max(heldUntil ?? now, now.advanced(by: max(delay, .milliseconds(1))))
+        }
+        return true
+    }
+
+    /// The daemon will never take the oldest owed call; answers its issues, or nil when none was owed.
+    package mutating func refusedForGood(at now: KernelInstant) -> [Entry]? {
+        guard let index = owedCall else { return nil }
+        answerArrived(at: now)
+        needsNewConnection = true
+        let call = removeCall(at: index)
+        // Nobody has been told of these yet.
+        droppedUnsaid += call.droppedBefore
+        return call.entries
+    }
+
+    /// The oldest owed call is larger than the daemon allows.
+    ///
+    /// Answers the issues that are given up: none, as long as the call can be
+    /// halved; nil when no answer was owed.
+    package mutating func refusedAsTooLarge(limit: Int?, at now: KernelInstant) -> [Entry]? {
+        guard let index = owedCall else { return nil }
+        // A small number counts something else than bytes, and halving will do.
+        if let limit, limit >= 4096 { limits.callBytes = min(limits.callBytes, limit) }
+        guard calls[index].entries.count > 1 else { return refusedForGood(at: now) }
+        answerArrived(at: now)
+        halveCall(at: index)
+        heldUntil = now
+        return []
+    }
+
+    mutating func halveCall(at index: Int) {
+        let (first, second) = calls[index].halves
+        calls[index] = first
+        calls.insert(second, at: index + 1)
+    }
+
+    private var owedCall: Int? {
+        guard let sequence = owed.first else { return nil }
+        return calls.firstIndex { $0.sequence == sequence }
+    }
+
+    private mutating func answerArrived(at now: KernelInstant) {
+        owed.removeFirst()
+        answerDue = owed.isEmpty ? nil : now.advanced(by: limits.answerTimeout)
+    }
+
+    private mutating func removeCall(at index: Int) -> Call {
+        let call = calls.remove(at: index)
+        callsCount -= call.entries.count
+        callsBytes -= call.bytes
+        return call
+    }
+}
+
+/// Issues that go, or went, to the daemon in one call.
+package struct OutboxCall<Payload: Sendable>: Sendable {
+    /// The producer's number of the first issue; the others follow it.
+    package var sequence: Int64
+    package var entries: [OutboxEntry<Payload>]
+    /// How many issues were dropped before the first.
+    package var droppedBefore: Int
+    /// What is sent; nil until it has been encoded.
+    package var text: [UInt8]?
+
+    /// The same issues, with the same numbers, in two calls.
+    var halves: (Self, Self) {
+        let middle = entries.count / 2
+        let first = Self(
+            sequence: sequence, entries: Array(entries[..<middle]), droppedBefore: droppedBefore, text: nil)
+        let second = Self(
+            sequence: sequence + Int64(middle), entries: Array(entries[middle...]), droppedBefore: 0, text: nil)
+        return (first, second)
+    }
+
+    var sentBytes: Int { entries.reduce(0) { $0 + $1.sentBytes } }
+
+    var bytes: Int { entries.reduce(0) { $0 + $1.bytes } }
+}
+
+/// One issue in the outbox.
+package struct OutboxEntry<Payload: Sendable>: Sendable {
+    /// Its place among all that were submitted.
+    package var order: UInt64
+    package var level: IssueLevel
+    /// About how much room it takes here.
+    package var bytes: Int
+    /// About how large it is in a call.
+    package var sentBytes: Int
+    package var payload: Payload
+}
+
+/// How much the outbox holds, and how it sends.
+package struct OutboxLimits: Sendable {
+    /// Issues in the buffer, sent or not, until they are answered.
+    package var entries = 10_000
+    /// Their size, about.
+    package var bytes = 8 << 20
+    /// Issues in one call.
+    package var callEntries = 500
+    /// The size of one call.
+    package var callBytes = 512 << 10
+    /// Calls on their way at one time.
+    package var calls = 4
+    /// How long an answer may take before the connection is given up.
+    package var answerTimeout: Duration = .seconds(45)
+    /// The first wait after a failure, doubled by each further one.
+    package var firstDelay: Duration = .milliseconds(100)
+    /// The longest wait after a failure.
+    package var lastDelay: Duration = .seconds(30)
+
+    package init() {}
+}
+
+/// What the outbox wants done next.
+package enum OutboxStep<Payload: Sendable>: Sendable {
+    /// Nothing, until something is submitted or answered.
+    case idle
+    /// Nothing before this moment, unless something happens.
+    case wait(until: KernelInstant)
+    case connect
+    /// Encode these issues, and come back with the text.
+    case encode(OutboxCall<Payload>)
+    /// Send this text; it counts as sent from now on.
+    case send([UInt8])
+    /// Close the connection; what is unanswered goes again on the next one.
+    case disconnect
+}
+
+/// First in, first out, in pieces: it grows without moving what it holds, and keeps no memory of a flood that is over.
+struct Queue<Element> {
+    private static var pieceCount: Int { 64 }
+
+    // Elements that are taken leave a hole, so that each is let go at once.
+    private var pieces: [[Element?]] = []
+    private var head = 0
+
+    private(set) var count = 0
+    var first: Element? { pieces.first?[head] }
+
+    /// The one that was appended last, to be changed in its place.
+    var last: Element? {
+        get { pieces.last?.last ?? nil }
+        set {
+            guard count > 0, let newValue else { return }
+            let piece = pieces.count - 1
+            pieces[piece][pieces[piece].count - 1] = newValue
+        }
+    }
+
+    mutating func append(_ element: Element) {
+        if pieces.last.map({ $0.count == Self.pieceCount }) ?? true {
+            var piece: [Element?] = []
+            piece.reserveCapacity(Self.pieceCount)
+            pieces.append(piece)
+        }
+        pieces[pieces.count - 1].append(element)
+        count += 1
+    }
+
+    mutating func popFirst() -> Element? {
+        guard count > 0 else { return nil }
+        let element = pieces[0][head]
+        pieces[0][head] = nil
+        head += 1
+        count -= 1
+        if head == pieces[0].count {
+            pieces.removeFirst()
+            head = 0
+        }
+        return element
+    }
+}
+
+extension Queue: Sendable where Element: Sendable {}

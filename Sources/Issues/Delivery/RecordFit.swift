@@ -107,3 +107,99 @@ extension JSONValue {
         return writer.text
     }
 }
+
+extension IssueReport {
+    /// The report as it goes over the wire.
+    func record(
+        application: ApplicationInfo, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
+    ) -> IssueRecord {
+        var metadata = metadata
+        if !breadcrumbs.isEmpty { metadata.setOwn(.breadcrumbs, to: .init(breadcrumbs.map(\.fact))) }
+        if droppedBefore > 0 { metadata.setOwn(.droppedBefore, to: .init(droppedBefore)) }
+        let facts = metadata.isEmpty ? nil : RecordFit.fitting(metadata.json)
+        let frames = ImageMap.process.frames(of: addresses)
+            .prefix(RecordFit.frames(beside: facts, causes: causes.count))
+        return IssueRecord(
+            message: message, severity: level.wire, domain: domain, code: code.map { Int64($0) },
+            occurredAt: (lastRepeat ?? timestamp).wire, firstOccurredAt: lastRepeat == nil ? nil : timestamp.wire,
+            count: repeats > 0 ? Int64(repeats) + 1 : nil, source: site.wire, app: application.wire,
+            backtrace: Array(frames), causes: causes.map(\.wire), metadata: facts,
+            reportable: isReportable ? nil : false)
+    }
+
+    /// About how much longer it is on its way than here.
+    var estimatedGrowth: Int { addresses.count * 96 }
+
+    /// About how much room it takes, found in less time than encoding would need.
+    var estimatedBytes: Int {
+        320 + message.utf8.count + metadata.estimatedBytes + addresses.count * 8
+            + breadcrumbs.reduce(0) { $0 + 64 + $1.message.utf8.count + $1.metadata.estimatedBytes }
+            + causes.reduce(0) { $0 + 64 + $1.message.utf8.count + ($1.domain?.utf8.count ?? 0) }
+    }
+}
+
+extension IssueSite {
+    fileprivate var wire: SourceLocation {
+        let fileID = fileID.description
+        // A file that was compiled without a module has an id without a slash.
+        let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
+        return SourceLocation(
+            fileID: fileID, line: Int64(line), column: Int64(column), function: function?.description, module: module)
+    }
+}
+
+extension IssueMetadata.Key {
+    /// What happened shortly before.
+    static let breadcrumbs: Self = "breadcrumbs"
+    /// How many issues had to be dropped before this one.
+    static let droppedBefore: Self = "dropped_before"
+    /// How many bytes of metadata were left out of a record that was too large.
+    static let omittedBytes: Self = "omitted_bytes"
+}
+
+extension IssueRecord {
+    /// The record in JSON, cut so that the daemon takes it.
+    ///
+    /// A daemon refuses a record above its limit whole; a shortened one is
+    /// worth more than none.
+    func json(atMost limit: Int) -> [UInt8] {
+        let whole = json
+        guard whole.count > limit else { return whole }
+        var record = self
+        // An escape may take six bytes for one.
+        record.message = message.prefix(ofBytes: limit / 8)
+        record.causes = []
+        record.backtrace = []
+        record.domain = domain?.prefix(ofBytes: 1024)
+        let small = metadata?.smallest(ofBytes: limit / 8) ?? []
+        record.metadata = .object(small)
+        let omitted = JSONValue.integer(Int64(whole.count - record.json.count))
+        record.metadata = .object(small + [.init(IssueMetadata.Key.omittedBytes.rawValue, omitted)])
+        return record.json
+    }
+}
+
+extension String {
+    /// As much of the beginning as fits, without half a character at its end.
+    fileprivate func prefix(ofBytes limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var end = utf8.index(startIndex, offsetBy: limit)
+        while end > startIndex, end.samePosition(in: unicodeScalars) == nil { utf8.formIndex(before: &end) }
+        return "\(self[..<end])…"
+    }
+}
+
+extension JSONValue {
+    /// As many of its members as fit into so many bytes, without the largest, in their order.
+    fileprivate func smallest(ofBytes limit: Int) -> [Member] {
+        guard case .object(let members) = self else { return [] }
+        let sizes = members.map { JSONValue.object([$0]).json.count }
+        var (left, chosen) = (limit, Set<Int>())
+        for index in members.indices.sorted(by: { sizes[$0] < sizes[$1] }) {
+            left -= sizes[index]
+            guard left >= 0 else { break }
+            chosen.insert(index)
+        }
+        return members.indices.filter { chosen.contains($0) }.map { members[$0] }
+    }
+}

@@ -1,3 +1,6 @@
+internal import Synchronization
+internal import UnixIO
+
 /// What an error says of itself, whatever kind of error it is.
 struct ErrorReading: Sendable {
     /// For those who look for the fault.
@@ -74,5 +77,258 @@ struct ErrorReading: Sendable {
             guard inner.displayStyle == .tuple || inner.displayStyle == .optional else { return [] }
             return inner.children.compactMap { $0.value as? any Error }
         }
+    }
+}
+
+/// What is wrong with data that could not be decoded, or with a value that could not be encoded, and where.
+extension ErrorReading {
+    init(decoding error: DecodingError) {
+        switch error {
+        case .dataCorrupted(let context):
+            self.init("Data corrupted", context.codingPath, context.debugDescription, context.underlyingError, code: 0)
+        case .keyNotFound(let key, let context):
+            self.init(
+                "Key '\(key.stringValue)' not found", context.codingPath, context.debugDescription,
+                context.underlyingError, code: 1)
+        case .typeMismatch(let type, let context):
+            self.init(
+                "Type mismatch, \(type) expected", context.codingPath, context.debugDescription,
+                context.underlyingError, code: 2)
+        case .valueNotFound(let type, let context):
+            self.init(
+                "Value of type \(type) not found", context.codingPath, context.debugDescription,
+                context.underlyingError, code: 3)
+        @unknown default:
+            self.init(message: "\(error)", domain: "Swift.DecodingError")
+            code = -1
+        }
+        domain = "Swift.DecodingError"
+    }
+
+    init(encoding error: EncodingError) {
+        switch error {
+        case .invalidValue(let value, let context):
+            self.init(
+                "Value of type \(type(of: value)) can't be encoded", context.codingPath, context.debugDescription,
+                context.underlyingError, code: 0)
+        @unknown default:
+            self.init(message: "\(error)", domain: "Swift.EncodingError")
+            code = -1
+        }
+        domain = "Swift.EncodingError"
+    }
+
+    private init(
+        _ what: String, _ path: [any CodingKey], _ details: String, _ underlyingError: (any Error)?, code: Int
+    ) {
+        let place = Self.text(of: path)
+        let whole = place.isEmpty ? what : "\(what) at \(place)"
+        self.init(message: details.isEmpty ? whole : "\(whole): \(details)", domain: nil)
+        self.code = code
+        if !place.isEmpty { facts["coding_path"] = .init(place) }
+        underlying = [underlyingError].compactMap(\.self)
+    }
+
+    /// A path as one would write it: `items[3].price`.
+    private static func text(of path: [any CodingKey]) -> String {
+        path.reduce(into: "") { text, key in
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+            }
+        }
+    }
+}
+
+/// Foundation's errors, read without Foundation.
+///
+/// An application that has them has Foundation; this library need not. What
+/// they are made of is found by reflection, and by names that are part of their
+/// public face (`NSUnderlyingError` is the value of a documented key).
+extension ErrorReading {
+    init?(ofFoundation error: any Error, typeName: String) {
+        let members = Self.members(of: error)
+        if let inner = members["_nsError"] as? any Error {
+            self.init(ofFoundation: inner, typeName: String(reflecting: type(of: inner)))
+        } else if let domain = members["_domain"] as? String, let code = members["_code"] as? Int {
+            self.init(domain: domain, code: code, userInfo: members["_userInfo"] as? [String: Any] ?? [:])
+        } else if typeName.hasSuffix(".CocoaError"), let code = Self.rawValue(members["code"]) {
+            let userInfo = members["userInfo"] as? [String: Any] ?? [:]
+            self.init(domain: "NSCocoaErrorDomain", code: code, userInfo: userInfo)
+            // Its description has the text for the code in quotes.
+            let parts = "\(error)".split(separator: "\"", maxSplits: 2)
+            if userInfo["NSLocalizedDescription"] == nil, parts.count == 3, parts[1] != "(null)" {
+                message = [String(parts[1]), userInfo["NSFilePath"] as? String].compactMap(\.self)
+                    .joined(separator: " ")
+            }
+        } else if typeName.hasSuffix(".POSIXError"), let code = Self.rawValue(members["code"]) {
+            self.init(domain: "NSPOSIXErrorDomain", code: code, userInfo: [:])
+        } else {
+            return nil
+        }
+    }
+
+    private init(domain: String, code: Int, userInfo: [String: Any]) {
+        let said = ["NSLocalizedDescription", "NSDebugDescription", "NSLocalizedFailureReason"]
+            .lazy.compactMap { userInfo[$0] as? String }.first
+        self.init(message: said ?? Self.text(domain: domain, code: code), domain: domain)
+        self.code = code
+        for (key, value) in userInfo {
+            switch key {
+            case "NSLocalizedDescription": break
+            case "NSUnderlyingError": underlying.insert(contentsOf: [value as? any Error].compactMap(\.self), at: 0)
+            case "NSMultipleUnderlyingErrorsKey": underlying += value as? [any Error] ?? []
+            default: facts[IssueMetadata.Key(key)] = IssueMetadata.Value(describing: value)
+            }
+        }
+    }
+
+    private static func text(domain: String, code: Int) -> String {
+        switch domain {
+        case "NSPOSIXErrorDomain":
+            if let number = Int32(exactly: code) { return Errno(rawValue: number).description }
+        case "NSURLErrorDomain":
+            if let text = urlTexts[code] { return text }
+        default: break
+        }
+        return "\(domain) error \(code)"
+    }
+
+    // What the constants of URLError.Code stand for, where Foundation on Linux has no words.
+    private static let urlTexts = [
+        -999: "The request was cancelled.", -1000: "The URL is malformed.", -1001: "The request timed out.",
+        -1002: "The URL's scheme is not supported.", -1003: "The host could not be found.",
+        -1004: "The host could not be connected to.", -1005: "The connection was lost.",
+        -1006: "The host's name could not be looked up.", -1007: "There were too many redirects.",
+        -1009: "There is no connection to the network.", -1011: "The server's answer made no sense.",
+        -1200: "No secure connection could be made.", -1202: "The server's certificate is not trusted.",
+    ]
+
+    private static func members(of error: any Error) -> [String: Any] {
+        var members: [String: Any] = [:]
+        var mirror: Mirror? = Mirror(reflecting: error)
+        // A class of one's own may stand above NSError.
+        while let part = mirror {
+            for child in part.children {
+                guard let label = child.label, members[label] == nil else { continue }
+                members[label] = unwrapped(child.value)
+            }
+            mirror = part.superclassMirror
+        }
+        return members
+    }
+
+    private static func unwrapped(_ value: Any) -> Any? {
+        let mirror = Mirror(reflecting: value)
+        return mirror.displayStyle == .optional ? mirror.children.first?.value : value
+    }
+
+    private static func rawValue(_ value: Any?) -> Int? {
+        func number(_ value: some RawRepresentable) -> Int? {
+            (value.rawValue as? any BinaryInteger).flatMap { Int(exactly: $0) }
+        }
+        return (value as? any RawRepresentable).flatMap { number($0) }
+    }
+}
+
+/// What an application that has Foundation can find out about errors besides.
+///
+/// The product IssuesFoundation puts itself here.
+package struct FoundationReader: Sendable {
+    /// What an error tells people, if it is made for them.
+    package var userMessage: @Sendable (any Error) -> String?
+    /// What else it says: reasons, suggestions.
+    package var facts: @Sendable (any Error) -> IssueMetadata
+
+    package init(
+        userMessage: @escaping @Sendable (any Error) -> String?,
+        facts: @escaping @Sendable (any Error) -> IssueMetadata
+    ) {
+        self.userMessage = userMessage
+        self.facts = facts
+    }
+
+    private static let storage = Mutex<FoundationReader?>(nil)
+
+    /// The one that is there, if any.
+    package static var current: FoundationReader? {
+        get { storage.withLock { $0 } }
+        set { storage.withLock { $0 = newValue } }
+    }
+
+    func refine(_ reading: inout ErrorReading, _ error: any Error) {
+        var facts = facts(error)
+        if facts["localized_description"] == .init(reading.message) { facts["localized_description"] = nil }
+        reading.facts = facts.merging(reading.facts)
+    }
+}
+
+/// The names of types, the same in every run.
+enum TypeName {
+    /// A type's name with its module.
+    static func of(_ type: Any.Type) -> String { withoutContexts(String(reflecting: type)) }
+
+    private static let beginning = "(unknown context at $"
+
+    /// Leaves out what the runtime says of private and local types, which is where in memory they lie this time.
+    static func withoutContexts(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "$")) else { return text }
+        var rest = text.utf8[...]
+        var bytes: [UInt8] = []
+        while let byte = rest.first {
+            if rest.starts(with: beginning.utf8), let end = rest.firstIndex(of: UInt8(ascii: ")")) {
+                rest = rest[rest.index(after: end)...]
+                // With the point that parts it from the name.
+                if rest.first == UInt8(ascii: ".") { rest = rest.dropFirst() }
+            } else {
+                bytes.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// What all errors of one type have in common, found out with the first of them.
+///
+/// To ask the runtime for a type's name and for what it conforms to takes longer
+/// than all the rest of a report.
+struct ErrorTypeFacts: Sendable {
+    /// With the module, since every module may have its own NetworkError.
+    let name: String
+    /// Whether it is one of the types that say for themselves how they are read.
+    let isKnown: Bool
+    /// Whether it is Foundation's, or an object that may stem from its NSError.
+    let mayBeFoundations: Bool
+    /// Whether somebody chose a domain for it; then its number says something too.
+    let choosesDomain: Bool
+    /// Whether a value can hold anything, other errors among it.
+    let holdsSomething: Bool
+    let isCancellation: Bool
+
+    private static let known = Mutex<[ObjectIdentifier: ErrorTypeFacts]>([:])
+
+    static func of(_ error: any Error) -> ErrorTypeFacts {
+        let identifier = ObjectIdentifier(type(of: error))
+        if let facts = known.withLock({ $0[identifier] }) { return facts }
+        let facts = ErrorTypeFacts(error)
+        // Never more than the program has types.
+        known.withLock { $0[identifier] = facts }
+        return facts
+    }
+
+    private init(_ error: any Error) {
+        func size<Failure>(of type: Failure.Type) -> Int { MemoryLayout<Failure>.size }
+        let type: any Error.Type = type(of: error)
+        let runtimeName = String(reflecting: type)
+        name = TypeName.withoutContexts(runtimeName)
+        isKnown =
+            type is any ReportableError.Type || type == DecodingError.self || type == EncodingError.self
+            || type == IssueMessage.self
+        mayBeFoundations = name.hasPrefix("Foundation") || type is AnyClass
+        choosesDomain = error._domain != runtimeName
+        holdsSomething = size(of: type) > 0
+        isCancellation = type == CancellationError.self
     }
 }

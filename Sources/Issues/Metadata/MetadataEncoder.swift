@@ -76,3 +76,283 @@ struct MetadataEncoder: Encoder {
         MetadataScalar(node: node, budget: budget, codingPath: codingPath)
     }
 }
+
+extension IssueMetadata.Value {
+    /// Anything that can be encoded, as JSON.
+    ///
+    /// It never fails: what refuses to be encoded is described in words, and
+    /// what is too deep or too large is cut. Dates, URLs, decimal numbers and
+    /// data of Foundation become texts and numbers as people write them.
+    @_disfavoredOverload
+    public init(_ value: some Encodable) {
+        self.init(json: MetadataEncoder.json(of: value))
+    }
+
+    /// Whatever it is, as well as it can be said.
+    init(describing value: Any, depth: Int = 0) {
+        let mirror = Mirror(reflecting: value)
+        if mirror.displayStyle == .optional {
+            guard let some = mirror.children.first?.value else {
+                self.init(json: .null)
+                return
+            }
+            self.init(describing: some, depth: depth)
+        } else if depth > 8 {
+            self.init("…")
+        } else if let value = value as? [Any] {
+            self.init(value.prefix(100).map { Self(describing: $0, depth: depth + 1) })
+        } else if let value = value as? [String: Any] {
+            var metadata = IssueMetadata()
+            for (key, value) in value.prefix(100) {
+                metadata[IssueMetadata.Key(key)] = Self(describing: value, depth: depth + 1)
+            }
+            self.init(metadata)
+        } else if let value = value as? any Encodable {
+            self.init(value)
+        } else {
+            self.init(String(describing: value))
+        }
+    }
+}
+
+/// Takes the elements of a list.
+struct MetadataElements: UnkeyedEncodingContainer {
+    let node: EncodedNode
+    let budget: EncodingBudget
+    let codingPath: [any CodingKey]
+    private(set) var count = 0
+
+    init(node: EncodedNode, budget: EncodingBudget, codingPath: [any CodingKey]) {
+        self.node = node
+        self.budget = budget
+        self.codingPath = codingPath
+    }
+
+    mutating func encodeNil() {
+        next()?.content = .value(.null)
+    }
+
+    mutating func encode(_ value: some Encodable) {
+        let path = codingPath + [MetadataIndex(count)]
+        guard let element = next() else { return }
+        MetadataEncoder.encode(value, into: element, budget: budget, path: path)
+    }
+
+    mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        inner().container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        inner().unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder {
+        inner()
+    }
+
+    private mutating func inner() -> MetadataEncoder {
+        let path = codingPath + [MetadataIndex(count)]
+        return MetadataEncoder(node: next() ?? EncodedNode(), budget: budget, codingPath: path)
+    }
+
+    /// The next element, to be filled; nil when there is no room for one.
+    private mutating func next() -> EncodedNode? {
+        count += 1
+        let element = EncodedNode()
+        switch budget.take() {
+        case .some: node.append(element)
+        case .last:
+            element.content = .value(.string(EncodingBudget.cut))
+            node.append(element)
+            return nil
+        case .none: return nil
+        }
+        return element
+    }
+}
+
+/// The place of an element, as the key that a path holds.
+struct MetadataIndex: CodingKey {
+    let intValue: Int?
+    var stringValue: String { "\(intValue ?? 0)" }
+
+    init(_ index: Int) { intValue = index }
+    init?(intValue: Int) { self.intValue = intValue }
+    init?(stringValue: String) { nil }
+}
+
+/// Takes the members of an object.
+struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let node: EncodedNode
+    let budget: EncodingBudget
+    let codingPath: [any CodingKey]
+
+    mutating func encodeNil(forKey key: Key) {
+        member(key.stringValue)?.content = .value(.null)
+    }
+
+    mutating func encode(_ value: some Encodable, forKey key: Key) {
+        guard let member = member(key.stringValue) else { return }
+        MetadataEncoder.encode(value, into: member, budget: budget, path: codingPath + [key])
+    }
+
+    mutating func nestedContainer<Inner: CodingKey>(
+        keyedBy type: Inner.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Inner> {
+        inner(key).container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        inner(key).unkeyedContainer()
+    }
+
+    mutating func superEncoder() -> any Encoder {
+        MetadataEncoder(node: member("super") ?? EncodedNode(), budget: budget, codingPath: codingPath)
+    }
+
+    mutating func superEncoder(forKey key: Key) -> any Encoder {
+        inner(key)
+    }
+
+    private func inner(_ key: Key) -> MetadataEncoder {
+        MetadataEncoder(
+            node: member(key.stringValue) ?? EncodedNode(), budget: budget, codingPath: codingPath + [key])
+    }
+
+    /// A member of this name, to be filled; nil when there is no room for one.
+    private func member(_ name: String) -> EncodedNode? {
+        let member = EncodedNode()
+        switch budget.take() {
+        case .some: node.append(member, for: name)
+        case .last:
+            member.content = .value(.string(EncodingBudget.cut))
+            node.append(member, for: name)
+            return nil
+        case .none: return nil
+        }
+        return member
+    }
+}
+
+/// Takes the one value that a type encodes itself as.
+struct MetadataScalar: SingleValueEncodingContainer {
+    let node: EncodedNode
+    let budget: EncodingBudget
+    let codingPath: [any CodingKey]
+
+    func encodeNil() { node.content = .value(.null) }
+    func encode(_ value: Bool) { set(.init(value)) }
+    func encode(_ value: String) { set(.init(value)) }
+    func encode(_ value: Double) { set(.init(value)) }
+    func encode(_ value: Float) { set(.init(Double("\(value)") ?? Double(value))) }
+    func encode(_ value: Int) { set(.init(value)) }
+    func encode(_ value: Int8) { set(.init(value)) }
+    func encode(_ value: Int16) { set(.init(value)) }
+    func encode(_ value: Int32) { set(.init(value)) }
+    func encode(_ value: Int64) { set(.init(value)) }
+    func encode(_ value: Int128) { set(.init(value)) }
+    func encode(_ value: UInt) { set(.init(value)) }
+    func encode(_ value: UInt8) { set(.init(value)) }
+    func encode(_ value: UInt16) { set(.init(value)) }
+    func encode(_ value: UInt32) { set(.init(value)) }
+    func encode(_ value: UInt64) { set(.init(value)) }
+    func encode(_ value: UInt128) { set(.init(value)) }
+
+    func encode(_ value: some Encodable) {
+        MetadataEncoder.encode(value, into: node, budget: budget, path: codingPath)
+    }
+
+    private func set(_ value: IssueMetadata.Value) {
+        node.content = .value(value.json)
+    }
+}
+
+/// A value that is being encoded, in the state that its containers have brought it to.
+final class EncodedNode {
+    enum Content {
+        case nothing
+        case value(JSONValue)
+        case array([EncodedNode])
+        case object([(key: String, node: EncodedNode)])
+    }
+
+    var content = Content.nothing
+
+    func append(_ node: EncodedNode) {
+        guard case .array(var elements) = content else { return }
+        // Taken out first, so that the list is not copied for each element.
+        content = .nothing
+        elements.append(node)
+        content = .array(elements)
+    }
+
+    func append(_ node: EncodedNode, for key: String) {
+        guard case .object(var members) = content else { return }
+        content = .nothing
+        members.append((key, node))
+        content = .object(members)
+    }
+
+    var json: JSONValue {
+        switch content {
+        case .nothing: .null
+        case .value(let value): value
+        case .array(let elements): .array(elements.map(\.json))
+        case .object(let members):
+            .object(members.map { JSONValue.Member($0.key, $0.node.json) })
+        }
+    }
+}
+
+/// How much of a value is still taken.
+///
+/// A value may hold itself, or a million others; a report must not grow with it.
+final class EncodingBudget {
+    static let deepest = 24
+    /// What stands for all that was cut.
+    static let cut = "…"
+
+    private var valuesLeft = 10_000
+    private var depthLeft = EncodingBudget.deepest
+
+    /// Whether another element or member is taken, and whether it is the last, to stand for the rest.
+    enum Room {
+        case some
+        case last
+        case none
+    }
+
+    func take() -> Room {
+        guard valuesLeft > 0 else { return .none }
+        valuesLeft -= 1
+        return valuesLeft == 0 ? .last : .some
+    }
+
+    /// Goes a level deeper; false, and without going there, when it is too deep.
+    func descend(_ body: () -> Void) -> Bool {
+        guard depthLeft > 0 else { return false }
+        depthLeft -= 1
+        body()
+        depthLeft += 1
+        return true
+    }
+}
+
+/// Bytes as text (RFC 4648).
+enum Base64 {
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    static func text(of bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
+            for place in 0..<4 {
+                let digit = Int(bits >> (18 - 6 * UInt32(place)) & 63)
+                text.append(place <= group.count ? digits[digit] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,3 +1,4 @@
+package import IssueWire
 internal import UnixIO
 
 /// All that is known about one reported issue.
@@ -150,4 +151,201 @@ public struct IssueReport: Sendable {
 extension IssueReport: CustomStringConvertible {
     /// Where, how serious, what, and the metadata, in a line.
     public var description: String { StandardErrorLine.line(self, saying: message) }
+}
+
+extension IssueReport {
+    /// What a report holds.
+    struct Facts: Sendable {
+        var message: String
+        var error: (any Error)?
+        var level: IssueLevel
+        var metadata: IssueMetadata
+        var breadcrumbs: [IssueBreadcrumb]
+        var site: IssueSite
+        var causes: [IssueCause] = []
+        var domain: String?
+        var code: Int?
+        var timestamp: IssueTimestamp
+        var isReportable = true
+        /// The caller's own words, without the error's.
+        var note: String?
+        /// Where the calls return to that led here, innermost first.
+        var addresses: [UInt] = []
+        /// The error's own words, without the caller's.
+        var ownWords = ""
+
+        /// Whether others tell nothing that these do not, but for the time.
+        func saysTheSame(as other: Facts) -> Bool {
+            // Most differ in their place, which is quickest to see.
+            site.line == other.site.line && site.column == other.site.column && level == other.level
+                && message == other.message && metadata == other.metadata && domain == other.domain
+                && code == other.code && causes == other.causes && isReportable == other.isReportable
+                && breadcrumbs == other.breadcrumbs && site.fileID.description == other.site.fileID.description
+        }
+
+        /// Puts another error in the place of this one; false where it is the same.
+        mutating func replaceError(by error: any Error, _ reading: ErrorReading) -> Bool {
+            let replaced = IssueCause(domain: domain, code: code, message: self.error == nil ? message : ownWords)
+            guard reading.cause != replaced else { return false }
+            let older = causes
+            // The words of a message are the error that it climbed as.
+            if self.error == nil { note = nil }
+            take(error, reading)
+            // Who wraps the old error has named it, and what lies beneath it.
+            causes += ([replaced] + older).filter { !causes.contains($0) }
+            return true
+        }
+
+        mutating func take(_ error: any Error, _ reading: ErrorReading) {
+            message = note.map { "\($0): \(reading.message)" } ?? reading.message
+            ownWords = reading.message
+            domain = reading.domain
+            code = reading.code
+            metadata = reading.facts.merging(metadata)
+            causes = CauseWalk(error, reading).causes
+            isReportable = reading.isReportable
+            self.error = error
+        }
+    }
+}
+
+/// The place in the source code that reported an issue.
+public struct IssueSite: Sendable {
+    /// The module and the file, such as `Shop/Cart.swift`.
+    public var fileID: StaticString
+    /// The path of the file on the machine that compiled it.
+    public var filePath: StaticString
+    /// The line, counted from 1.
+    public var line: UInt
+    /// The column, counted from 1.
+    public var column: UInt
+    /// The function, where the reporting call knows it.
+    public var function: StaticString?
+
+    /// The place that calls this, unless told otherwise.
+    public init(
+        fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
+        column: UInt = #column, function: StaticString? = nil
+    ) {
+        self.fileID = fileID
+        self.filePath = filePath
+        self.line = line
+        self.column = column
+        self.function = function
+    }
+}
+
+extension IssueSite {
+    /// The line and the file as one word, such as `42_Cart.swift`.
+    public var name: String {
+        let path = fileID.description
+        return "\(line)_\(path.split(separator: "/").last.map(String.init) ?? path)"
+    }
+}
+
+extension IssueSite: CustomStringConvertible {
+    /// The file and the line, such as `Shop/Cart.swift:42`.
+    public var description: String {
+        "\(fileID):\(line)"
+    }
+}
+
+/// A moment of the wall clock, to the millisecond.
+public struct IssueTimestamp: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package var wire: Timestamp
+
+    /// A moment by its milliseconds since 1970-01-01T00:00:00Z.
+    public init(millisecondsSince1970: Int64) {
+        wire = Timestamp(milliseconds: millisecondsSince1970)
+    }
+
+    package init(_ wire: Timestamp) {
+        self.wire = wire
+    }
+
+    /// This moment.
+    public static var now: IssueTimestamp {
+        IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds)
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    public var millisecondsSince1970: Int64 { wire.milliseconds }
+
+    /// RFC 3339 in UTC, such as `2026-11-21T10:00:00.123Z`.
+    public var description: String { wire.text }
+
+    /// Orders moments from the earliest to the latest.
+    public static func < (left: Self, right: Self) -> Bool {
+        left.wire < right.wire
+    }
+}
+
+/// How serious an issue is, in the five steps that the daemon knows.
+public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
+    /// Of use only while looking for a fault.
+    case debug
+    /// Worth knowing, and no fault.
+    case info
+    /// Something that deserves a look.
+    case warning
+    /// Something that went wrong.
+    case error
+    /// Something that went wrong and cannot wait.
+    case critical
+
+    /// The level that a severity stands for.
+    public init(_ severity: IssueSeverity) {
+        switch severity {
+        case .warning: self = .warning
+        case .error: self = .error
+        }
+    }
+
+    /// The nearer of the two severities, for reporters that know no others.
+    public var severity: IssueSeverity {
+        switch self {
+        case .debug, .info, .warning: .warning
+        case .error, .critical: .error
+        }
+    }
+
+    /// Orders levels from the mildest to the worst.
+    public static func < (left: Self, right: Self) -> Bool {
+        left.wire < right.wire
+    }
+
+    package init(_ wire: Severity) {
+        switch wire {
+        case .debug: self = .debug
+        case .info: self = .info
+        case .warning: self = .warning
+        case .error: self = .error
+        case .critical: self = .critical
+        }
+    }
+
+    package var wire: Severity {
+        switch self {
+        case .debug: .debug
+        case .info: .info
+        case .warning: .warning
+        case .error: .error
+        case .critical: .critical
+        }
+    }
+}
+
+/// How serious an issue is, in the two steps that test frameworks know.
+///
+/// Where more steps are wanted, a report takes an ``IssueLevel`` instead.
+public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
+    /// Something that deserves a look and fails no test.
+    case warning
+    /// Something that went wrong.
+    case error
+
+    /// Orders severities from the mildest to the worst.
+    public static func < (left: Self, right: Self) -> Bool {
+        left == .warning && right == .error
+    }
 }

@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import UnixIO
 
 /// The way from a reporting call past the responders to the reporters.
@@ -103,4 +104,183 @@ enum Reporting {
             }
         }
     }
+}
+
+/// What the scopes around a call say about its reports.
+///
+/// All of it is one task-local value, so that a report which nobody wants costs
+/// one look.
+struct ReportingScope: Sendable {
+    var reporters = ReporterBox.process
+    /// Who is asked before the reporters are told.
+    var responders = ResponderChain.root
+    var metadata: IssueMetadata = [:]
+    var trail = BreadcrumbTrail.process
+    /// The place that reports name instead of their own.
+    var site: IssueSite?
+    /// What counts reports as expected, where tests aren't run by a library that does.
+    var knownIssues: KnownIssues?
+    /// The scope in which a reporter of this task is at work, or was.
+    ///
+    /// A reporter that reports would otherwise be asked to report that, and so
+    /// on until the stack ends. A task that it starts inherits this, and reports
+    /// like any other.
+    var reportingBox: Box?
+
+    /// A scope that tasks share instead of copying it.
+    final class Box: Sendable {
+        let scope: ReportingScope
+        /// The thread on which reporters are at work in this scope; 0 where none are.
+        private let workingThread: Atomic<UInt>
+
+        init(_ scope: ReportingScope, workingThread: UInt = 0) {
+            self.scope = scope
+            self.workingThread = Atomic(workingThread)
+        }
+
+        /// Whether what is reported here and now is reported by a reporter.
+        ///
+        /// A task that a reporter has started is on another thread, or begins
+        /// when the reporter is done.
+        var isReporting: Bool {
+            let thread = workingThread.load(ordering: .acquiring)
+            if thread != 0, thread == CurrentProcess.threadMark { return true }
+            return scope.reportingBox?.isReporting == true
+        }
+
+        /// Returns the same scope for reporters to work in. The caller must call `endWork` on it.
+        func forReporters() -> Box {
+            ReportingScope.hasScopes.store(true, ordering: .relaxed)
+            // An enclosing scope with reporters at work need not be kept: they are on the same thread.
+            return Box(scope, workingThread: CurrentProcess.threadMark)
+        }
+
+        /// Says that the reporters of this scope have returned.
+        func endWork() {
+            workingThread.store(0, ordering: .releasing)
+        }
+
+        /// Whether a report is for nobody.
+        var isSilent: Bool { scope.reporters.isEmpty && scope.responders.isEmpty }
+    }
+
+    /// What holds outside all scopes.
+    private static let process = Box(ReportingScope())
+    // To look a task-local value up costs more than a report for nobody should.
+    private static let hasScopes = Atomic(false)
+
+    @TaskLocal static var box = process
+
+    /// Whether a report here is for nobody; found without a reference counted where there are no scopes.
+    static var isSilent: Bool {
+        guard hasScopes.load(ordering: .relaxed) else {
+            return ReporterBox.isProcessEmpty && ErrorResponders.isRootEmpty
+        }
+        return box.isSilent
+    }
+
+    /// The scope here, shared.
+    static var here: Box { hasScopes.load(ordering: .relaxed) ? box : process }
+
+    static var current: ReportingScope { here.scope }
+
+    /// The scope here with a change in it.
+    static func changed(_ change: (inout ReportingScope) -> Void) -> Box {
+        let here = here
+        var scope = here.scope
+        // One that has ended is let go, so that tasks which start tasks make no chain of them.
+        scope.reportingBox = here.isReporting ? here : nil
+        change(&scope)
+        hasScopes.store(true, ordering: .relaxed)
+        return Box(scope)
+    }
+}
+
+/// A report in the making: each closure of the caller is evaluated at most once.
+struct PendingReport {
+    let error: (any Error)?
+    let level: IssueLevel
+    let site: IssueSite
+    /// Where our own calls begin.
+    private let mark: CallStack.Mark
+    private var text: String??
+    private var whole: IssueReport?
+
+    init(error: (any Error)?, level: IssueLevel, site: IssueSite, at mark: CallStack.Mark) {
+        self.error = error
+        self.level = level
+        self.site = site
+        self.mark = mark
+    }
+
+    /// One that is made.
+    init(_ report: IssueReport) {
+        self.init(error: report.error, level: report.level, site: report.site, at: .bottom)
+        text = .some(report.note)
+        whole = report
+    }
+
+    mutating func text(_ message: () -> String?) -> String? {
+        if let text { return text }
+        let evaluated = message()
+        text = .some(evaluated)
+        return evaluated
+    }
+
+    mutating func report(
+        _ message: () -> String?, _ metadata: () -> IssueMetadata, in box: ReportingScope.Box
+    ) -> IssueReport {
+        if let whole { return whole }
+        let report = IssueReport(
+            error: error, note: text(message), level: level, metadata: metadata(), site: site, in: box, at: mark)
+        whole = report
+        return report
+    }
+
+    /// Tells a reporter in the way that it understands.
+    ///
+    /// The caller's closures and the error's own texts are evaluated in the
+    /// caller's scope, since they may report issues of their own.
+    ///
+    /// - Parameters:
+    ///   - box: The caller's scope.
+    ///   - scope: The scope in which the reporter runs.
+    mutating func tell(
+        _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
+        _ reached: inout ReachedDeliveries, from box: ReportingScope.Box, in scope: ReportingScope.Box
+    ) {
+        // Our own first: to ask for a type is cheaper than to ask for a protocol.
+        if let reporter = reporter as? DaemonReporter {
+            let report = report(message, metadata, in: box)
+            ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
+        } else if let reporter = reporter as? _DefaultReporter {
+            let report = report(message, metadata, in: box)
+            ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
+        } else if let sink = reporter as? any IssueSink {
+            let report = report(message, metadata, in: box)
+            ReportingScope.$box.withValue(scope) { sink.receive(report) }
+        } else {
+            let text = text(message)
+            ReportingScope.$box.withValue(scope) {
+                if let error {
+                    reporter.reportIssue(
+                        error, text, fileID: site.fileID, filePath: site.filePath, line: site.line,
+                        column: site.column)
+                } else {
+                    reporter.reportIssue(
+                        text, severity: level.severity, fileID: site.fileID, filePath: site.filePath,
+                        line: site.line, column: site.column)
+                }
+            }
+        }
+    }
+}
+
+/// How far a report got.
+enum ReportOutcome {
+    /// No responder kept it; the reporters were told, if there are any.
+    case unhandled
+    case handled
+    /// It was to vanish, with all that would follow it.
+    case discarded
 }

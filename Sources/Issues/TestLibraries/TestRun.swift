@@ -56,3 +56,61 @@ enum TestRun {
         return variables.contains { variable($0) != nil }
     }
 }
+
+/// Turns a report into a failure of the test that runs.
+enum TestFailure {
+    /// Records the report, or answers false if no test library could be told.
+    static func record(_ report: IssueReport) -> Bool {
+        let isWarning = report.level.severity == .warning
+        if TestRun.usesSwiftTesting {
+            if let error = report.error, !isWarning {
+                return TestingLibrary.record(error, CaughtError.words(error, words(of: report)), at: report.site)
+            }
+            return TestingLibrary.record(text(of: report), isWarning: isWarning, at: report.site)
+        }
+        // XCTest knows no warnings, and a warning fails no test.
+        guard !isWarning else { return false }
+        return XCTestLibrary.fail(text(of: report) ?? "", at: report.site)
+    }
+
+    /// All that is said, the error's words included.
+    private static func text(of report: IssueReport) -> String? {
+        guard let error = report.error else { return words(of: report) }
+        return CaughtError.text(error, words(of: report))
+    }
+
+    /// What the caller said; nil if that is nothing.
+    private static func words(of report: IssueReport) -> String? {
+        let words = report.error == nil ? report.ownMessage : report.note
+        guard !report.metadata.isEmpty else { return words }
+        return [words, report.metadata.description].compactMap(\.self).joined(separator: " ")
+    }
+}
+
+extension IssueReport {
+    /// The message, unless nobody gave one.
+    fileprivate var ownMessage: String? {
+        note == nil && message == Self.wordless ? nil : message
+    }
+}
+
+/// XCTest as this process has loaded it, by its public functions.
+enum XCTestLibrary {
+    private static let failName = "$s6XCTest7XCTFail_4file4lineySS_s12StaticStringVSutF"
+
+    /// Whether this process has it.
+    static var isLoaded: Bool {
+        // A program that is linked statically has the type, and names no functions to those who ask.
+        LoadedSymbols.has(failName) || _typeByName("6XCTest10XCTestCaseC") != nil
+    }
+
+    /// Fails the test that runs; false if the library cannot be reached.
+    static func fail(_ message: String, at site: IssueSite) -> Bool {
+        guard
+            let fail = unsafe LoadedSymbols.function(
+                failName, as: (@convention(thin) (String, StaticString, UInt) -> Void).self)
+        else { return false }
+        fail(message, site.filePath, site.line)
+        return true
+    }
+}

@@ -1,0 +1,137 @@
+package import HTTPTransfer
+package import IssueCore
+import IssueProtocol
+
+/// Sends records to Elasticsearch or OpenSearch, by `_bulk`.
+package struct SearchFormat: StoreFormat {
+    package static var kind: String { "elasticsearch" }
+    package static var section: String { "Elasticsearch" }
+    package static var options: [StoreOption] {
+        [.user, StoreOption("Index", default: "issued", "Its index or data stream.")]
+    }
+
+    package static let frame = BodyFrame.lines
+
+    package let http: HTTPSettings
+    /// With it the credential is a password, without it an API key.
+    private let user: String?
+    private let payload: SearchPayload
+
+    package init(_ http: HTTPSettings, _ option: (String) -> String?) {
+        self.http = http
+        user = option("User")
+        payload = SearchPayload(index: option("Index") ?? "")
+    }
+
+    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { payload.line(of: record) }
+
+    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
+
+    package func post(token: ShippingToken?) -> HTTPPost {
+        HTTPPost(
+            type: "application/x-ndjson", path: "_bulk", headers: token.map(headers) ?? [:])
+    }
+
+    private func headers(_ token: ShippingToken) -> HTTPHeaders {
+        guard let user else { return ["Authorization": "ApiKey \(token.text)"] }
+        return ["Authorization": "Basic \(Base64.encode(Array("\(user):\(token.text)".utf8)))"]
+    }
+}
+
+extension SearchFormat {
+    /// Source: the bulk API's reference of Elasticsearch and of OpenSearch; both answer 200 whatever became of the
+    /// items, and one item for each action, in order.
+    package static func reading(
+        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
+    ) -> AnswerReading? {
+        guard (200..<300).contains(response.status) else { return nil }
+        guard let items = try? JSONValue(json: response.body)["items"]?.asArray, items.count == lines.count else {
+            // All was taken in, but which of it no one can tell: with its own ids nothing is stored twice.
+            return AnswerReading(.ambiguous(.noAnswer), "\(response.status): an answer that does not name the items")
+        }
+        let outcomes = items.map(Outcome.init)
+        func words(_ outcome: Outcome) -> String { reader.scrubbed("\(outcome.status) \(outcome.error ?? "")") }
+        if let busy = outcomes.first(where: \.isBusy) {
+            // What was taken is answered with 409 the next time.
+            return AnswerReading(.again(.tooManyRequests, retryAfter: nil), "\(response.status): \(words(busy))")
+        }
+        let refused = outcomes.indices.filter { outcomes[$0].isRefused }
+        guard let first = refused.first else {
+            let there = outcomes.count { $0.status == 409 }
+            let more = there > 0 ? ", \(there) of them there already" : ""
+            return AnswerReading(.accepted, "\(response.status): \(AnswerReader.count(lines.count)) taken\(more)")
+        }
+        return AnswerReading(
+            .partial(PartialAnswer(successful: lines.count - refused.count, suspects: refused)),
+            "\(response.status): \(refused.count) of \(lines.count) refused, \(words(outcomes[first]))")
+    }
+
+    private struct Outcome {
+        var status: Int64
+        var error: String?
+
+        init(_ item: JSONValue) {
+            let result = item["create"] ?? item["index"]
+            status = result?["status"]?.asInteger ?? 500
+            let words = [result?["error"]?["type"]?.asString, result?["error"]?["reason"]?.asString]
+            error = words.contains { $0 != nil } ? words.compactMap(\.self).joined(separator: ": ") : nil
+        }
+
+        var isBusy: Bool { status == 429 || status >= 500 }
+        /// 409: a document with this id is there, which is this one.
+        var isRefused: Bool { (400..<500).contains(status) && status != 409 && status != 429 }
+    }
+}
+
+extension SearchFormat {
+    package static func advice(on reason: PauseReason) -> String {
+        switch reason {
+        case .unauthorised:
+            "The API key, or with User= the password, is not accepted: replace the credential. A file is read again; "
+                + "systemd's needs a restart."
+        case .forbidden: "The key or the user may not write there: let it create documents in the index of Index=."
+        case .manyLinesRefused:
+            "Most documents are refused: look at the answer. Is the index as config/elasticsearch/index-template.json "
+                + "makes it?"
+        case .notFound, .methodNotAllowed, .redirected, .proxyRefuses, .noCredential: reason.advice
+        }
+    }
+}
+
+/// Makes the two lines that `_bulk` wants for each document, as one.
+package struct SearchPayload: Sendable {
+    private let index: String
+
+    package init(index: String) {
+        self.index = index
+    }
+
+    package func line(of outbound: OutboundRecord) -> [UInt8] {
+        let stored = outbound.stored
+        var members: [JSONValue.Member] = [
+            .init("@timestamp", .string(stored.believedTime.time.text)),
+            .init("received_at", .string(stored.receivedAt.text)),
+        ]
+        members += RecordFields.members(of: outbound)
+        if !stored.record.causes.isEmpty { members.append(.init("causes", RecordFields.causes(of: stored.record))) }
+        if let metadata = outbound.metadata, !metadata.isNull { members.append(.init("metadata", metadata)) }
+        return document(members, id: stored.id)
+    }
+
+    package func line(of summary: OutboundSummary) -> [UInt8] {
+        let times: [JSONValue.Member] = [
+            .init("@timestamp", .string(summary.windowEnd.text)),
+            .init("window_start", .string(summary.windowStart.text)),
+            .init("first_seen", .string(summary.firstSeen.text)), .init("last_seen", .string(summary.lastSeen.text)),
+        ]
+        return document(times + RecordFields.members(of: summary), id: summary.eventID)
+    }
+
+    /// `create` with an id of our own: what is there already is answered with 409 and not stored twice.
+    private func document(_ members: [JSONValue.Member], id: String) -> [UInt8] {
+        let action = JSONValue.object([
+            .init("create", .object([.init("_index", .string(index)), .init("_id", .string(id))]))
+        ])
+        return action.json + [UInt8(ascii: "\n")] + JSONValue.object(members).json
+    }
+}

@@ -1,0 +1,110 @@
+package import IssueCore
+package import IssueProtocol
+
+/// The fields of a record for a store of the team's own, by the names that its columns have.
+package enum RecordFields {
+    /// The fields that every row has, the time apart, whose form is the store's own.
+    package static func members(of outbound: OutboundRecord) -> [JSONValue.Member] {
+        let stored = outbound.stored
+        let record = stored.record
+        var members: [JSONValue.Member] = [
+            .init("event_kind", "issue"), .init("event_id", .string(stored.id)), .init("app", .string(outbound.app)),
+            .init("uid", .integer(Int64(stored.sender.uid))), .init("host", .string(outbound.host)),
+            .init("severity", .string((record.severity ?? .error).name)), .init("message", .string(record.message)),
+            .init("fingerprint", .string(outbound.fingerprint)), .init("group_id", .string(stored.group)),
+            .init("count", .integer(record.count ?? 1)), .init("occurrences", .integer(outbound.occurrences)),
+            .init("suppressed_before", .integer(outbound.suppressedBefore)),
+        ]
+        func put(_ key: String, _ text: String?) {
+            if let text { members.append(.init(key, .string(text))) }
+        }
+        put("domain", record.domain)
+        if let code = record.code { members.append(.init("code", .integer(code))) }
+        members += application(record.app)
+        put("file", record.source?.fileID)
+        if let line = record.source?.line { members.append(.init("line", .integer(line))) }
+        put("function", record.source?.function)
+        put("unit", stored.sender.unit)
+        put("command", stored.sender.command)
+        if !record.backtrace.isEmpty { put("backtrace", record.backtrace.map(\.text).joined(separator: "\n")) }
+        return members
+    }
+
+    /// A record's causes, each an object.
+    package static func causes(of record: IssueRecord) -> JSONValue {
+        .array(
+            record.causes.map { cause in
+                var members: [JSONValue.Member] = []
+                if let domain = cause.domain { members.append(.init("domain", .string(domain))) }
+                if let code = cause.code { members.append(.init("code", .integer(code))) }
+                if let message = cause.message { members.append(.init("message", .string(message))) }
+                return .object(members)
+            })
+    }
+
+    /// The fields of what stands for records that were held back.
+    package static func members(of summary: OutboundSummary) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = [
+            .init("event_kind", "suppression_summary"), .init("event_id", .string(summary.eventID)),
+            .init("app", .string(summary.app)), .init("host", .string(summary.host)),
+            .init("severity", .string(summary.severity.name)), .init("message", .string(summary.title)),
+            .init("suppression_reason", .string(summary.reason.rawValue)),
+            .init("suppressed_count", .integer(summary.suppressedCount)),
+            .init("forwarded_count", .integer(summary.forwardedCount)),
+            .init("occurrences", .integer(summary.occurrences)), .init("summary_seq", .integer(summary.sequence)),
+            .init("distinct_groups_suppressed", .integer(summary.distinctGroups)),
+            .init("still_suppressing", .bool(summary.stillSuppressing)),
+            .init("sample_event_ids", .string(summary.sampleIDs.joined(separator: ","))),
+        ]
+        if let fingerprint = summary.fingerprint { members.append(.init("fingerprint", .string(fingerprint))) }
+        if let domain = summary.domain { members.append(.init("domain", .string(domain))) }
+        if let code = summary.code { members.append(.init("code", .integer(code))) }
+        return members + application(summary.application)
+    }
+
+    private static func application(_ application: Application?) -> [JSONValue.Member] {
+        guard let application else { return [] }
+        var members: [JSONValue.Member] = []
+        for (key, text) in [
+            ("version", application.version), ("environment", application.environment),
+            ("platform", application.platform), ("network", application.network),
+        ] {
+            if let text { members.append(.init(key, .string(text))) }
+        }
+        if let build = application.build { members.append(.init("build", .integer(build))) }
+        if let development = application.development { members.append(.init("development", .bool(development))) }
+        return members
+    }
+}
+
+extension Frame {
+    /// The frame as one line for people, with what is needed to find its name where it has none.
+    package var text: String {
+        var parts: [String] = []
+        if let symbol { parts.append(symbol) }
+        if let file { parts.append("at \(file)\(line.map { ":\($0)" } ?? "")") }
+        let place = [image, offset.map { "0x\(String(UInt64(bitPattern: $0), radix: 16))" }].compactMap(\.self)
+        if !place.isEmpty {
+            parts.append(symbol == nil ? place.joined(separator: "+") : "in \(place.joined(separator: "+"))")
+        }
+        if symbol == nil, let buildID { parts.append("(build \(buildID))") }
+        let text = parts.isEmpty ? "?" : parts.joined(separator: " ")
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\n" || $0 == "\r" ? " " : $0 }))
+    }
+}
+
+extension StoredRecord {
+    /// When it happened, as far as the sender's clock can be believed, and a sentence where it can't.
+    package var believedTime: (time: Timestamp, repair: String?) {
+        guard let claimed = record.occurredAt else { return (receivedAt, nil) }
+        let (distance, overflow) = claimed.milliseconds.subtractingReportingOverflow(receivedAt.milliseconds)
+        if !overflow, distance.magnitude <= Self.farthest { return (claimed, nil) }
+        return (
+            receivedAt,
+            "occurred_at is more than 7 days off (\(claimed.text)) and was replaced by the time of receipt"
+        )
+    }
+
+    /// Seven days of milliseconds.
+    private static let farthest: UInt64 = 7 * 86_400_000
+}

@@ -1,0 +1,271 @@
+package import IssueCore
+import IssueProtocol
+
+/// Makes the lines that Logz.io is given.
+///
+/// The fields of jww-error-reporting keep their names and types, so that
+/// dashboards made for it work. A line is minified, has no line feed in it, and
+/// is the same bytes for the same record.
+package struct LogzPayload: Sendable {
+    let type: String
+    let metadataKey: String?
+
+    /// - Parameter metadataKey: The name of the metadata object in place of `<platform>.metadata`.
+    package init(type: String, metadataKey: String? = nil) {
+        self.type = type
+        self.metadataKey = metadataKey.flatMap { ReservedKeys.isUsable(metadataKey: $0) ? $0 : nil }
+    }
+
+    /// Whether the metadata object can have this name, for whoever reads the configuration.
+    package static func isUsable(metadataKey: String) -> Bool {
+        ReservedKeys.isUsable(metadataKey: metadataKey)
+    }
+
+    /// A line that was too large, cut as far as it can be, or nothing where there is nothing left to cut.
+    package func cut(_ line: [UInt8]) -> [UInt8]? {
+        guard var draft = LineDraft(line: line) else { return nil }
+        for step in TrimStep.allCases { draft.trim(step) }
+        let bytes = draft.bytes
+        return bytes.count < line.count ? bytes : nil
+    }
+}
+
+extension LogzPayload {
+    /// The line of a record.
+    package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
+        let stored = outbound.own
+        let record = stored.record
+        let (time, timeRepair) = stored.believedTime
+
+        var line = LineWriter()
+        var memo = outbound.memory?.memo ?? LineMemo()
+        var shared = SharedParts(memo.parts)
+        let moment = time.text
+        line.put("@timestamp", moment)
+        line.put(&shared) { line in
+            line.put("type", type)
+            line.put("event_kind", "issue")
+        }
+        line.put("event_id", stored.id)
+        line.put(&shared) { line in
+            line.put("code", outbound.stored.record.code ?? 0)
+            line.putDomain(outbound.stored.record.domain, app: outbound.app)
+        }
+        line.put("message", record.message)
+        line.put(&shared) { line in line.putEnvironment(outbound.stored.record.app) }
+        line.put("reported_at", moment)
+        line.put(&shared) { line in line.putMobile(outbound.stored.record.app) }
+        let metadata = putMetadata(of: outbound, into: &line, types: &types, &memo)
+        line.put(&shared) { line in
+            let record = outbound.stored.record
+            line.put("severity", (record.severity ?? .error).name)
+            line.put("app", outbound.app)
+            line.put("file", ifPresent: record.source?.fileID)
+            line.put("line", ifPresent: record.source?.line)
+            line.put("function", ifPresent: record.source?.function)
+            line.put("host", outbound.host)
+        }
+        line.put("unit", ifPresent: stored.sender.unit)
+        line.put("uid", Int64(stored.sender.uid))
+        line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
+        // What is cut is named at the end of the line, which the next one would not know of.
+        if !shared.written.isEmpty, line.truncated.names.isEmpty { memo.parts = shared.written }
+        outbound.memory?.memo = memo
+        line.put("occurrences", outbound.occurrences)
+        line.put("suppressed_before", outbound.suppressedBefore)
+        line.putCauses(record.causes)
+        if !record.backtrace.isEmpty {
+            line.put("backtrace", record.backtrace.lazy.map(\.text).joined(separator: "\n"))
+        }
+        if !metadata.context.isEmpty {
+            line.put("context_json", String(decoding: JSONValue.object(metadata.context).json, as: UTF8.self))
+        }
+        line.putRepairs(stored.repairs + [timeRepair].compactMap(\.self) + metadata.repairs)
+        return line.line()
+    }
+
+    private static func metadata(of outbound: OutboundRecord) -> (members: [JSONValue.Member], repairs: [String]) {
+        guard let metadata = outbound.metadata, !metadata.isNull else { return ([], []) }
+        // Anything but an object was refused before it was stored.
+        guard let members = metadata.asObject else { return ([.init("value", metadata)], []) }
+        let (renamed, keys) = ReservedKeys.renamed(in: members)
+        return (renamed, keys.map { "the metadata key \($0) is reserved and was renamed" })
+    }
+
+    /// Puts in what fits, and answers what does not.
+    private func putMetadata(
+        of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ memo: inout LineMemo
+    ) -> (context: [JSONValue.Member], repairs: [String]) {
+        if memo.metadataName.isEmpty {
+            memo.metadataName =
+                metadataKey ?? "\(Self.fieldName(of: outbound.stored.record.app?.platform)).metadata"
+        }
+        let name = memo.metadataName
+        if let text = outbound.storedMetadata {
+            var plain = PlainMetadata(under: name, memo.fields)
+            if let json = plain.json(of: text, types) {
+                line.put(name, json: json)
+                memo.fields = plain.fields
+                return ([], [])
+            }
+        }
+        let (members, repairs) = Self.metadata(of: outbound)
+        guard !members.isEmpty else { return ([], repairs) }
+        var fitting = MetadataFitting(types: types)
+        if let object = fitting.fit(members, under: name) { line.put(name, object) }
+        types = fitting.types
+        if fitting.truncated.count > LineLimits.truncatedNames {
+            line.noteTruncated(name)
+        } else {
+            for path in fitting.truncated { line.noteTruncated(path) }
+        }
+        return (fitting.context, repairs)
+    }
+
+    /// A platform is the sender's word, and not every word can be part of a field's name.
+    private static func fieldName(of platform: String?) -> String {
+        guard let platform = platform?.lowercased(), (1...32).contains(platform.utf8.count),
+            platform.utf8.allSatisfy(ReservedKeys.isLetterOrDigit)
+        else { return "linux" }
+        return platform
+    }
+}
+
+extension LogzPayload {
+    /// The line that stands for records that were held back.
+    package func line(of summary: OutboundSummary) -> [UInt8] {
+        var line = LineWriter()
+        line.put("@timestamp", summary.windowEnd.text)
+        line.put("type", type)
+        line.put("event_kind", "suppression_summary")
+        line.put("event_id", summary.eventID)
+        line.put("code", summary.code ?? 0)
+        line.putDomain(summary.domain, app: summary.app)
+        line.put("message", Self.message(of: summary))
+        line.putEnvironment(summary.application)
+        line.put("reported_at", summary.windowEnd.text)
+        line.putMobile(summary.application)
+        line.put("severity", summary.severity.name)
+        line.put("app", summary.app)
+        line.put("host", summary.host)
+        line.put("fingerprint", ifPresent: summary.fingerprint)
+        line.put("suppression_reason", summary.reason.rawValue)
+        line.put("window_start", summary.windowStart.text)
+        line.put("window_end", summary.windowEnd.text)
+        line.put("suppressed_count", summary.suppressedCount)
+        line.put("forwarded_count", summary.forwardedCount)
+        line.put("occurrences", summary.occurrences)
+        line.put("summary_seq", summary.sequence)
+        line.put("first_seen", summary.firstSeen.text)
+        line.put("last_seen", summary.lastSeen.text)
+        line.put("distinct_groups_suppressed", summary.distinctGroups)
+        line.put("sample_event_ids", summary.sampleIDs.joined(separator: ","))
+        line.put("still_suppressing", .bool(summary.stillSuppressing))
+        return line.line()
+    }
+
+    private static func message(of summary: OutboundSummary) -> String {
+        let count = grouped(summary.suppressedCount)
+        if summary.fingerprint != nil { return "\(count) more of: \(summary.title)" }
+        let groups = "\(count) more of \(grouped(summary.distinctGroups)) issues"
+        return summary.title.isEmpty ? groups : "\(groups): \(summary.title)"
+    }
+
+    /// The number with a comma between its thousands, whatever the locale.
+    private static func grouped(_ number: Int64) -> String {
+        let digits = Array(String(number.magnitude))
+        var text = number < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+}
+
+/// The parts of a line that it shares with others, one after the other.
+struct SharedParts {
+    private let known: [[UInt8]]
+    private var position = 0
+    private(set) var written: [[UInt8]] = []
+
+    /// - Parameter known: All of them as another line has them, or none.
+    init(_ known: [[UInt8]]) {
+        self.known = known
+    }
+
+    mutating func next() -> [UInt8]? {
+        guard position < known.count else { return nil }
+        defer { position += 1 }
+        return known[position]
+    }
+
+    mutating func wrote(_ part: [UInt8]) { written.append(part) }
+}
+
+/// The names that mean something outside the metadata, for a dashboard or for Logz.io itself.
+enum ReservedKeys {
+    private static let names: Set<String> = [
+        "@timestamp", "code", "domain", "environment", "event_id", "event_kind", "file", "function", "line", "message",
+        "mobile", "reported_at", "token", "type",
+    ]
+
+    /// What else a line has, which the metadata object can't be called.
+    private static let others: Set<String> = [
+        "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "severity",
+        "suppressed_before", "truncated_fields", "uid", "unit",
+    ]
+
+    /// Whether the metadata object can have this name.
+    static func isUsable(metadataKey: String) -> Bool {
+        let steps = metadataKey.split(separator: ".", omittingEmptySubsequences: false)
+        return metadataKey.utf8.count <= 64 && !names.contains(String(steps[0])) && !others.contains(String(steps[0]))
+            && steps.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isLetterOrDigit) }
+    }
+
+    /// Whether a byte may stand in a field's name without harm; an underscore may.
+    static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    static func contains(_ key: String) -> Bool {
+        names.contains(key) || key.hasSuffix(".metadata")
+    }
+
+    /// The members with no reserved key, the last of several with one key alone, and the keys that had to change.
+    static func renamed(in members: [JSONValue.Member]) -> (members: [JSONValue.Member], keys: [String]) {
+        let unique = unique(members)
+        guard unique.contains(where: { contains($0.key) }) else { return (unique, []) }
+        let taken = Set(unique.map(\.key))
+        var keys: [String] = []
+        let renamed = unique.map { member in
+            guard contains(member.key) else { return member }
+            keys.append(member.key)
+            var key = "metadata_\(member.key)"
+            while taken.contains(key) || contains(key) {
+                // What ends in the reserved suffix would stay reserved.
+                key = contains(key) ? "\(key)_" : "metadata_\(key)"
+            }
+            return JSONValue.Member(key, member.value)
+        }
+        return (renamed, keys)
+    }
+
+    /// The last of several members with one key, where readers differ in which they take.
+    static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
+        // Few have many, and a table of them would cost more than it finds.
+        if members.count <= 8 {
+            let isUnique = members.indices.allSatisfy { index in
+                !members[..<index].contains { $0.key == members[index].key }
+            }
+            if isUnique { return members }
+        }
+        var seen: Set<String> = []
+        return Array(members.reversed().filter { seen.insert($0.key).inserted }.reversed())
+    }
+}

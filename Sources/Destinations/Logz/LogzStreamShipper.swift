@@ -1,0 +1,77 @@
+package import HTTPTransfer
+package import IssueCore
+import IssueProtocol
+
+/// Writes lines to Logz.io's TLS listener, which never answers.
+///
+/// Logz.io has withdrawn the documents of this listener. The token is a member of
+/// each line there, put in when it is sent and nowhere kept.
+package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
+    package static var kind: String { LogzFormat.kind }
+    package static func advice(on reason: PauseReason) -> String { LogzFormat.advice(on: reason) }
+
+    private let settings: LogzSettings
+    private let payload: LogzPayload
+    private var credential: Credential
+    private var client: StreamClient
+    private let sender: HTTPSender
+    private var last = Credential.missing
+
+    package init(
+        _ settings: LogzSettings, cancellation: HTTPCancellation? = nil,
+        readToken: @escaping @Sendable () -> ShippingToken?
+    ) {
+        self.settings = settings
+        payload = LogzPayload(type: settings.type, metadataKey: settings.metadataKey)
+        credential = Credential(readToken)
+        client = StreamClient(cancellation: cancellation)
+        sender = HTTPSender(settings.http, cancellation: cancellation)
+    }
+
+    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
+        payload.line(of: record, types: &types)
+    }
+
+    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
+
+    package func cut(_ line: [UInt8]) -> [UInt8]? { payload.cut(line) }
+
+    package func prepare() -> any PreparedBody { StreamLines() }
+
+    package mutating func begin(_ body: any PreparedBody, within limit: Duration?) {
+        last = (body as? StreamLines).map { send($0.lines, within: limit) } ?? Credential.missing
+    }
+
+    package func answer(to lines: SentLines) -> DeliveryAnswer { last }
+
+    private mutating func send(_ lines: [[UInt8]], within limit: Duration?) -> DeliveryAnswer {
+        let reader = AnswerReader(origin: settings.http.address.origin, token: credential.token)
+        guard let token = credential.token else {
+            return Credential.missing
+        }
+        var head = Array("{\"token\":".utf8)
+        head += JSONValue.string(token.text).json
+        let body = BodyFrame.lines.body(of: lines.map { head + [UInt8(ascii: ",")] + $0.dropFirst() })
+        do throws(HTTPTransferError) {
+            try client.send(body, to: sender.request(within: limit))
+            return DeliveryAnswer(
+                .unconfirmed, AnswerSummary("\(AnswerReader.count(lines.count)) sent, to where no answer is given"))
+        } catch {
+            return reader.meaning(of: error)
+        }
+    }
+
+    package var lacksCredential: Bool { credential.isMissing }
+
+    package mutating func rereadCredential() -> Bool { credential.reread() }
+}
+
+/// Lines for a stream, each of which gets the token when it is sent.
+final class StreamLines: PreparedBody {
+    private(set) var lines: [[UInt8]] = []
+
+    func add(_ line: [UInt8]) { lines.append(line) }
+}
+
+@available(*, unavailable)
+extension StreamLines: Sendable {}

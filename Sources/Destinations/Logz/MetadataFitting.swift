@@ -1,0 +1,259 @@
+import IssueCore
+import IssueProtocol
+
+/// Sorts a sender's metadata into what the destination can hold as it is, and what goes as text.
+///
+/// A field has one type for ever, so a value of another type would be refused
+/// with its whole line, later and silently.
+struct MetadataFitting {
+    private(set) var types: FieldTypes
+    /// What did not fit, each under its way from the metadata on.
+    private(set) var context: [JSONValue.Member] = []
+    /// The paths of texts that were cut.
+    private(set) var truncated: [String] = []
+    private var fields = 0
+
+    init(types: FieldTypes) {
+        self.types = types
+    }
+
+    /// The part of the members that fits under a name.
+    mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
+        guard types.kind(at: name) == .object || enter(name, at: "", depth: 1) != nil && met(.object, at: name) else {
+            context += members
+            return nil
+        }
+        let fitting = fit(members, at: name, way: "", depth: 2, whole: false) ?? []
+        return fitting.isEmpty ? nil : .object(fitting)
+    }
+
+    /// - Parameter way: The way from the metadata to the object, with a dot behind it.
+    /// - Parameter whole: All of it must fit; otherwise there is nothing.
+    private mutating func fit(
+        _ members: [JSONValue.Member], at path: String, way: String, depth: Int, whole: Bool
+    ) -> [JSONValue.Member]? {
+        var fitting: [JSONValue.Member] = []
+        for member in ReservedKeys.unique(members) {
+            var place = path
+            place += "."
+            place += member.key
+            if fields < LineLimits.metadataFields, let depth = enter(member.key, at: path, depth: depth),
+                let value = fit(member.value, at: place, way: way, key: member.key, depth: depth, whole: whole)
+            {
+                fields += 1
+                fitting.append(.init(member.key, value))
+            } else if whole {
+                return nil
+            } else {
+                context.append(.init("\(way)\(member.key)", member.value))
+            }
+        }
+        return fitting
+    }
+
+    private mutating func fit(
+        _ value: JSONValue, at path: String, way: String, key: String, depth: Int, whole: Bool
+    ) -> JSONValue? {
+        switch value {
+        case .null:
+            return value
+        case .bool:
+            return scalar(value, .bool, at: path)
+        case .integer:
+            return scalar(value, .integer, at: path)
+        case .number(let spelling):
+            guard Self.isFraction(spelling) else { return nil }
+            return scalar(value, .number, at: path)
+        case .string(let text):
+            guard met(.string, at: path) else { return nil }
+            guard text.utf8.count > LineLimits.textBytes else { return value }
+            noteTruncated(path)
+            return .string(text.cut(toBytes: LineLimits.cutTextBytes))
+        case .array(let elements):
+            guard depth <= LineLimits.depth else { return nil }
+            return fit(elements, at: path, way: way, key: key, depth: depth)
+        case .object(let members):
+            guard depth <= LineLimits.depth, met(.object, at: path) else { return nil }
+            return fit(members, at: path, way: "\(way)\(key).", depth: depth, whole: whole).map { .object($0) }
+        }
+    }
+
+    private mutating func scalar(_ value: JSONValue, _ kind: FieldTypes.Kind, at path: String) -> JSONValue? {
+        // Not a conditional expression, in which nil would be JSON's null.
+        guard met(kind, at: path) else { return nil }
+        return value
+    }
+
+    /// An array has the type of what is in it, so it goes as a whole or not at all.
+    private mutating func fit(
+        _ elements: [JSONValue], at path: String, way: String, key: String, depth: Int
+    ) -> JSONValue? {
+        let before = self
+        var fitting: [JSONValue] = []
+        for element in elements {
+            guard let value = fit(element, at: path, way: way, key: key, depth: depth + 1, whole: true) else {
+                self = before
+                return nil
+            }
+            fitting.append(value)
+        }
+        let array = JSONValue.array(fitting)
+        guard array.json.count <= LineLimits.textBytes else {
+            self = before
+            return nil
+        }
+        return array
+    }
+
+    /// The depth at which a member's value stands, or nothing where its key can't be one at the destination.
+    ///
+    /// A dot in a key means an object within an object there.
+    private mutating func enter(_ key: String, at path: String, depth: Int) -> Int? {
+        if !key.utf8.contains(UInt8(ascii: ".")) {
+            return !key.isEmpty && key.utf8.count <= LineLimits.keyBytes && depth <= LineLimits.depth ? depth + 1 : nil
+        }
+        let steps = key.split(separator: ".", omittingEmptySubsequences: false)
+        guard key.utf8.count <= LineLimits.keyBytes, !steps.contains(where: \.isEmpty),
+            depth + steps.count - 1 <= LineLimits.depth
+        else { return nil }
+        var place = path
+        for step in steps.dropLast() {
+            place += place.isEmpty ? String(step) : ".\(step)"
+            guard met(.object, at: place) else { return nil }
+        }
+        return depth + steps.count
+    }
+
+    private mutating func met(_ kind: FieldTypes.Kind, at path: String) -> Bool {
+        types.met(kind, at: path) == .fits
+    }
+
+    private mutating func noteTruncated(_ path: String) {
+        guard !truncated.contains(path) else { return }
+        truncated.append(path)
+    }
+
+    /// Whether a field of fractions takes it: it is single-precision, and refuses what is infinite in it.
+    static func isFraction(_ spelling: String) -> Bool {
+        guard !isInteger(spelling), let number = Float(spelling) else { return false }
+        return number.isFinite
+    }
+
+    private static func isInteger(_ spelling: String) -> Bool {
+        !spelling.utf8.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") }
+    }
+}
+
+/// Metadata of which each member is a text, a number or a Boolean that its field is known to take: most are so,
+/// and need not be taken apart.
+struct PlainMetadata {
+    /// With more members a look through all keys for each would cost more than it saves.
+    private static let most = 16
+
+    private let name: String
+    /// The keys that were met last, none of them twice, and what they take.
+    private(set) var fields: [LineMemo.Field]
+    private var json: [UInt8] = []
+
+    /// - Parameter fields: What was found under this name before.
+    init(under name: String, _ fields: [LineMemo.Field] = []) {
+        self.name = name
+        self.fields = fields
+    }
+
+    /// The object as it stands in the line; nothing where it takes more than a look to tell what fits.
+    mutating func json(of text: String, _ types: FieldTypes) -> [UInt8]? {
+        if fields.isEmpty, types.kind(at: name) != .object { return nil }
+        json.removeAll(keepingCapacity: true)
+        json.reserveCapacity(text.utf8.count)
+        guard let isPlain = try? copy(text.utf8.span, types), isPlain else { return nil }
+        return json
+    }
+
+    private mutating func copy(_ bytes: Span<UInt8>, _ types: FieldTypes) throws(JSONError) -> Bool {
+        var scanner = JSONScanner(bytes, maximumDepth: 2)
+        guard try scanner.kind() == .object else { return false }
+        try scanner.openObject()
+        json.append(UInt8(ascii: "{"))
+        var count = 0
+        while let key = try scanner.nextMember() {
+            guard count < Self.most, let kind = kind(of: key, in: bytes, at: count, types) else { return false }
+            if count > 0 { json.append(UInt8(ascii: ",")) }
+            count += 1
+            appendQuoted(bytes, key)
+            json.append(UInt8(ascii: ":"))
+            switch try scanner.kind() {
+            case .string:
+                let text = try scanner.text()
+                guard kind == .string, append(text, &scanner) else { return false }
+            case .number:
+                let number = try scanner.number()
+                if let integer = number.integer {
+                    guard kind == .integer || kind == .number else { return false }
+                    JSONWriter.append(integer, to: &json)
+                } else {
+                    let spelling = scanner.string(JSONText(start: number.start, end: number.end, hasEscapes: false))
+                    guard kind == .number, MetadataFitting.isFraction(spelling) else { return false }
+                    json.append(contentsOf: spelling.utf8)
+                }
+            case .bool:
+                let flag = try scanner.bool()
+                guard kind == .bool else { return false }
+                json.append(contentsOf: (flag ? "true" : "false").utf8)
+            case .null, .array, .object: return false
+            }
+        }
+        try scanner.end()
+        json.append(UInt8(ascii: "}"))
+        return count > 0
+    }
+
+    /// What the field of a key takes; nothing where that is not known, or the key can't stand there as it is.
+    private mutating func kind(
+        of key: JSONText, in bytes: Span<UInt8>, at place: Int, _ types: FieldTypes
+    ) -> FieldTypes.Kind? {
+        if place < fields.count {
+            let field = fields[place]
+            if !key.hasEscapes, key.count == field.key.count,
+                bytes.equals(from: key.start, field.key.span, from: 0, count: key.count)
+            {
+                return field.kind
+            }
+            fields.removeSubrange(place...)
+        }
+        var name: [UInt8] = []
+        name.append(contentsOf: bytes, from: key.start, to: key.end)
+        let text = String(decoding: name, as: UTF8.self)
+        guard !key.hasEscapes, Self.isPlain(text), !fields.contains(where: { $0.key == name }),
+            let kind = types.kind(at: "\(self.name).\(text)")
+        else { return nil }
+        fields.append(LineMemo.Field(key: name, kind: kind))
+        return kind
+    }
+
+    /// Appends a text within its limit.
+    private mutating func append(_ text: JSONText, _ scanner: inout JSONScanner) -> Bool {
+        guard text.hasEscapes else {
+            guard text.count <= LineLimits.textBytes else { return false }
+            appendQuoted(scanner.bytes, text)
+            return true
+        }
+        let resolved = scanner.string(text)
+        guard resolved.utf8.count <= LineLimits.textBytes else { return false }
+        json.append(UInt8(ascii: "\""))
+        JSONWriter.append(escaped: resolved.utf8.span, to: &json)
+        json.append(UInt8(ascii: "\""))
+        return true
+    }
+
+    private mutating func appendQuoted(_ bytes: Span<UInt8>, _ text: JSONText) {
+        json.append(UInt8(ascii: "\""))
+        json.append(contentsOf: bytes, from: text.start, to: text.end)
+        json.append(UInt8(ascii: "\""))
+    }
+
+    private static func isPlain(_ key: String) -> Bool {
+        !key.isEmpty && key.utf8.count <= LineLimits.keyBytes && key.utf8.allSatisfy(ReservedKeys.isLetterOrDigit)
+            && !ReservedKeys.contains(key)
+    }
+}

@@ -1,0 +1,176 @@
+package import HTTPTransfer
+package import IssueCore
+import IssueProtocol
+
+/// Sends records as logs over OTLP/HTTP, in JSON.
+package struct OTLPFormat: StoreFormat {
+    package static var kind: String { "otlp" }
+    package static var section: String { "OTLP" }
+    package static var options: [StoreOption] { [] }
+
+    package static let frame = BodyFrame.array(named: "resourceLogs")
+
+    package let http: HTTPSettings
+    private let payload = OTLPPayload()
+
+    /// An address without a path means the usual one, as with every exporter.
+    package init(_ http: HTTPSettings, _ option: (String) -> String?) {
+        var http = http
+        let address = http.address
+        if address.path == "/" {
+            http.address = HTTPAddress(
+                scheme: address.scheme, host: address.host, port: address.port, path: "/v1/logs")
+        }
+        self.http = http
+    }
+
+    package func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8] { payload.line(of: record) }
+
+    package func line(of summary: OutboundSummary) -> [UInt8] { payload.line(of: summary) }
+
+    package func post(token: ShippingToken?) -> HTTPPost {
+        let headers: HTTPHeaders = token.map { ["Authorization": "Bearer \($0.text)"] } ?? [:]
+        return HTTPPost(type: "application/json", headers: headers)
+    }
+}
+
+extension OTLPFormat {
+    /// Source: the OpenTelemetry protocol's specification, "OTLP/HTTP Response": a partial success says how many
+    /// records were rejected, never which, and must not be sent again; 429, 502, 503 and 504 may be, 400 may not.
+    package static func reading(
+        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
+    ) -> AnswerReading? {
+        guard (200..<300).contains(response.status) else { return nil }
+        guard isOfReceiver(response) else {
+            return AnswerReading(
+                .paused(.notFound), reader.text(of: response, saying: "not an answer of an OTLP receiver"))
+        }
+        let partial = (try? JSONValue(json: response.body))?["partialSuccess"]
+        let rejected = integer(partial?["rejectedLogRecords"]) ?? 0
+        let message = partial?["errorMessage"]?.asString ?? ""
+        let said = message.isEmpty ? "" : ": \(reader.scrubbed(message))"
+        guard rejected > 0 else {
+            return AnswerReading(.accepted, "\(response.status): \(AnswerReader.count(lines.count)) taken\(said)")
+        }
+        let words = "\(response.status): \(rejected) of \(lines.count) rejected\(said)"
+        if rejected >= lines.count {
+            return AnswerReading(.partial(PartialAnswer(successful: 0, suspects: Array(0..<lines.count))), words)
+        }
+        // Which of them arrived nobody says, and they must not be sent again.
+        return AnswerReading(.unconfirmed, words, rejected: rejected)
+    }
+
+    /// The answer must be a message in JSON, as the request was. Receivers in use leave it empty where all is well, so that
+    /// much is let pass; a page is none.
+    private static func isOfReceiver(_ response: HTTPResponse) -> Bool {
+        let type = response.headers["Content-Type"]?.lowercased() ?? ""
+        if type.hasPrefix("text/html") { return false }
+        if response.body.isEmpty || type.hasPrefix("application/x-protobuf") { return true }
+        return (try? JSONValue(json: response.body))?.asObject != nil
+    }
+
+    /// A 64-bit integer is a text in this encoding, and some write a number.
+    private static func integer(_ value: JSONValue?) -> Int? {
+        (value?.asInteger ?? value?.asString.flatMap { Int64($0) }).flatMap { Int(exactly: $0) }
+    }
+}
+
+/// Makes the `ResourceLogs` of each record, in the JSON form of OTLP.
+///
+/// Source: the OpenTelemetry protocol's specification, "JSON Protobuf Encoding":
+/// names in lowerCamelCase, 64-bit integers as text, enumerations as numbers.
+package struct OTLPPayload: Sendable {
+    package init() {}
+
+    package func line(of outbound: OutboundRecord) -> [UInt8] {
+        let stored = outbound.stored
+        let record = stored.record
+        var attributes: [(String, JSONValue)] = [("event.id", .string(stored.id))]
+        for member in RecordFields.members(of: outbound) where !Self.elsewhere.contains(member.key) {
+            attributes.append(("issue.\(member.key)", member.value))
+        }
+        if !record.causes.isEmpty { attributes.append(("issue.causes", RecordFields.causes(of: record))) }
+        for member in outbound.metadata?.asObject ?? [] {
+            attributes.append(("issue.metadata.\(member.key)", member.value))
+        }
+        return Self.resourceLogs(
+            app: outbound.app, version: record.app?.version, environment: record.app?.environment,
+            host: outbound.host, time: stored.believedTime.time, observed: stored.receivedAt,
+            severity: record.severity ?? .error, body: record.message, attributes: attributes)
+    }
+
+    package func line(of summary: OutboundSummary) -> [UInt8] {
+        var attributes: [(String, JSONValue)] = [
+            ("event.id", .string(summary.eventID)), ("issue.window_start", .string(summary.windowStart.text)),
+            ("issue.first_seen", .string(summary.firstSeen.text)),
+            ("issue.last_seen", .string(summary.lastSeen.text)),
+        ]
+        for member in RecordFields.members(of: summary) where !Self.elsewhere.contains(member.key) {
+            attributes.append(("issue.\(member.key)", member.value))
+        }
+        return Self.resourceLogs(
+            app: summary.app, version: summary.application.version, environment: summary.application.environment,
+            host: summary.host, time: summary.windowEnd, observed: summary.windowEnd, severity: summary.severity,
+            body: "\(summary.suppressedCount) more of: \(summary.title)", attributes: attributes)
+    }
+
+    /// What has a place of its own in the protocol.
+    private static let elsewhere: Set<String> = [
+        "event_id", "app", "host", "severity", "message", "version", "environment",
+    ]
+
+    private static func resourceLogs(
+        app: String, version: String?, environment: String?, host: String, time: Timestamp, observed: Timestamp,
+        severity: Severity, body: String, attributes: [(String, JSONValue)]
+    ) -> [UInt8] {
+        var resource: [(String, JSONValue)] = [("service.name", .string(app)), ("host.name", .string(host))]
+        if let version { resource.append(("service.version", .string(version))) }
+        if let environment { resource.append(("deployment.environment.name", .string(environment))) }
+        let record = JSONValue.object([
+            .init("timeUnixNano", .string(nanoseconds(time))),
+            .init("observedTimeUnixNano", .string(nanoseconds(observed))),
+            .init("severityNumber", .integer(number(of: severity))),
+            .init("severityText", .string(severity.name)),
+            .init("body", value(.string(body))),
+            .init("attributes", list(attributes)),
+        ])
+        let scope = JSONValue.object([
+            .init("scope", .object([.init("name", "issued")])), .init("logRecords", .array([record])),
+        ])
+        return JSONValue.object([
+            .init("resource", .object([.init("attributes", list(resource))])), .init("scopeLogs", .array([scope])),
+        ]).json
+    }
+
+    private static func nanoseconds(_ time: Timestamp) -> String { "\(max(0, time.milliseconds))000000" }
+
+    /// The least of each range of the specification's table.
+    private static func number(of severity: Severity) -> Int64 {
+        switch severity {
+        case .debug: 5
+        case .info: 9
+        case .warning: 13
+        case .error: 17
+        case .critical: 21
+        }
+    }
+
+    private static func list(_ attributes: [(String, JSONValue)]) -> JSONValue {
+        .array(attributes.map { .object([.init("key", .string($0.0)), .init("value", value($0.1))]) })
+    }
+
+    /// An `AnyValue`.
+    private static func value(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .null: .object([])
+        case .bool(let bool): .object([.init("boolValue", .bool(bool))])
+        case .integer(let integer): .object([.init("intValue", .string("\(integer)"))])
+        case .number: .object([.init("doubleValue", value)])
+        case .string(let text): .object([.init("stringValue", .string(text))])
+        case .array(let elements):
+            .object([.init("arrayValue", .object([.init("values", .array(elements.map(Self.value)))]))])
+        case .object(let members):
+            .object([.init("kvlistValue", .object([.init("values", list(members.map { ($0.key, $0.value) }))]))])
+        }
+    }
+}

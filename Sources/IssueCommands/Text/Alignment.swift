@@ -1,5 +1,0 @@
-/// At which side of its column a text stands.
-enum Alignment: Sendable {
-    case left
-    case right
-}

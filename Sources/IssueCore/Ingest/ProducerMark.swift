@@ -1,0 +1,243 @@
+import IssueProtocol
+
+/// What the daemon remembers of one client process, so that a call sent again after a lost receipt stores nothing twice.
+///
+/// A client numbers its records. All up to the mark were received; of the
+/// last calls it is also known which ids their records got.
+package struct ProducerMark: Equatable, Sendable {
+    /// One call whose records were stored or rejected.
+    package struct Call: Equatable, Sendable {
+        /// The number of its first record.
+        package var sequence: Int64
+        package var count: Int64
+        /// The row of its first stored record; those after it follow without a gap.
+        package var firstRow: Int64
+        /// Records that were not taken, counted from nothing, in ascending order.
+        package var rejected: [Int64]
+
+        package init(sequence: Int64, count: Int64, firstRow: Int64, rejected: [Int64] = []) {
+            self.sequence = sequence
+            self.count = count
+            self.firstRow = firstRow
+            self.rejected = rejected
+        }
+
+        var end: Int64 { sequence.clampedSum(count) }
+
+        fileprivate func isContinued(by next: Call) -> Bool {
+            rejected.isEmpty && next.rejected.isEmpty && next.sequence == end && next.firstRow == firstRow &+ count
+                && count.clampedSum(next.count) <= ProducerMark.mostRecords
+        }
+
+        fileprivate func answer(to number: Int64) -> PastAnswer {
+            let place = number - sequence
+            let before = rejected.count { $0 < place }
+            return rejected.contains(place) ? .rejected : .stored(row: firstRow &+ place &- Int64(before))
+        }
+    }
+
+    /// What a record was answered when it was received.
+    package enum PastAnswer: Equatable, Sendable {
+        case stored(row: Int64)
+        case rejected
+        /// It was received, so long ago that its id is no longer known.
+        case forgotten
+    }
+
+    package enum Reception: Equatable, Sendable {
+        case fresh
+        /// All of it was received before, and at least one of its records is still known.
+        case resend([PastAnswer])
+        /// The first records were received before, as many as there are answers; the others are fresh.
+        case straddles([PastAnswer])
+        /// All of it was received before, too long ago to say more.
+        case forgotten
+    }
+
+    /// As many calls as a client may have under way.
+    package static let mostCalls = 64
+    /// A longer call is not kept whole in memory for its sake; the socket lets none through either.
+    package static let mostRecords: Int64 = 1 << 20
+
+    /// The highest number received.
+    package internal(set) var highest: Int64
+    /// Oldest first.
+    package internal(set) var calls: [Call]
+
+    package init() {
+        highest = -1
+        calls = []
+    }
+
+    /// A call came in: says which of its records are known already.
+    ///
+    /// - Parameter sequence: The number of its first record, counted from nothing or from one.
+    package func received(sequence: Int64, count: Int64) -> Reception {
+        let wanted = min(max(count, 0), Self.mostRecords)
+        let last = sequence.clampedSum(wanted - 1)
+        guard wanted > 0, sequence <= highest else { return .fresh }
+        let known = (sequence...min(last, highest)).map(answer)
+        if last > highest { return .straddles(known) }
+        return known.allSatisfy { $0 == .forgotten } ? .forgotten : .resend(known)
+    }
+
+    /// The records of a call are in the transaction that is about to be committed.
+    package mutating func stored(_ call: Call) {
+        guard call.count > 0 else { return }
+        highest = max(highest, call.sequence.clampedSum(call.count - 1))
+        if let last = calls.last, last.isContinued(by: call) {
+            // Small calls that follow each other are kept as one, so that a client may have many under way.
+            calls[calls.count - 1].count += call.count
+            return
+        }
+        calls.append(call)
+        if calls.count > Self.mostCalls { calls.removeFirst(calls.count - Self.mostCalls) }
+    }
+
+    private func answer(to number: Int64) -> PastAnswer {
+        let call = calls.last { $0.sequence <= number && number < $0.end }
+        return call?.answer(to: number) ?? .forgotten
+    }
+}
+
+extension ProducerMark {
+    private static let version: UInt8 = 1
+
+    /// The form in which it stands in its row: few bytes, since it is written with each call.
+    package var bytes: [UInt8] {
+        var bytes = [Self.version]
+        Self.append(highest, to: &bytes)
+        Self.append(Int64(calls.count), to: &bytes)
+        var expected = (sequence: Int64(0), row: Int64(0))
+        for call in calls {
+            Self.append(call.sequence &- expected.sequence, to: &bytes)
+            Self.append(call.count, to: &bytes)
+            Self.append(call.firstRow &- expected.row, to: &bytes)
+            Self.append(Int64(call.rejected.count), to: &bytes)
+            var before: Int64 = 0
+            for place in call.rejected {
+                Self.append(place &- before, to: &bytes)
+                before = place
+            }
+            // Most calls follow on the one before, and then both differences are small.
+            expected = (call.sequence &+ call.count, call.firstRow &+ call.count &- Int64(call.rejected.count))
+        }
+        return bytes
+    }
+
+    /// Reads it back; nothing where the bytes are not what `bytes` writes.
+    package init?(bytes: [UInt8]) {
+        var rest = bytes[...]
+        guard rest.popFirst() == Self.version, let highest = Self.number(from: &rest),
+            let count = Self.number(from: &rest), (0...Int64(Self.mostCalls)).contains(count)
+        else { return nil }
+
+        var calls: [Call] = []
+        var expected = (sequence: Int64(0), row: Int64(0))
+        for _ in 0..<count {
+            guard let sequence = Self.number(from: &rest), let length = Self.number(from: &rest), length > 0,
+                let row = Self.number(from: &rest), let rejected = Self.number(from: &rest),
+                // Each takes at least a byte, so a wrong number can't ask for more memory than came in.
+                (0...Int64(rest.count)).contains(rejected)
+            else { return nil }
+            var call = Call(sequence: expected.sequence &+ sequence, count: length, firstRow: expected.row &+ row)
+            var before: Int64 = 0
+            for _ in 0..<rejected {
+                guard let step = Self.number(from: &rest) else { return nil }
+                before = before &+ step
+                guard (0..<length).contains(before), before > call.rejected.last ?? -1 else { return nil }
+                call.rejected.append(before)
+            }
+            expected = (call.sequence &+ length, call.firstRow &+ length &- rejected)
+            calls.append(call)
+        }
+        guard rest.isEmpty else { return nil }
+        self.highest = highest
+        self.calls = calls
+    }
+
+    /// Seven bits a byte, the lowest first; small numbers of either sign are short.
+    private static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        var rest = UInt64(bitPattern: (number << 1) ^ (number >> 63))
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    private static func number(from bytes: inout ArraySlice<UInt8>) -> Int64? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while let byte = bytes.popFirst() {
+            // The tenth byte has room for one bit.
+            guard shift < 63 || (shift == 63 && byte <= 1) else { return nil }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1) }
+            shift += 7
+        }
+        return nil
+    }
+}
+
+/// Who numbers its records: the UUID of one run of a client.
+package struct ProducerID: Hashable, Sendable {
+    package var high: UInt64
+    package var low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Reads a UUID as RFC 9562 writes it, in either case, or answers nothing.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        self.init(bytes.span, from: 0, to: bytes.count)
+    }
+
+    /// Reads a UUID that lies in a range of bytes, or answers nothing.
+    package init?(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
+        guard end - start == 36 else { return nil }
+        (high, low) = (0, 0)
+        for offset in 0..<36 {
+            let byte = bytes[start + offset]
+            switch offset {
+            case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
+            default:
+                guard ByteClass.isHexadecimal(byte) else { return nil }
+                let digit = UInt64(byte <= UInt8(ascii: "9") ? byte & 15 : (byte & 15) + 9)
+                if offset < 18 { high = high << 4 | digit } else { low = low << 4 | digit }
+            }
+        }
+    }
+
+    /// The sixteen bytes, the highest first.
+    package var bytes: [UInt8] {
+        [high, low].flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
+    }
+}
+
+/// Reads the names of producers, of which most are the one that was read before.
+package struct ProducerReader: Sendable {
+    /// What was read last, as it was written.
+    private var written: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
+    private var last: ProducerID?
+
+    package init() {}
+
+    /// The producer that a UUID in a range of bytes names, or nothing.
+    package mutating func id(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> ProducerID? {
+        guard end - start == 36 else { return nil }
+        // 36 bytes are five words, of which the last two overlap.
+        let text = (
+            bytes.word(at: start), bytes.word(at: start + 8), bytes.word(at: start + 16), bytes.word(at: start + 24),
+            bytes.word(at: start + 28)
+        )
+        if text != written {
+            last = ProducerID(bytes, from: start, to: end)
+            written = text
+        }
+        return last
+    }
+}

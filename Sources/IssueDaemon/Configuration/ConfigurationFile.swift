@@ -1,0 +1,240 @@
+import IssueProtocol
+
+/// The sections of one configuration file, in the grammar of systemd.syntax(7).
+///
+/// It knows nothing of which sections and keys there are.
+package struct ConfigurationFile: Hashable, Sendable {
+    /// `Key=Value` on a line, or on several that a backslash joins.
+    package struct Assignment: Hashable, Sendable {
+        package var key: String
+        /// Empty takes the default back.
+        package var value: String
+        package var line: Int
+    }
+
+    /// `[Kind]` or `[Kind Name]`, and what stands below it.
+    package struct Section: Hashable, Sendable {
+        package var kind: String
+        package var name: String?
+        package var line: Int
+        package var assignments: [Assignment] = []
+    }
+
+    /// A configuration that is longer than this is none.
+    package static let sizeLimit = 1 << 20
+
+    package let path: String
+    package private(set) var sections: [Section] = []
+    package private(set) var problems: [ConfigurationProblem] = []
+    /// The index of the section that each problem lies in; nil if that is unknown.
+    private(set) var problemSections: [Int?] = []
+    /// `true` below a header that can't be read. The keys there belong to an
+    /// unknown section, so they must not be added to the one before it.
+    private var isInUnknownSection = false
+
+    package init(path: String, content: [UInt8]) {
+        self.path = path
+        for line in ConfigurationLine.lines(of: content) {
+            guard let text = line.text else {
+                // It may have been a header.
+                isInUnknownSection = true
+                complain(line.number, "The line is not text in UTF-8.")
+                continue
+            }
+            take(text, line: line.number)
+        }
+    }
+
+    private mutating func take(_ text: String, line: Int) {
+        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" }) else {
+            if text.hasPrefix("[") { isInUnknownSection = true }
+            return complain(line, "The line has a control character in it.")
+        }
+        if text.hasPrefix("[") {
+            takeHeader(text, line: line)
+        } else if let equals = text.firstIndex(of: "=") {
+            let key = String(text[..<equals].trimmingBlanks)
+            let value = String(text[text.index(after: equals)...].trimmingBlanks)
+            guard !key.isEmpty else {
+                return complain(line, "There is no key before the “=”; expected Key=Value.")
+            }
+            guard !isInUnknownSection else { return }
+            guard !sections.isEmpty else {
+                return complain(line, "A key stands before the first section; expected a [Section] above it.")
+            }
+            sections[sections.count - 1].assignments.append(Assignment(key: key, value: value, line: line))
+        } else {
+            // The line is not repeated: it may be a secret that was pasted.
+            complain(line, "Expected [Section], Key=Value or a comment.")
+        }
+    }
+
+    private mutating func takeHeader(_ text: String, line: Int) {
+        isInUnknownSection = true
+        guard text.last == "]" else {
+            return complain(line, "Expected a “]” at the end of the section's name.")
+        }
+        let words = text.dropFirst().dropLast().split(whereSeparator: \.isBlank)
+        guard let kind = words.first, words.count <= 2 else {
+            return complain(line, "Expected [Section] or [Section NAME], with a name without blanks.")
+        }
+        let name = words.dropFirst().first.map { String($0) }
+        isInUnknownSection = false
+        sections.append(Section(kind: String(kind), name: name, line: line))
+    }
+
+    private mutating func complain(_ line: Int, _ sentence: String) {
+        problems.append(ConfigurationProblem(at: ConfigurationPlace(file: path, line: line), sentence))
+        problemSections.append(isInUnknownSection || sections.isEmpty ? nil : sections.count - 1)
+    }
+}
+
+extension Character {
+    var isBlank: Bool { self == " " || self == "\t" }
+}
+
+extension StringProtocol {
+    /// Without the spaces and tabs around it.
+    var trimmingBlanks: SubSequence {
+        guard let first = firstIndex(where: { !$0.isBlank }), let last = lastIndex(where: { !$0.isBlank }) else {
+            return self[endIndex...]
+        }
+        return self[first...last]
+    }
+}
+
+/// A line that says something: without comments, and with those joined to it that a backslash continues.
+struct ConfigurationLine: Equatable {
+    /// Of the first of the lines that were joined, counted from 1.
+    var number: Int
+    /// Without blanks around it; nil where it is no UTF-8.
+    var text: String?
+
+    static func lines(of content: [UInt8]) -> [ConfigurationLine] {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let content = content.starts(with: mark) ? content.dropFirst(mark.count) : content[...]
+        var lines: [ConfigurationLine] = []
+        var joined: [UInt8] = []
+        var start: Int?
+
+        func finish() {
+            guard let number = start else { return }
+            let bytes = trimmed(joined[...])
+            if !bytes.isEmpty {
+                lines.append(ConfigurationLine(number: number, text: String(validating: bytes, as: UTF8.self)))
+            }
+            joined = []
+            start = nil
+        }
+
+        var number = 0
+        for line in content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            var line = trimmed(line)
+            // A comment neither ends a line that goes on nor goes on itself.
+            if let first = line.first, first == UInt8(ascii: "#") || first == UInt8(ascii: ";") { continue }
+            let continues = line.reversed().prefix { $0 == UInt8(ascii: "\\") }.count % 2 == 1
+            if continues { line = line.dropLast() }
+            if start == nil { start = number }
+            joined += line
+            if continues {
+                joined.append(UInt8(ascii: " "))
+            } else {
+                finish()
+            }
+        }
+        finish()
+        return lines
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        func isBlank(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+        }
+        guard let first = bytes.firstIndex(where: { !isBlank($0) }),
+            let last = bytes.lastIndex(where: { !isBlank($0) })
+        else { return [] }
+        return bytes[first...last]
+    }
+}
+
+/// A line of a configuration file, or the file as a whole.
+package struct ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
+    package var file: String
+    /// Counted from 1; nil for the whole file.
+    package var line: Int?
+
+    package init(file: String, line: Int? = nil) {
+        self.file = file
+        self.line = line
+    }
+
+    package var description: String { line.map { "\(file):\($0)" } ?? file }
+}
+
+/// An error in a configuration file, its location and what it affects.
+package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
+    /// The part of the configuration that can't be trusted because of the error.
+    package enum Scope: Hashable, Sendable {
+        /// Unknown, for example because a whole file can't be read.
+        case everything
+        case section(ConfigurationSection)
+        /// One destination, by its name.
+        case destination(String)
+        /// The credential of one destination. The destination's section is valid.
+        case credential(String)
+
+        /// `true` unless the error is about one destination only.
+        var isGeneral: Bool {
+            switch self {
+            case .everything, .section: true
+            case .destination, .credential: false
+            }
+        }
+    }
+
+    package var place: ConfigurationPlace
+    package var sentence: String
+    package var scope: Scope
+
+    package init(at place: ConfigurationPlace, _ sentence: String, scope: Scope = .everything) {
+        self.place = place
+        self.sentence = sentence
+        self.scope = scope
+    }
+
+    package var description: String { "\(place): \(sentence)" }
+}
+
+/// All that is wrong in a configuration: whoever mends it wants to do so once.
+package struct InvalidConfiguration: Error, Hashable, Sendable, CustomStringConvertible {
+    /// File by file, and from top to bottom in each.
+    package var problems: [ConfigurationProblem]
+
+    package init(_ problems: [ConfigurationProblem]) {
+        self.problems = problems
+    }
+
+    package var description: String {
+        problems.map { "\($0)" }.joined(separator: "\n")
+    }
+}
+
+/// Finds the name that somebody may have meant.
+enum NearestName {
+    /// The nearest candidate, unless even that is far off.
+    static func to(_ name: String, among candidates: some Sequence<String>) -> String? {
+        // Nobody mistypes a name of that length, and the work grows with it.
+        guard name.utf8.count <= 64 else { return nil }
+        let wanted = name.lowercased()
+        var best: (name: String, distance: Int)?
+        for candidate in candidates {
+            let letters = candidate.lowercased()
+            let isPart = wanted.count >= 4 && letters.contains(wanted)
+            let distance = isPart ? 2 : EditDistance.between(wanted, letters)
+            guard distance <= max(1, max(wanted.count, letters.count) / 3) else { continue }
+            if distance < best?.distance ?? .max { best = (candidate, distance) }
+        }
+        return best?.name
+    }
+}

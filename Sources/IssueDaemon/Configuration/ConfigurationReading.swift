@@ -1,0 +1,247 @@
+package import UnixIO
+
+/// The valid part of the configuration files, and the errors in them.
+package struct ConfigurationReading: Sendable {
+    /// Lines with an error are left out. Destinations with an error are in
+    /// `misconfigured`; those that lack only their credential are not.
+    package var configuration: Configuration
+    /// In the order of the files, and from top to bottom in each.
+    package var problems: [ConfigurationProblem]
+}
+
+/// The configuration that the daemon uses, decided from its files and the last
+/// valid configuration.
+package struct EffectiveConfiguration: Sendable {
+    package enum Basis: Hashable, Sendable {
+        /// All files are used. Destinations with an error are paused.
+        case files
+        /// The files have errors, so the last valid configuration is used.
+        case lastValid
+        /// The files have errors and there is no valid configuration, so the
+        /// lines with errors are left out.
+        case validLines
+    }
+
+    package var configuration: Configuration
+    package var basis: Basis
+    package var problems: [ConfigurationProblem]
+    /// Retention must not remove records, because it is not known how many of
+    /// them the operator wants to keep.
+    package var suspendsRetention = false
+
+    /// Decides what to use.
+    ///
+    /// - Parameters:
+    ///   - lastValid: The last configuration without errors, apart from missing credentials.
+    ///   - running: The configuration in use; nil at the start.
+    package init(
+        _ reading: ConfigurationReading, lastValid: Configuration?, running: EffectiveConfiguration? = nil
+    ) {
+        problems = reading.problems
+        configuration = reading.configuration
+        basis = .files
+        let isGeneral = problems.contains { $0.scope.isGeneral }
+        // A running destination continues if its section becomes invalid. At a
+        // start none is running, so the error shows at once.
+        let keepsRunning = running?.isValid == true && !reading.isValid
+        guard isGeneral || keepsRunning else { return }
+        if let lastValid {
+            basis = .lastValid
+            configuration = lastValid
+            // Rights that were withdrawn must not come back with an old
+            // configuration, so only those that both grant are left.
+            configuration.access = lastValid.access.intersection(reading.configuration.access)
+            return
+        }
+        basis = .validLines
+        // A line that is left out may have withdrawn rights or lowered a limit.
+        if affects(.access) { configuration.access = AccessSettings() }
+        suspendsRetention = affects(.store)
+    }
+
+    /// `true` if the configuration can be kept for later starts.
+    package var isValid: Bool {
+        basis == .files && problems.allSatisfy { if case .credential = $0.scope { true } else { false } }
+    }
+
+    private func affects(_ section: ConfigurationSection) -> Bool {
+        problems.contains { $0.scope == .everything || $0.scope == .section(section) }
+    }
+}
+
+extension EffectiveConfiguration {
+    /// More than any host keeps.
+    private static let unlimitedAge: Duration = .seconds(36_525 * 86_400)
+
+    /// Reads the files, and if need be the last valid configuration.
+    package init(
+        _ source: ConfigurationSource, in surroundings: Surroundings, lastValid: Configuration? = nil,
+        running: EffectiveConfiguration? = nil
+    ) {
+        let reading = Configuration.read(source, in: surroundings, for: .running)
+        let path = reading.configuration.store.path
+        let lastValid =
+            reading.isValid || lastValid != nil
+            ? lastValid : LastValidConfiguration(of: source, in: surroundings).read(besides: path)
+        self.init(reading, lastValid: lastValid, running: running)
+        guard suspendsRetention else { return }
+        // The database may still grow by what an empty one may hold, so that
+        // an error that is never fixed does not fill the disk.
+        let store = configuration.store
+        let size = (try? FileSystem.status(of: store.path).size) ?? 0
+        configuration.store.maxSize = max(store.maxSize, size + StoreSettings().maxSize)
+        configuration.store.maxAge = Self.unlimitedAge
+    }
+}
+
+extension ConfigurationReading {
+    /// `true` if there are no errors, apart from missing credentials.
+    package var isValid: Bool {
+        problems.allSatisfy { if case .credential = $0.scope { true } else { false } }
+    }
+}
+
+extension AccessSettings {
+    /// The rights that both grant.
+    func intersection(_ other: AccessSettings) -> AccessSettings {
+        var common = AccessSettings()
+        common.readers = readers.filter { other.readerIDs.contains($0.groupID) }
+        common.operators = operators.filter { other.operatorIDs.contains($0.groupID) }
+        // A container's user id grants nothing, so `true` is the stricter of the two.
+        common.containerUsers = containerUsers || other.containerUsers
+        return common
+    }
+}
+
+extension EffectiveConfiguration {
+    /// How the daemon runs while the files have errors, for the log and `status`.
+    package var explanation: String {
+        switch basis {
+        case .files: "the affected destinations are paused"
+        case .lastValid: "using the last valid configuration"
+        case .validLines where suspendsRetention:
+            "using the lines without errors; no records are removed by age or size until this is fixed"
+        case .validLines: "using the lines without errors"
+        }
+    }
+
+    /// The most errors that are shown one by one.
+    package static let maxShownProblems = 10
+
+    /// The errors for `status`. Those of a credential are left out: they show
+    /// with their destination, and vanish as soon as the credential is there.
+    package var faults: [String] {
+        let lasting = problems.filter { if case .credential = $0.scope { false } else { true } }
+        var faults = lasting.prefix(Self.maxShownProblems).map { "configuration error (\(explanation)): \($0)" }
+        if lasting.count > Self.maxShownProblems {
+            faults.append("\(lasting.count - Self.maxShownProblems) more configuration errors: see issued --check")
+        }
+        return faults
+    }
+
+    /// What to do about each paused destination, by name.
+    package var adviceByDestination: [String: String] {
+        var advice: [String: String] = [:]
+        for problem in problems {
+            switch problem.scope {
+            case .destination(let name), .credential(let name):
+                if advice[name] == nil { advice[name] = "\(problem)" }
+            case .everything, .section: break
+            }
+        }
+        return advice
+    }
+}
+
+/// A copy of the last configuration without errors, kept for starts at which the files have some.
+///
+/// It is the text that `--print-config` prints, so it holds no secrets. It is
+/// next to the database, and also in the state directory if that is elsewhere: if
+/// `[Store] Path=` can't be read, only the second can be found.
+package struct LastValidConfiguration: Sendable {
+    package static let fileName = "issued.conf.last-valid"
+
+    private let source: ConfigurationSource
+    private let surroundings: Surroundings
+
+    package init(of source: ConfigurationSource, in surroundings: Surroundings) {
+        self.source = source
+        self.surroundings = surroundings
+    }
+
+    /// Reads the newest copy.
+    ///
+    /// - Parameter database: The path of the database, as far as the files say it.
+    /// - Returns: nil if there is no copy for these files, or if it is no longer valid on this host.
+    package func read(besides database: String) -> Configuration? {
+        let found = files(besides: database).compactMap { path in trusted(path).map { (path: path, file: $0) } }
+        let newest = found.max { $0.file.status.modifiedNanoseconds < $1.file.status.modifiedNanoseconds }
+        guard let newest else { return nil }
+        var reader = ConfigurationReader(surroundings: surroundings, purpose: .running)
+        let reading = reader.read(newest.file.content, from: newest.path)
+        return reading.problems.contains { $0.scope.isGeneral } ? nil : reading.configuration
+    }
+
+    /// Stores a valid configuration. An identical copy is left unchanged.
+    ///
+    /// - Throws: The first error. All places are tried.
+    package func write(_ configuration: Configuration) throws(Errno) {
+        let content = Array((header + configuration.text).utf8)
+        var failure: Errno?
+        for path in files(besides: configuration.store.path) where trusted(path)?.content != content {
+            do throws(Errno) {
+                try FileSystem.writeAtomically(content, to: path, mode: 0o600)
+            } catch {
+                // The second place need not exist.
+                if error != .noSuchFile { failure = failure ?? error }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private var header: String {
+        let name =
+            switch source {
+            case .usual: surroundings.systemFile
+            case .file(let path): path
+            }
+        return """
+            # The last valid configuration, written by issued. It is used while the files
+            # have errors. Do not edit it; edit the files instead.
+            # Files: \(name)
+
+            """
+    }
+
+    private func files(besides database: String) -> [String] {
+        let folder = FileSystem.parentFolder(of: database)
+        let folders = [folder] + [surroundings.stateFolder(for: source)].compactMap { $0 }.filter { $0 != folder }
+        return folders.map { "\($0)/\(Self.fileName)" }
+    }
+
+    /// Returns the content of a copy of these files; nil unless only this user can have written it.
+    private func trusted(_ path: String) -> (status: FileStatus, content: [UInt8])? {
+        guard let file = try? FileDescriptor.open(path, [.noFollow, .nonBlocking]), let status = try? file.status(),
+            status.kind == .regular, status.uid == surroundings.userID, status.mode & 0o022 == 0,
+            status.size <= ConfigurationFile.sizeLimit
+        else { return nil }
+        var content: [UInt8] = []
+        while content.count <= ConfigurationFile.sizeLimit {
+            guard let count = try? file.read(appendingTo: &content, atMost: 1 << 16) else { return nil }
+            if count == 0 { break }
+        }
+        return content.starts(with: Array(header.utf8)) ? (status, content) : nil
+    }
+}
+
+extension Surroundings {
+    /// The folder where the daemon's state lies unless the configuration says
+    /// otherwise; nil for files of which there may be several sets on a host.
+    fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
+        // systemd separates several directories by colons.
+        if let folder = folder("STATE_DIRECTORY")?.split(separator: ":").first { return String(folder) }
+        guard source == .usual else { return nil }
+        let usual = isOrdinaryUser ? userConfiguration : .default
+        return FileSystem.parentFolder(of: usual.store.path)
+    }
+}

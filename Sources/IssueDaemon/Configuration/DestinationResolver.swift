@@ -1,0 +1,174 @@
+import Destinations
+import UnixIO
+
+/// Finds out where a destination is and where its token lies, or why it cannot work.
+struct DestinationResolver {
+    let section: ConfigurationMerger.Section
+    let surroundings: Surroundings
+    let purpose: ConfigurationPurpose
+    private(set) var problems: [ConfigurationProblem] = []
+
+    /// More than any bundle of authorities has.
+    private static let mostAuthorities = 16 << 20
+
+    init(
+        section: ConfigurationMerger.Section, surroundings: Surroundings, purpose: ConfigurationPurpose
+    ) {
+        self.section = section
+        self.surroundings = surroundings
+        self.purpose = purpose
+    }
+
+    /// Nil where something is wrong.
+    mutating func resolve(_ settings: LogzIOSettings) -> LogzIODestination? {
+        let address = address(settings)
+        let token = token(settings.credential)
+        if let caFile = settings.caFile { check(authorities: caFile) }
+        guard let address, let token else { return nil }
+        var settings = settings
+        if settings.connection != .streaming { settings.connection = LogzIOConnection(address.scheme) }
+        return LogzIODestination(
+            name: section.name ?? LogzIODestination.usualName, address: address, tokenFile: token, settings: settings)
+    }
+
+    /// Nil where something is wrong.
+    mutating func resolve(_ settings: OwnStoreSettings, _ kind: OwnStoreKind) -> OwnStoreDestination? {
+        if let caFile = settings.caFile { check(authorities: caFile) }
+        var tokenFile: TokenFile?
+        if let credential = settings.credential {
+            guard let found = token(credential) else { return nil }
+            tokenFile = found
+        }
+        guard let address = settings.url else {
+            if !section.wrongKeys.contains("URL") {
+                complain(of: nil, "\(section.title) does not say where to; expected URL=.")
+            }
+            return nil
+        }
+        return OwnStoreDestination(
+            kind: kind, name: section.name ?? kind.word, address: address, tokenFile: tokenFile, settings: settings)
+    }
+
+    private mutating func address(_ settings: LogzIOSettings) -> LogzAddress? {
+        switch (settings.region, settings.url) {
+        case (let region?, nil):
+            return settings.connection == .streaming
+                ? LogzAddress(streamingTo: region) : LogzAddress(region, (settings.connection ?? .secure).scheme)
+        case (nil, let url?):
+            if let connection = settings.connection, connection.scheme != url.scheme {
+                complain(
+                    of: "Connection",
+                    "Connection=\(connection.rawValue) is by \(connection.scheme.rawValue), and URL= is by "
+                        + "\(url.scheme.rawValue); expected the same of both.")
+                return nil
+            }
+            return url
+        case (_?, _?):
+            complain(of: "URL", "\(section.title) has both Region= and URL=; expected one of them.")
+            return nil
+        case (nil, nil):
+            // One that is there and wrong has been complained of already.
+            if section.wrongKeys.isDisjoint(with: ["Region", "URL"]) {
+                complain(
+                    of: nil,
+                    "\(section.title) does not say where to; expected Region= (us, wa, au, ca, eu, uk or nl) "
+                        + "or URL=.")
+            }
+            return nil
+        }
+    }
+
+    private mutating func token(_ credential: String) -> TokenFile? {
+        guard section.wrongKeys.isDisjoint(with: ["Credential"]) else { return nil }
+        if credential.hasPrefix("/") {
+            return checked(TokenFile(path: credential, kind: .ownFile), shown: credential)
+        }
+        // Never repeated: people paste the token itself here.
+        let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
+        let shown =
+            credential == LogzIOSettings().credential
+            ? "“\(credential)”"
+            : mayBeToken
+                ? "that Credential= names (is that the token itself? Credential= takes the name of the file that holds it)"
+                : "that Credential= names"
+        if let folder = surroundings.folder("CREDENTIALS_DIRECTORY") {
+            return checked(TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown)
+        }
+        switch purpose {
+        case .looking:
+            return checked(
+                TokenFile(path: "\(surroundings.credentialStore)/\(credential)", kind: .credential), shown: shown)
+        case .running:
+            let advice =
+                surroundings.folder("STATE_DIRECTORY") == nil
+                ? "systemd (LoadCredential=), which has not started this daemon. Without systemd, name a file "
+                    + "with the token by its absolute path: Credential=/path/to/file."
+                : "systemd (LoadCredential=), which had none of that name. Write the token into a file of that name in "
+                    + "\(surroundings.credentialStore), readable by root alone, have LoadCredential= name it, and "
+                    + "restart the service."
+            complain(
+                of: "Credential",
+                "\(section.title) has no shipping token: the credential \(shown) is handed over by \(advice)",
+                scope: credentialScope)
+            return TokenFile(path: credential, kind: .notPassed)
+        }
+    }
+
+    private var credentialScope: ConfigurationProblem.Scope {
+        section.destinationName.map { .credential($0) } ?? section.scope
+    }
+
+    /// Complains if the file holds no token. The destination can be used once
+    /// it does.
+    private mutating func checked(_ file: TokenFile, shown: String) -> TokenFile {
+        do throws(TokenFileError) {
+            switch file.kind {
+            case .ownFile, .notPassed: _ = try file.read(asUser: surroundings.userID)
+            // The service manager reads those as root.
+            case .credential:
+                try CurrentProcess.withOriginalRights { () throws(TokenFileError) in _ = try file.read() }
+            }
+            return file
+        } catch {
+            // By hand, only root sees where the service manager looks.
+            if purpose == .looking, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
+            let advice =
+                switch file.kind {
+                case .credential:
+                    "Write the token into a file of that name in \(surroundings.credentialStore), readable by root "
+                        + "alone, have LoadCredential= name it, and restart the service."
+                case .ownFile, .notPassed:
+                    "Write the token into that file, readable by the daemon's user alone (mode 0600)."
+                }
+            let what = file.kind == .credential ? "credential" : "file"
+            complain(
+                of: "Credential",
+                "\(section.title) has no shipping token: the \(what) \(shown) cannot be used, \(error). \(advice)",
+                scope: credentialScope)
+            return file
+        }
+    }
+
+    private mutating func check(authorities path: String) {
+        do throws(Errno) {
+            let file = try FileDescriptor.open(path, .nonBlocking)
+            var content: [UInt8] = []
+            while content.count < Self.mostAuthorities, try file.read(appendingTo: &content, atMost: 1 << 16) > 0 {}
+            // OpenSSL's two words for it.
+            let isFound = ["-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----"].contains {
+                content.contains(Array($0.utf8))
+            }
+            guard !isFound else { return }
+            complain(of: "CAFile", "CAFile=\(path) has no certificate in it; expected a file in PEM.")
+        } catch {
+            complain(of: "CAFile", "CAFile=\(path) cannot be read: \(error); expected a file with certificates.")
+        }
+    }
+
+    private mutating func complain(
+        of key: String?, _ sentence: String, scope: ConfigurationProblem.Scope? = nil
+    ) {
+        let place = key.flatMap { section.place(of: $0) } ?? section.place
+        problems.append(ConfigurationProblem(at: place, sentence, scope: scope ?? section.scope))
+    }
+}

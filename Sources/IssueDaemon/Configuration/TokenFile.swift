@@ -1,0 +1,91 @@
+package import Destinations
+package import UnixIO
+
+/// The file that holds a token, read again whenever the token may have changed.
+package struct TokenFile: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// Handed over by the service manager, which sees to who can read it.
+        case credential
+        /// A file of the host, which its owner alone may be able to read.
+        case ownFile
+        /// A credential of that name that the service manager did not hand over.
+        case notPassed
+    }
+
+    package var path: String
+    package var kind: Kind
+
+    package init(path: String, kind: Kind) {
+        self.path = path
+        self.kind = kind
+    }
+
+    private static let sizeLimit = 8192
+
+    /// - Parameter userID: Who we are; a file of another user is not ours to trust.
+    package func read(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
+        guard kind != .notPassed else { throw .notPassed }
+        let (status, content) = try readAll()
+        guard status.kind == .regular else { throw .notAFile }
+        switch kind {
+        case .credential, .notPassed: break
+        case .ownFile:
+            guard status.uid == userID || status.uid == 0 else { throw .ownedByAnother(uid: status.uid) }
+            guard status.mode & 0o077 == 0 else { throw .othersMayRead(mode: status.mode) }
+        }
+        guard content.count <= Self.sizeLimit else { throw .tooLarge }
+        guard content.contains(where: { $0 > UInt8(ascii: " ") }) else { throw .empty }
+        guard let token = ShippingToken(content) else { throw .noToken }
+        return token
+    }
+
+    private func readAll() throws(TokenFileError) -> (FileStatus, [UInt8]) {
+        do throws(Errno) {
+            // The status is that of the file which is read, whatever is put in
+            // its place meanwhile; and a pipe must not make us wait.
+            let file = try FileDescriptor.open(path, .nonBlocking)
+            let status = try file.status()
+            guard status.kind == .regular else { return (status, []) }
+            var content: [UInt8] = []
+            while content.count <= Self.sizeLimit {
+                guard try file.read(appendingTo: &content, atMost: Self.sizeLimit + 1) > 0 else { break }
+            }
+            return (status, content)
+        } catch {
+            throw .unreadable(error)
+        }
+    }
+}
+
+/// Why a file gives no token. Says nothing of what is in it.
+package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
+    case unreadable(Errno)
+    case notAFile
+    case othersMayRead(mode: UInt32)
+    case ownedByAnother(uid: UInt32)
+    case tooLarge
+    case empty
+    case noToken
+    case notPassed
+
+    package var description: String {
+        switch self {
+        case .unreadable(let error):
+            "it cannot be read: \(error)"
+        case .notAFile:
+            "it is not a regular file"
+        case .othersMayRead(let mode):
+            "others than its owner may use it (mode \(ValueForm<UInt32>.mode.text(mode))); expected 0600 or 0400"
+        case .ownedByAnother(let uid):
+            "it belongs to user \(uid); expected the daemon's own user, or root"
+        case .tooLarge:
+            "it is too long for a token"
+        case .empty:
+            "it is empty"
+        case .noToken:
+            "it holds more than a token: blanks, control characters or several lines"
+        case .notPassed:
+            "systemd did not pass it"
+        }
+    }
+}

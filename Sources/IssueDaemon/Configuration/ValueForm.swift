@@ -1,0 +1,409 @@
+import Destinations
+package import IssueCore
+import UnixIO
+
+/// How a value of one type is written in a configuration file, and what to say where it is not.
+struct ValueForm<Value>: Sendable {
+    /// Completes “expected …”.
+    let expected: String
+    let parse: @Sendable (String) -> Value?
+    let text: @Sendable (Value) -> String
+    /// Whether a wrong value is repeated in the complaint: never where it may
+    /// be the token, put into the wrong place.
+    var isRepeated = true
+
+    /// The same form for a value that need not be there; nothing at all means so.
+    func optional() -> ValueForm<Value?> {
+        let form = self
+        return ValueForm<Value?>(
+            expected: expected, parse: { text in form.parse(text).map { $0 } },
+            text: { $0.map { form.text($0) } ?? "" }, isRepeated: isRepeated)
+    }
+}
+
+extension ValueForm where Value == Bool {
+    static var boolean: Self {
+        ValueForm(
+            expected: "yes or no",
+            parse: { text in
+                switch text.lowercased() {
+                case "yes", "true", "on", "1", "y", "t": true
+                case "no", "false", "off", "0", "n", "f": false
+                case _: nil
+                }
+            }, text: { $0 ? "yes" : "no" })
+    }
+}
+
+extension ValueForm where Value: BinaryInteger & Sendable {
+    static func count(_ bounds: ClosedRange<Value>, zero: String? = nil) -> Self {
+        ValueForm(
+            expected: "a number from \(bounds.lowerBound) to \(bounds.upperBound)\(zero.map { ", or 0: \($0)" } ?? "")",
+            parse: { text in
+                guard !text.isEmpty, text.allSatisfy(\.isASCIIDigit), let number = Int64(text),
+                    let value = Value(exactly: number), bounds ~= value || value == 0 && zero != nil
+                else { return nil }
+                return value
+            }, text: { "\($0)" })
+    }
+
+    static func size(_ bounds: ClosedRange<Value>, zero: String? = nil) -> Self {
+        let from = SizeText.text(Int64(clamping: bounds.lowerBound))
+        let to = SizeText.text(Int64(clamping: bounds.upperBound))
+        let examples = ["64K", "1M", "512M", "2G"].filter { text in
+            SizeText.parse(text).flatMap { Value(exactly: $0) }.map { bounds ~= $0 } ?? false
+        }.suffix(2).joined(separator: " or ")
+        return ValueForm(
+            expected: "a size from \(from) to \(to), such as \(examples)\(zero.map { ", or 0: \($0)" } ?? "")",
+            parse: { text in
+                guard let bytes = SizeText.parse(text), let value = Value(exactly: bytes),
+                    bounds ~= value || value == 0 && zero != nil
+                else { return nil }
+                return value
+            }, text: { SizeText.text(Int64(clamping: $0)) })
+    }
+}
+
+extension ValueForm where Value == UInt32 {
+    static var mode: Self {
+        ValueForm(
+            expected: "permissions in octal, such as 0666",
+            parse: { text in
+                guard (3...4).contains(text.count), text.allSatisfy({ "0" <= $0 && $0 <= "7" && $0.isASCII }),
+                    let mode = UInt32(text, radix: 8), mode <= 0o777
+                else { return nil }
+                return mode
+            },
+            text: { mode in
+                let digits = String(mode, radix: 8)
+                return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+            })
+    }
+}
+
+extension ValueForm where Value == Duration {
+    static func duration(_ bounds: ClosedRange<Duration>) -> Self {
+        let from = DurationText.text(bounds.lowerBound)
+        let to = DurationText.text(bounds.upperBound)
+        return ValueForm(
+            expected: "a time from \(from) to \(to), such as 5s or 2min 30s",
+            parse: { text in DurationText.parse(text).flatMap { bounds ~= $0 ? $0 : nil } },
+            text: { DurationText.text($0) })
+    }
+}
+
+extension ValueForm where Value == Rate {
+    static var rate: Self {
+        ValueForm(
+            expected: "a rate such as 60/min or 1/5min, or 0: no limit",
+            parse: { RateText.parse($0) }, text: { RateText.text($0) })
+    }
+}
+
+extension ValueForm where Value == Share {
+    static func share(_ bounds: ClosedRange<Int64>) -> Self {
+        ValueForm(
+            expected: "a share from \(bounds.lowerBound)% to \(bounds.upperBound)%",
+            parse: { text in
+                let digits = text.dropLast().trimmingBlanks
+                guard text.last == "%", !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit),
+                    let percent = Int64(digits), bounds ~= percent
+                else { return nil }
+                return Share(percent: percent)
+            }, text: { "\($0.percent)%" })
+    }
+}
+
+extension ValueForm where Value == [HostGroup] {
+    /// Groups of this host, by name or number, with blanks between them.
+    static var groups: Self {
+        ValueForm(
+            expected: "groups of this host, with blanks between them",
+            parse: { text in
+                var groups: [HostGroup] = []
+                for word in text.split(whereSeparator: \.isBlank) {
+                    guard let group = HostGroup(named: String(word)) else { return nil }
+                    groups.append(group)
+                }
+                return groups
+            }, text: { groups in groups.map(\.name).joined(separator: " ") })
+    }
+}
+
+extension ValueForm where Value == UInt32 {
+    static var user: Self {
+        ValueForm(
+            expected: "the name or the number of a user of this host",
+            parse: { text in
+                guard !text.isEmpty, text.allSatisfy(\.isASCIIDigit) else { return UserDatabase.userID(named: text) }
+                // The last number means “nobody in particular” to the kernel.
+                return UInt32(text).flatMap { $0 == .max ? nil : $0 }
+            }, text: { "\($0)" })
+    }
+}
+
+extension ValueForm where Value == String {
+    static var path: Self {
+        ValueForm(
+            expected: "an absolute path",
+            parse: { text in
+                guard text.hasPrefix("/"), !text.hasSuffix("/"), text.utf8.count < 4096 else { return nil }
+                return text
+            }, text: { $0 })
+    }
+
+    static var socketPath: Self {
+        ValueForm(
+            expected: "an absolute path of at most 107 bytes",
+            parse: { text in
+                guard path.parse(text) != nil, (try? SocketAddress.unix(text)) != nil else { return nil }
+                return text
+            }, text: { $0 })
+    }
+
+    /// What can stand in a URL and in a JSON key as it is.
+    static func name(_ expected: String) -> Self {
+        ValueForm(
+            expected: expected,
+            parse: { text in
+                let fits = text.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "_-.".contains($0) }
+                return fits && !text.isEmpty && text.utf8.count <= 64 ? text : nil
+            }, text: { $0 })
+    }
+
+    static var metadataKey: Self {
+        ValueForm(
+            expected: "a key of letters, digits and “_” that no other field of a line has",
+            parse: { LogzPayload.isUsable(metadataKey: $0) ? $0 : nil }, text: { $0 })
+    }
+
+    /// An absolute path, or the name of a file under `$CREDENTIALS_DIRECTORY`.
+    static var credential: Self {
+        ValueForm(
+            expected: "the name of a credential of the service, or the absolute path of a file with the token",
+            parse: { text in
+                if text.hasPrefix("/") { return path.parse(text) }
+                guard !text.contains("/"), text != ".", text != "..", text.utf8.count <= 255 else { return nil }
+                return text.contains { $0.isBlank } ? nil : text
+            }, text: { $0 }, isRepeated: false)
+    }
+
+    static var proxy: Self {
+        ValueForm(
+            expected: "the URL of a proxy, such as http://proxy.example.com:3128, without a password",
+            parse: { text in
+                ProxyURL.isUsable(text) ? text : nil
+            }, text: { $0 }, isRepeated: false)
+    }
+}
+
+extension ValueForm where Value == LogzAddress {
+    static var listener: Self {
+        ValueForm(
+            expected: "an address such as https://listener.example.com:8071, without a user, a “?” or the token",
+            parse: { LogzAddress(url: $0) }, text: { $0.url }, isRepeated: false)
+    }
+}
+
+extension ValueForm where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
+    static func choice(_ remark: String = "") -> Self {
+        let words = Value.allCases.map(\.rawValue)
+        let list = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+        return ValueForm(expected: list + remark, parse: { Value(rawValue: $0) }, text: { $0.rawValue })
+    }
+}
+
+/// A number without a sign, possibly with a fraction, as it stands before a unit.
+struct DecimalNumber {
+    private var whole: Int64
+    private var fraction: Int64 = 0
+    private var scale: Int64 = 1
+
+    /// Takes the digits at the start of a text away; nil where there are none, or too many.
+    init?(takenFrom text: inout Substring) {
+        let digits = text.prefix { $0.isASCIIDigit }
+        guard !digits.isEmpty, let whole = Int64(digits) else { return nil }
+        self.whole = whole
+        text = text.dropFirst(digits.count)
+        guard text.first == "." else { return }
+        let decimals = text.dropFirst().prefix { $0.isASCIIDigit }
+        // Six are enough for a microsecond, and for every size that anyone writes.
+        guard !decimals.isEmpty, decimals.count <= 6, let fraction = Int64(decimals) else { return nil }
+        self.fraction = fraction
+        for _ in decimals { scale *= 10 }
+        text = text.dropFirst(decimals.count + 1)
+    }
+
+    /// So many units, towards zero; nil where 64 bits do not hold it.
+    func times(_ unit: Int64) -> Int64? {
+        let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
+        // Divided first: a unit times a million can be too much.
+        let part = unit / scale * fraction + unit % scale * fraction / scale
+        let (sum, overflowAgain) = product.addingReportingOverflow(part)
+        return overflow || overflowAgain ? nil : sum
+    }
+}
+
+extension Character {
+    var isASCIIDigit: Bool { "0" <= self && self <= "9" && isASCII }
+    var isASCIILetter: Bool { isASCII && isLetter }
+}
+
+/// Times as systemd.time(7) writes them: `5s`, `2min 30s`, `7d`; a bare number is in seconds.
+package enum DurationText {
+    package static func parse(_ text: String) -> Duration? {
+        parse(text, bareUnit: 1_000_000_000)
+    }
+
+    /// With a unit behind each number, for where a bare one would be doubtful.
+    package static func parseWithUnits(_ text: String) -> Duration? {
+        parse(text, bareUnit: nil)
+    }
+
+    package static func text(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        var rest = seconds
+        var parts: [String] = []
+        for (name, size) in [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)] as [(String, Int64)] {
+            let count = rest / size
+            rest -= count * size
+            if count != 0 { parts.append("\(count)\(name)") }
+        }
+        let microseconds = attoseconds / 1_000_000_000_000
+        if microseconds / 1_000 != 0 { parts.append("\(microseconds / 1_000)ms") }
+        if microseconds % 1_000 != 0 { parts.append("\(microseconds % 1_000)us") }
+        return parts.isEmpty ? "0" : parts.joined(separator: " ")
+    }
+
+    private static func parse(_ text: String, bareUnit: Int64?) -> Duration? {
+        var rest = text[...].trimmingBlanks
+        var sum: Int64 = 0
+        guard !rest.isEmpty else { return nil }
+        while !rest.isEmpty {
+            guard let number = DecimalNumber(takenFrom: &rest) else { return nil }
+            rest = rest.trimmingBlanks
+            let name = rest.prefix { $0.isLetter }
+            rest = rest.dropFirst(name.count).trimmingBlanks
+            let unit = name.isEmpty ? bareUnit : nanoseconds(in: String(name))
+            guard let unit, let part = number.times(unit) else { return nil }
+            let (total, overflow) = sum.addingReportingOverflow(part)
+            guard !overflow else { return nil }
+            sum = total
+        }
+        return .nanoseconds(sum)
+    }
+
+    private static func nanoseconds(in unit: String) -> Int64? {
+        switch unit {
+        case "us", "usec", "µs", "μs": 1_000
+        case "ms", "msec": 1_000_000
+        case "s", "sec", "second", "seconds": 1_000_000_000
+        case "m", "min", "minute", "minutes": 60_000_000_000
+        case "h", "hr", "hour", "hours": 3_600_000_000_000
+        case "d", "day", "days": 86_400_000_000_000
+        case "w", "week", "weeks": 604_800_000_000_000
+        case _: nil
+        }
+    }
+}
+
+/// A group of this host, as the file names it and as the kernel does.
+package struct HostGroup: Hashable, Sendable {
+    package var name: String
+    package var groupID: UInt32
+
+    package init(name: String, groupID: UInt32) {
+        self.name = name
+        self.groupID = groupID
+    }
+
+    /// Nil where this host has no group of that name.
+    init?(named name: String) {
+        let isNumber = name.allSatisfy(\.isASCIIDigit)
+        guard let groupID = isNumber ? UInt32(name) : UserDatabase.groupID(named: name), groupID != .max else {
+            return nil
+        }
+        self.init(name: name, groupID: groupID)
+    }
+}
+
+/// The URL of a proxy, without anything in it that is secret.
+enum ProxyURL {
+    private static let schemes: Set<String> = ["http", "https", "socks5", "socks5h"]
+
+    /// False also for a URL with a user, since that is where a password stands.
+    static func isUsable(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3 || parts.count == 4 && parts[3].isEmpty, parts[1].isEmpty,
+            parts[0].last == ":", schemes.contains(String(parts[0].dropLast()))
+        else { return false }
+        return isAuthority(parts[2])
+    }
+
+    private static func isAuthority(_ text: Substring) -> Bool {
+        let end: Substring.Index
+        if text.first == "[" {
+            guard let close = text.firstIndex(of: "]"),
+                text[..<close].dropFirst().allSatisfy({ $0.isASCII && $0.isHexDigit || $0 == ":" || $0 == "." })
+            else { return false }
+            end = text.index(after: close)
+        } else {
+            end = text.firstIndex(of: ":") ?? text.endIndex
+            guard text[..<end].allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || "-._".contains($0) }) else {
+                return false
+            }
+        }
+        guard end > text.startIndex else { return false }
+        let port = text[end...]
+        guard !port.isEmpty else { return true }
+        return port.first == ":" && port.dropFirst().allSatisfy(\.isASCIIDigit) && UInt16(port.dropFirst()) ?? 0 > 0
+    }
+}
+
+/// Rates: so many in such a time, `1/5min` or `60/min`; `0` is no limit.
+package enum RateText {
+    private static let largest: Int64 = 1_000_000_000
+
+    package static func parse(_ text: String) -> Rate? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { $0.trimmingBlanks }
+        guard let digits = parts.first, !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit),
+            let count = Int64(digits), count <= largest
+        else { return nil }
+        if parts.count == 1 { return count == 0 ? .unlimited : nil }
+        guard parts.count == 2 else { return nil }
+        // “60/min” is sixty in one minute.
+        let period = parts[1].first?.isASCIIDigit == true ? String(parts[1]) : "1\(parts[1])"
+        guard !parts[1].isEmpty, let duration = DurationText.parseWithUnits(period),
+            duration >= .milliseconds(1), duration <= .seconds(366 * 86_400)
+        else { return nil }
+        return count == 0 ? .unlimited : Rate(count, per: duration)
+    }
+
+    package static func text(_ rate: Rate) -> String {
+        guard !rate.isUnlimited else { return "0" }
+        let period = DurationText.text(rate.period)
+        let isOne = period.first == "1" && period.dropFirst().first?.isLetter == true && !period.contains(" ")
+        return "\(rate.count)/\(isOne ? String(period.dropFirst()) : period)"
+    }
+}
+
+/// Sizes as systemd writes them: `64K`, `1G`, each unit 1024 times the one before; a bare number is in bytes.
+package enum SizeText {
+    private static let units: [(name: Character, shift: Int64)] = [("T", 40), ("G", 30), ("M", 20), ("K", 10)]
+
+    package static func parse(_ text: String) -> Int64? {
+        var rest = text[...].trimmingBlanks
+        guard let number = DecimalNumber(takenFrom: &rest) else { return nil }
+        rest = rest.trimmingBlanks
+        if rest.isEmpty || rest == "B" { return number.times(1) }
+        guard rest.count == 1, let unit = units.first(where: { $0.name == rest.first }) else { return nil }
+        return number.times(1 << unit.shift)
+    }
+
+    package static func text(_ bytes: Int64) -> String {
+        for unit in units where bytes != 0 && bytes % (1 << unit.shift) == 0 {
+            return "\(bytes >> unit.shift)\(unit.name)"
+        }
+        return "\(bytes)"
+    }
+}

@@ -1,0 +1,463 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// The ledger's side of erasing: each record is subtracted from its own fate.
+extension StoreWriter {
+    /// One batch of the log, as far as fates need it.
+    private struct Span {
+        var id: Int64
+        var rows: ClosedRange<Int64>
+        var state: Int64
+        var sent: [Int64]
+        var sentRows: Set<Int64>
+        var withheld: Set<Int64>
+        var dead: Set<Int64>
+        var notes: BatchNotes
+
+        func fate(of row: Int64) -> Fate {
+            if withheld.contains(row) { return .withheld }
+            if dead.contains(row) { return .deadLettered }
+            return sentRows.contains(row) ? Fate(ofSentByState: state) : .summarised
+        }
+    }
+
+    private struct Key: Hashable {
+        var account: Int64
+        var fate: Fate
+    }
+
+    /// Takes records off the ledger, and out of batches that have no answer yet.
+    ///
+    /// - Returns: how many each destination has or is being given, and which of them are under way.
+    func subtractFates(of doomed: [DoomedRecord]) throws -> (delivered: [String: Int64], inFlight: Set<Int64>) {
+        var ledger = LedgerChanges()
+        for (account, records) in Dictionary(grouping: doomed, by: \.account) {
+            let occurrences = records.reduce(0) { $0 + $1.count }
+            ledger.erased(
+                .init(records: Int64(records.count), occurrences: occurrences), account: account, destination: 0,
+                fate: nil)
+        }
+        let destinations = try connection.withStatement(
+            "SELECT id, name, first_id, CASE active WHEN 1 THEN ?1 ELSE given_id END, cursor FROM destinations"
+        ) { statement in
+            statement.bind(Int64.max, at: 1)
+            return try statement.all {
+                (id: $0.int64(0), name: $0.text(1), first: $0.int64(2), last: $0.int64(3), cursor: $0.int64(4))
+            }
+        }
+        var delivered: [String: Int64] = [:]
+        var inFlight: Set<Int64> = []
+        for destination in destinations {
+            var sums: [Key: LedgerChanges.Sum] = [:]
+            var span: Span?
+            var sending: Set<Int64> = []
+            for record in doomed where record.row >= destination.first && record.row <= destination.last {
+                var fate = Fate.pending
+                var holder: Span?
+                if let carrier = try single(record.row, destination.id) {
+                    if carrier > 0, let batch = try self.span(batch: carrier) {
+                        fate = batch.fate(of: record.row)
+                        if fate == .pending { sending.insert(record.row) }
+                    }
+                } else if record.row <= destination.cursor {
+                    if span?.rows.contains(record.row) != true { span = try self.span(record.row, destination.id) }
+                    if let span {
+                        fate = span.fate(of: record.row)
+                        holder = span
+                        if fate == .pending { sending.insert(record.row) }
+                    }
+                }
+                if fate == .summarised, let reason = holder?.notes.held.reason(of: record.row),
+                    let summary = try connection.summary(tellingOf: record.row, for: reason, destination.id)
+                {
+                    try take(.init(records: 1, occurrences: record.count), off: summary.id)
+                    if summary.state == .dead { fate = .deadLettered }
+                }
+                sums[Key(account: record.account, fate: fate), default: .init()].records += 1
+                sums[Key(account: record.account, fate: fate), default: .init()].occurrences += record.count
+                if fate == .delivered || sending.contains(record.row) { delivered[destination.name, default: 0] += 1 }
+            }
+            if !sending.isEmpty { try takeOut(sending, of: destination.id) }
+            inFlight.formUnion(sending)
+            for (key, sum) in sums { try subtract(sum, key, destination.id, &ledger) }
+        }
+        try ledger.write(on: connection)
+        return (delivered, inFlight)
+    }
+
+    /// What an account has of a fate.
+    func sum(of fate: Fate, _ account: Int64, _ destination: Int64) throws -> LedgerChanges.Sum {
+        try connection.withStatement(
+            "SELECT records, occurrences FROM ledger WHERE destination = ?1 AND account = ?2 AND fate = ?3"
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(account, at: 2)
+            statement.bind(Int64(fate.rawValue), at: 3)
+            return try statement.first { LedgerChanges.Sum(records: $0.int64(0), occurrences: $0.int64(1)) } ?? .init()
+        }
+    }
+
+    /// A summary that could not be delivered has made its records dead letters; of old ones nobody knows which those
+    /// were.
+    private func subtract(
+        _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
+    ) throws {
+        guard key.fate == .summarised else {
+            return ledger.erased(sum, account: key.account, destination: destination, fate: key.fate)
+        }
+        let left = try self.sum(of: .summarised, key.account, destination)
+        let own = LedgerChanges.Sum(
+            records: min(sum.records, left.records), occurrences: min(sum.occurrences, left.occurrences))
+        ledger.erased(own, account: key.account, destination: destination, fate: .summarised)
+        ledger.erased(
+            .init(records: sum.records - own.records, occurrences: sum.occurrences - own.occurrences),
+            account: key.account, destination: destination, fate: .deadLettered)
+    }
+
+    private func span(_ row: Int64, _ destination: Int64) throws -> Span? {
+        try connection.withStatement(
+            """
+            SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
+            WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(row, at: 2)
+            return try statement.first { Self.span($0) }
+        }.flatMap { $0.rows.contains(row) ? $0 : nil }
+    }
+
+    private func span(batch id: Int64) throws -> Span? {
+        try connection.withStatement(
+            "SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches WHERE id = ?1"
+        ) { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { Self.span($0) }
+        }
+    }
+
+    private static func span(_ row: borrowing Row) -> Span {
+        let first = row.int64(1)
+        let sent = PostingList.decode(row.bytes(4), base: first) ?? []
+        return Span(
+            id: row.int64(0), rows: first...max(first, row.int64(2)), state: row.int64(3), sent: sent,
+            sentRows: Set(sent), withheld: Set(PostingList.decode(row.bytes(5), base: first) ?? []),
+            dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchNotes(json: row.text(7)))
+    }
+
+    /// A batch that is sent again after a restart must not ask for what is gone.
+    private func takeOut(_ rows: Set<Int64>, of destination: Int64) throws {
+        let batches = try connection.withStatement(
+            """
+            SELECT id, first_id, last_id, state, sent, withheld, dead, notes FROM batches
+            WHERE destination = ?1 AND state = 0 AND kind <> 1
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            return try statement.all { Self.span($0) }
+        }
+        for batch in batches {
+            var notes = batch.notes
+            let left = zip(batch.sent, batch.notes.sent).filter { !rows.contains($0.0) }
+            guard left.count < batch.sent.count else { continue }
+            notes.sent = left.map(\.1)
+            try connection.withStatement("UPDATE batches SET sent = ?2, notes = ?3, state = ?4 WHERE id = ?1") {
+                statement in
+                statement.bind(batch.id, at: 1)
+                statement.bind(blob: PostingList.encode(left.map(\.0), base: batch.rows.lowerBound), at: 2)
+                statement.bind(notes.json, at: 3)
+                // Of a batch of which nothing is left no answer is awaited.
+                statement.bind(left.isEmpty && notes.summaries.isEmpty ? 1 : 0, at: 4)
+                try statement.run()
+            }
+        }
+    }
+}
+
+/// The end of an erasing: what is left of the series whose records went.
+extension StoreWriter {
+    /// How many series are looked at in one transaction.
+    package static let seriesAtATime = 32
+
+    /// Puts the times of some series right, and erases those of which no record is left, with what was said of them.
+    ///
+    /// Counts of what is erased then are left for `collectCounts(from:)`.
+    ///
+    /// - Parameter isWhole: whether all of a series was to go, so that counts of what retention took go, too.
+    package func finishErasing(_ series: [Int64], isWhole: Bool) throws(StoreFailure) {
+        try erasing {
+            let reported = try reportedSinceLastRange()
+            for id in series {
+                let chain = try chain(of: id)
+                if chain.isEmpty, try isForgettable(id, isWhole: isWhole) {
+                    try forgetChain(of: id)
+                    try run("DELETE FROM totals WHERE series = ?1", id)
+                    if reported.contains(id) {
+                        // It is counted anew when the open range closes.
+                        try run("DELETE FROM counts WHERE series = ?1", id)
+                    } else {
+                        try erase(series: id)
+                    }
+                } else {
+                    try setTimes(of: id, to: chain)
+                }
+            }
+        }
+        forgetCaches()
+    }
+
+    /// Has the full-text index forget the words of what it lists no more.
+    package func finishErasingText() throws(StoreFailure) {
+        try erasing { try connection.execute("INSERT INTO group_text (group_text) VALUES ('optimize')") }
+    }
+
+    private func run(
+        _ sql: StaticString, _ id: Int64, _ owner: (account: Int64, sender: Int64?)? = nil
+    ) throws {
+        try connection.withStatement(sql) { statement in
+            statement.bind(id, at: 1)
+            if let owner {
+                statement.bind(owner.account, at: 2)
+                if let sender = owner.sender { statement.bind(sender, at: 3) }
+            }
+            try statement.run()
+        }
+    }
+
+    /// Returns the account and the sender of erased rows, which keep only their ids. Their user id is 4294967295, which
+    /// no user has (credentials(7)).
+    private func nobody() throws -> (account: Int64, sender: Int64?) {
+        try connection.execute(
+            """
+            INSERT OR IGNORE INTO accounts (uid, app, first_at) VALUES (4294967295, '', 0);
+            INSERT OR IGNORE INTO senders (uid, command, executable, unit) VALUES (4294967295, '', '', '')
+            """)
+        let ids = try connection.withStatement(
+            """
+            SELECT accounts.id, senders.id FROM accounts, senders
+            WHERE accounts.uid = 4294967295 AND app = ''
+                AND senders.uid = 4294967295 AND command = '' AND executable = '' AND unit = ''
+            """
+        ) { try $0.first { ($0.int64(0), $0.int64(1)) } }
+        guard let ids else { throw StoreFailure.damaged(SQLiteError(code: .corrupt, message: "a row is missing")) }
+        return ids
+    }
+
+    /// Takes all but the id from the newest process, sender and account if nothing refers to them.
+    ///
+    /// - Parameter processes: Those without a record up to a row.
+    package func eraseNewestOwners(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
+        let cached = Set(self.processes.values.map(\.process))
+        try erasing {
+            let newest = try connection.withStatement(
+                """
+                SELECT max(id) FROM processes
+                WHERE NOT EXISTS (SELECT 1 FROM records WHERE id > ?1 AND process = (SELECT max(id) FROM processes))
+                """
+            ) { statement in
+                statement.bind(edge, at: 1)
+                return try statement.first { $0.int64(0) } ?? 0
+            }
+            if processes.contains(newest), !cached.contains(newest) {
+                let sender = try nobody().sender
+                try connection.withStatement(
+                    "UPDATE processes SET sender = ?2, pid = 0, gid = 0, started = 0 WHERE id = ?1"
+                ) { statement in
+                    statement.bind(newest, at: 1)
+                    statement.bind(sender, at: 2)
+                    try statement.run()
+                }
+            }
+            try connection.execute(
+                """
+                UPDATE senders SET uid = 4294967295, command = '', executable = '', unit = 'erased ' || id
+                WHERE id = (SELECT max(id) FROM senders)
+                    AND id NOT IN (SELECT sender FROM processes) AND id NOT IN (SELECT sender FROM series);
+                UPDATE accounts SET uid = 4294967295, app = 'erased ' || id
+                WHERE id = (SELECT max(id) FROM accounts)
+                    AND id NOT IN (SELECT account FROM groups) AND id NOT IN (SELECT account FROM series)
+                    AND id NOT IN (SELECT account FROM ledger)
+                """)
+        }
+        forgetCaches()
+        senders.removeAll()
+        accounts.removeAll()
+    }
+
+    private func reportedSinceLastRange() throws -> Set<Int64> {
+        var series: Set<Int64> = []
+        try connection.withStatement("SELECT DISTINCT series FROM records WHERE id >= ?1") { statement in
+            statement.bind(open.firstID, at: 1)
+            try statement.forEach { series.insert($0.int64(0)) }
+        }
+        return series
+    }
+
+    /// The times between which a series has records in closed ranges.
+    private struct Chain {
+        var firstAt: Int64?
+        var lastAt: Int64?
+        /// Retention has taken what came before.
+        var isCut = false
+        var isEmpty: Bool { lastAt == nil }
+    }
+
+    private func chain(of series: Int64) throws -> Chain {
+        var chain = Chain()
+        var range = try connection.withStatement("SELECT last_range FROM totals WHERE series = ?1") { statement in
+            statement.bind(series, at: 1)
+            return try statement.first { $0.int64(0) }
+        }
+        while let next = range {
+            let found = try connection.withStatement(
+                "SELECT records, first_at, last_at, previous FROM postings WHERE range = ?1 AND series = ?2"
+            ) { statement in
+                statement.bind(next, at: 1)
+                statement.bind(series, at: 2)
+                return try statement.first { ($0.int64(0), $0.int64(1), $0.int64(2), $0.optionalInt64(3)) }
+            }
+            guard let (records, first, last, previous) = found else {
+                chain.isCut = true
+                break
+            }
+            if records > 0 {
+                chain.firstAt = min(chain.firstAt ?? first, first)
+                chain.lastAt = max(chain.lastAt ?? last, last)
+            }
+            range = previous
+        }
+        return chain
+    }
+
+    private func isForgettable(_ series: Int64, isWhole: Bool) throws -> Bool {
+        if isWhole { return true }
+        let counted = try connection.withStatement("SELECT records FROM totals WHERE series = ?1") { statement in
+            statement.bind(series, at: 1)
+            return try statement.first { $0.int64(0) } ?? 0
+        }
+        return counted <= 0
+    }
+
+    func forgetChain(of series: Int64) throws {
+        try connection.withStatement(
+            """
+            WITH RECURSIVE chain (range) AS (
+                SELECT last_range FROM totals WHERE series = ?1
+                UNION
+                SELECT previous FROM chain JOIN postings ON postings.range = chain.range AND postings.series = ?1
+                WHERE previous IS NOT NULL
+            )
+            DELETE FROM postings WHERE series = ?1 AND range IN (SELECT range FROM chain)
+            """
+        ) { statement in
+            statement.bind(series, at: 1)
+            try statement.run()
+        }
+    }
+
+    private func setTimes(of series: Int64, to chain: Chain) throws {
+        try connection.withStatement(
+            """
+            UPDATE totals SET last_at = coalesce(?2, last_at),
+                first_at = CASE WHEN ?4 THEN min(first_at, coalesce(?3, first_at)) ELSE coalesce(?3, first_at) END
+            WHERE series = ?1
+            """
+        ) { statement in
+            statement.bind(series, at: 1)
+            statement.bind(chain.lastAt, at: 2)
+            statement.bind(chain.firstAt, at: 3)
+            statement.bind(chain.isCut ? 1 : 0, at: 4)
+            try statement.run()
+        }
+    }
+
+    // MARK: What was said of them
+
+    /// Erases a series, and its group with the last of them; the newest row of a table only becomes empty, since its
+    /// number would be given out again.
+    private func erase(series: Int64) throws {
+        let group = try connection.withStatement(#"SELECT "group" FROM series WHERE id = ?1"#) { statement in
+            statement.bind(series, at: 1)
+            return try statement.first { $0.int64(0) }
+        }
+        guard let group else { return }
+        try run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series)
+        try run(
+            """
+            UPDATE series SET hash = 0, key = x'', app = NULL, version = NULL, build = NULL, environment = NULL,
+                platform = NULL, network = NULL, development = NULL, domain = NULL, code = NULL, file = NULL,
+                line = NULL, "column" = NULL, function = NULL, module = NULL, fingerprint = NULL, template = ''
+            WHERE id = ?1
+            """, series)
+        try run("UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, try nobody())
+        let next = try connection.withStatement(
+            #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#
+        ) { statement in
+            statement.bind(group, at: 1)
+            return try statement.first { $0.bytes(0) }
+        }
+        if let next {
+            if let description = SeriesKey.decode(next) { try rename(group: group, after: description) }
+        } else {
+            try erase(group: group)
+        }
+    }
+
+    /// A group's title is the one of its first series, of which a word may have been erased.
+    private func rename(group: Int64, after series: SeriesDescription) throws {
+        try unindex(group: group)
+        try connection.withStatement("UPDATE groups SET title = ?2, domain = ?3 WHERE id = ?1") { statement in
+            statement.bind(group, at: 1)
+            statement.bind(Self.title(of: series), at: 2)
+            statement.bind(series.domain, at: 3)
+            try statement.run()
+        }
+        try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") { statement in
+            statement.bind(group, at: 1)
+            statement.bind(Self.title(of: series), at: 2)
+            statement.bind(series.domain, at: 3)
+            try statement.run()
+        }
+    }
+
+    func unindex(group: Int64) throws {
+        try run(
+            """
+            INSERT INTO group_text (group_text, rowid, title, domain)
+            SELECT 'delete', id, title, domain FROM groups WHERE id = ?1
+            """, group)
+    }
+
+    private func erase(group: Int64) throws {
+        try unindex(group: group)
+        try run(#"DELETE FROM summary_windows WHERE "group" = ?1"#, group)
+        try run(
+            """
+            DELETE FROM dead_letters WHERE summary IN (SELECT id FROM summaries WHERE "group" = ?1 AND state = 2)
+            """, group)
+        // One that is in a request is needed until its answer is there.
+        try run(
+            """
+            DELETE FROM summaries WHERE "group" = ?1 AND id NOT IN (
+                SELECT told.value FROM batches, json_each(batches.notes, '$.summaries') AS told WHERE batches.state = 0
+            )
+            """, group)
+        try run("DELETE FROM limits WHERE kind = 1 AND key = ?1", group)
+        try run(#"DELETE FROM mutes WHERE "group" = ?1"#, group)
+        try run(
+            """
+            DELETE FROM groups WHERE id = ?1 AND id < (SELECT max(id) FROM groups)
+                AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
+            """, group)
+        try run(
+            """
+            UPDATE groups SET title = '', fingerprint = 'erased ' || id, key = 0, domain = NULL, code = NULL, file = NULL,
+                line = NULL, function = NULL, module = NULL, first_version = NULL, last_version = NULL,
+                state = 0, muted_until = NULL, muted_version = NULL
+            WHERE id = ?1
+            """, group)
+        try run("UPDATE groups SET account = ?2 WHERE id = ?1", group, (try nobody().account, nil))
+        try run("INSERT INTO group_text (rowid, title) SELECT id, title FROM groups WHERE id = ?1", group)
+    }
+}

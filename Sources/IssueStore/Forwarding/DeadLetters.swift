@@ -1,0 +1,221 @@
+import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+/// What was given up, and how it gets another chance.
+extension StoreWriter {
+    func bury(
+        _ row: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
+    ) throws {
+        try insertDeadLetter(record: row, summary: nil, reason, settlement, line: line, destination)
+    }
+
+    func bury(
+        summary: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
+    ) throws {
+        try insertDeadLetter(record: 0, summary: summary, reason, settlement, line: line, destination)
+    }
+
+    private func insertDeadLetter(
+        record: Int64, summary: Int64?, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int,
+        _ destination: Int64
+    ) throws {
+        try connection.withStatement(
+            """
+            INSERT INTO dead_letters (destination, record, batch, reason, answer, attempts, at, line, summary)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(record, at: 2)
+            statement.bind(settlement.batch.id, at: 3)
+            statement.bind(reason.rawValue, at: 4)
+            statement.bind(settlement.answer(to: reason), at: 5)
+            statement.bind(settlement.attempts, at: 6)
+            statement.bind(settlement.at.milliseconds, at: 7)
+            statement.bind(text: settlement.deadLines[line] ?? [], at: 8)
+            statement.bind(summary, at: 9)
+            try statement.run()
+        }
+    }
+
+    /// Makes dead letters pending again, by their own numbers.
+    ///
+    /// Those whose record is gone stay what they are, and so do those of a
+    /// destination that is not configured any more.
+    ///
+    /// - Returns: how many will go once more, summaries among them.
+    package func requeue(_ letters: [Int64]) throws(StoreFailure) -> Int64 {
+        try transaction {
+            var count: Int64 = 0
+            var ledger = LedgerChanges()
+            for letter in try lettersToRequeue(letters) {
+                let isAgain =
+                    try letter.summary.map { try requeue(summary: $0, letter.destination) }
+                    ?? requeue(letter, &ledger)
+                guard isAgain else { continue }
+                count += 1
+                try connection.withStatement("DELETE FROM dead_letters WHERE id = ?1") { statement in
+                    statement.bind(letter.id, at: 1)
+                    try statement.run()
+                }
+            }
+            try ledger.write(on: connection)
+            return count
+        }
+    }
+
+    private typealias Letter = (id: Int64, destination: Int64, record: Int64, summary: Int64?)
+
+    private func lettersToRequeue(_ letters: [Int64]) throws -> [Letter] {
+        try connection.withStatement(
+            """
+            SELECT dead_letters.id, destination, record, summary
+            FROM dead_letters JOIN destinations ON destinations.id = destination AND active = 1
+            WHERE dead_letters.id IN (SELECT value FROM json_each(?1)) ORDER BY dead_letters.id
+            """
+        ) { statement in
+            statement.bind(Self.list(letters), at: 1)
+            return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2), $0.optionalInt64(3)) }
+        }
+    }
+
+    private func requeue(_ letter: Letter, _ ledger: inout LedgerChanges) throws -> Bool {
+        let found = try connection.withStatement(
+            "SELECT account, count FROM records JOIN series ON series.id = records.series WHERE records.id = ?1"
+        ) { statement in
+            statement.bind(letter.record, at: 1)
+            return try statement.first { (account: $0.int64(0), count: $0.int64(1)) }
+        }
+        guard let found else { return false }
+        ledger.moved(
+            .init(records: 1, occurrences: found.count), account: found.account, destination: letter.destination,
+            from: .deadLettered, to: .pending)
+        try put(single: letter.record, in: nil, letter.destination)
+        return true
+    }
+
+    /// What it counted is told of after all.
+    private func requeue(summary: Int64, _ destination: Int64) throws -> Bool {
+        guard let counted = try counted(by: summary) else { return false }
+        let left = try sum(of: .deadLettered, counted.account, destination)
+        let sum = LedgerChanges.Sum(
+            records: min(counted.records, left.records), occurrences: min(counted.occurrences, left.occurrences))
+        var ledger = LedgerChanges()
+        ledger.moved(sum, account: counted.account, destination: destination, from: .deadLettered, to: .summarised)
+        try ledger.write(on: connection)
+        try connection.withStatement("UPDATE summaries SET state = 0 WHERE id = ?1") { statement in
+            statement.bind(summary, at: 1)
+            try statement.run()
+        }
+        return true
+    }
+}
+
+extension StoreReader {
+    /// Some dead letters, the newest first, and where the next page begins.
+    package func deadLetters(
+        _ parameters: DeadLettersParameters, limit: Int, viewer: Viewer
+    ) throws -> DeadLettersReply {
+        let cursor = try parameters.after.map { try PageCursor($0) }
+        return try snapshot {
+            try expectDestination(parameters.destination)
+            var reply = DeadLettersReply(deadLetters: [])
+            var bytes = 0
+            let found = try letters(
+                parameters.destination, parameters.records, below: cursor?.row ?? .max, viewer, limit)
+            for letter in found {
+                var entry = letter.entry
+                if letter.summary == nil { entry.record = try recordID(row: letter.record).text }
+                // One at a time, since all lines of a page could be hundreds of MiB.
+                entry.line = parameters.lines == true ? try line(ofLetter: letter.id) : nil
+                entry.answer = viewer.shown(answer: entry.answer)
+                bytes += entry.line?.utf8.count ?? 0
+                reply.deadLetters.append(entry)
+                if reply.deadLetters.count == limit || bytes >= Self.pageBytes {
+                    reply.next = PageCursor(value: 0, row: letter.id).text
+                    break
+                }
+            }
+            return reply
+        }
+    }
+
+    /// The numbers of some dead letters, the oldest first.
+    package func deadLetterNumbers(_ parameters: RequeueParameters) throws -> [Int64] {
+        try snapshot {
+            try expectDestination(parameters.destination)
+            return try letters(parameters.destination, parameters.records, below: .max, .everything, .max)
+                .map(\.id).reversed()
+        }
+    }
+
+    private struct Letter {
+        var id: Int64
+        var record: Int64
+        var summary: Int64?
+        var entry: DeadLetter
+    }
+
+    private func letters(
+        _ destination: String?, _ records: [String]?, below number: Int64, _ viewer: Viewer, _ limit: Int
+    ) throws -> [Letter] {
+        do throws(QueryLimits.Excess) {
+            try QueryLimits.check("records", count: records?.count)
+        } catch {
+            throw QueryFailure(error)
+        }
+        let rows = try (records ?? []).compactMap { try row(ofID: $0) }
+        return try connection.withStatement(
+            """
+            SELECT dead_letters.id, dead_letters.record, dead_letters.summary, destinations.name, dead_letters.reason,
+                   dead_letters.answer, dead_letters.attempts, dead_letters.at
+            FROM dead_letters
+            JOIN destinations ON destinations.id = dead_letters.destination
+            LEFT JOIN records ON records.id = dead_letters.record
+            LEFT JOIN series ON series.id = records.series
+            LEFT JOIN summaries ON summaries.id = dead_letters.summary
+            LEFT JOIN accounts ON accounts.id = coalesce(series.account, summaries.account)
+            WHERE dead_letters.id < ?1 AND (?2 IS NULL OR destinations.name = ?2)
+                AND (?3 IS NULL OR dead_letters.summary IN (SELECT value FROM json_each(?3))
+                    OR (dead_letters.summary IS NULL AND dead_letters.record IN (SELECT value FROM json_each(?4))))
+                AND (?5 IS NULL OR accounts.uid = ?5)
+            ORDER BY dead_letters.id DESC LIMIT ?6
+            """
+        ) { statement in
+            statement.bind(number, at: 1)
+            statement.bind(destination, at: 2)
+            statement.bind(records.map { StoreWriter.list($0.compactMap(Self.summary)) }, at: 3)
+            statement.bind(StoreWriter.list(rows), at: 4)
+            statement.bind(viewer.uid, at: 5)
+            statement.bind(limit, at: 6)
+            return try statement.all { row in
+                let summary = row.optionalInt64(2)
+                return Letter(
+                    id: row.int64(0), record: row.int64(1), summary: summary,
+                    entry: DeadLetter(
+                        record: summary.map { Self.summaryPrefix + String($0) } ?? "", destination: row.text(3),
+                        reason: row.text(4), answer: row.optionalText(5), attempts: row.int64(6),
+                        at: Timestamp(milliseconds: row.int64(7)), line: nil))
+            }
+        }
+    }
+
+    private func line(ofLetter id: Int64) throws -> String? {
+        try connection.withStatement("SELECT line FROM dead_letters WHERE id = ?1") { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { $0.text(0) }
+        }
+    }
+
+    private static let summaryPrefix = "summary-"
+
+    private static func summary(_ text: String) -> Int64? {
+        text.hasPrefix(summaryPrefix) ? Int64(text.dropFirst(summaryPrefix.count)) : nil
+    }
+
+    private func row(ofID text: String) throws -> Int64? {
+        guard let id = RecordID(text), try recordID(row: id.row) == id else { return nil }
+        return id.row
+    }
+}

@@ -1,0 +1,198 @@
+package import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+/// Records that go outside the walk.
+extension StoreWriter {
+    /// Notes which batch carries a record that went ahead or goes again, and how far those that are express were looked
+    /// at.
+    func carry(_ batch: NewBatch, in id: Int64) throws {
+        if batch.kind == .express || batch.kind == .requeued {
+            for record in batch.sent { try put(single: record.row, in: id, batch.destination) }
+        }
+        guard let express = batch.expressThrough else { return }
+        try connection.withStatement("UPDATE destinations SET express_id = max(express_id, ?2) WHERE id = ?1") {
+            statement in
+            statement.bind(batch.destination, at: 1)
+            statement.bind(express, at: 2)
+            try statement.run()
+        }
+    }
+
+    /// - Parameter batch: Nothing where it waits for one.
+    func put(single row: Int64, in batch: Int64?, _ destination: Int64) throws {
+        try connection.withStatement(
+            """
+            INSERT INTO singles (destination, record, batch) VALUES (?1, ?2, ?3)
+            ON CONFLICT DO UPDATE SET batch = excluded.batch
+            """
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(row, at: 2)
+            statement.bind(batch ?? 0, at: 3)
+            try statement.run()
+        }
+    }
+
+    /// The batch that carries a record outside the walk: 0 where it waits for one, nothing where it went with the walk.
+    func single(_ row: Int64, _ destination: Int64) throws -> Int64? {
+        try connection.withStatement("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2") { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(row, at: 2)
+            return try statement.first { $0.int64(0) }
+        }
+    }
+
+    /// Which of the records in a stretch go outside the walk, and in which batch.
+    func singles(in rows: ClosedRange<Int64>, _ destination: Int64) throws -> [Int64: Int64] {
+        let found = try connection.withStatement(
+            "SELECT record, batch FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(rows.lowerBound, at: 2)
+            statement.bind(rows.upperBound, at: 3)
+            return try statement.all { ($0.int64(0), $0.int64(1)) }
+        }
+        return Dictionary(found) { first, _ in first }
+    }
+
+    /// They live as long as their records.
+    func forgetSingles(through row: Int64) throws {
+        try connection.withStatement(
+            "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1"
+        ) { statement in
+            statement.bind(row, at: 1)
+            try statement.run()
+        }
+    }
+
+    /// They live as long as their records.
+    func forgetSingles(in rows: ClosedRange<Int64>) throws {
+        try connection.withStatement(
+            """
+            DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record BETWEEN ?1 AND ?2
+                AND NOT EXISTS (SELECT 1 FROM records WHERE records.id = record)
+            """
+        ) { statement in
+            statement.bind(rows.lowerBound, at: 1)
+            statement.bind(rows.upperBound, at: 2)
+            try statement.run()
+        }
+    }
+}
+
+extension StoreReader {
+    /// What of a stretch of the log the walk must not judge as if nothing had been.
+    package struct GoneAhead: Equatable, Sendable {
+        /// They went outside the walk, and what became of them stands there.
+        package var gone: Set<Int64> = []
+        /// They are express and were refused as such, so that their reserved shares have been asked.
+        package var refused: Set<Int64> = []
+
+        /// Whether a record is neither.
+        package func isUsual(_ row: Int64) -> Bool {
+            gone.isEmpty && refused.isEmpty || !gone.contains(row) && !refused.contains(row)
+        }
+    }
+
+    package func goneAhead(of destination: Int64, in rows: ClosedRange<Int64>, express: Int64) throws -> GoneAhead {
+        try snapshot {
+            var ahead = GoneAhead()
+            try connection.withStatement(
+                "SELECT record FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
+            ) { statement in
+                statement.bind(destination, at: 1)
+                statement.bind(rows.lowerBound, at: 2)
+                statement.bind(rows.upperBound, at: 3)
+                try statement.forEach { ahead.gone.insert($0.int64(0)) }
+            }
+            try connection.withStatement("SELECT record FROM express WHERE record BETWEEN ?1 AND ?2") { statement in
+                statement.bind(rows.lowerBound, at: 1)
+                statement.bind(min(rows.upperBound, express), at: 2)
+                try statement.forEach { if !ahead.gone.contains($0.int64(0)) { ahead.refused.insert($0.int64(0)) } }
+            }
+            return ahead
+        }
+    }
+
+    /// Records behind a row that are critical or new and have not gone ahead of a destination's walk, the oldest first.
+    package func express(for destination: Int64, above row: Int64, limit: Int) throws -> [WalkedRecord] {
+        try snapshot {
+            let steps = try connection.withStatement(
+                """
+                SELECT records.id, received_at, count, series FROM express JOIN records ON records.id = express.record
+                WHERE record > ?1 AND NOT EXISTS (
+                    SELECT 1 FROM singles WHERE singles.destination = ?2 AND singles.record = express.record
+                )
+                ORDER BY record LIMIT ?3
+                """
+            ) { statement in
+                statement.bind(row, at: 1)
+                statement.bind(destination, at: 2)
+                statement.bind(limit, at: 3)
+                return try statement.all { step in
+                    LogStep(
+                        row: step.int64(0), receivedAt: Timestamp(milliseconds: step.int64(1)), count: step.int64(2),
+                        series: step.int64(3))
+                }
+            }
+            var known: [Int64: SeriesFacts] = [:]
+            var clock: (offset: Int64, end: Int64)?
+            return try steps.compactMap { step in
+                let facts = try known[step.series] ?? facts(ofSeries: step.series)
+                known[step.series] = facts
+                if clock.map({ $0.end < step.row }) ?? true { clock = try offset(after: step.row - 1) }
+                return facts?.record(step, offset: clock?.offset ?? 0)
+            }
+        }
+    }
+
+    /// The newest record that is critical or new, also where it has gone already; 0 where there is none.
+    package func newestExpress() throws -> Int64 {
+        try snapshot {
+            try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.int64(0) } ?? 0 }
+        }
+    }
+
+    /// Records that wait to go once more, the oldest first.
+    package func requeued(for destination: Int64, limit: Int) throws -> [WalkedRecord] {
+        try snapshot {
+            let rows = try connection.withStatement(
+                "SELECT record FROM singles WHERE destination = ?1 AND batch = 0 ORDER BY record LIMIT ?2"
+            ) { statement in
+                statement.bind(destination, at: 1)
+                statement.bind(limit, at: 2)
+                return try statement.all { $0.int64(0) }
+            }
+            return try rows.compactMap { try walked(row: $0) }
+        }
+    }
+
+    /// What the limiter knows of a group that it does not hold in memory.
+    package func limits(ofGroup group: Int64, _ destination: Int64) throws -> GroupRow? {
+        try snapshot { try limits(.group, from: group, through: group, destination, LimitRows.group).first }
+    }
+
+    /// What an application's buckets hold.
+    package func buckets(of account: Int64, _ destination: Int64) throws -> [BucketRow] {
+        let first = LimitRows.key(BucketRow.Key(account: account, role: .common))
+        return try snapshot { try limits(.bucket, from: first, through: first | 7, destination, LimitRows.bucket) }
+    }
+
+    private func limits<Value>(
+        _ kind: LimitRows.Kind, from first: Int64, through last: Int64, _ destination: Int64,
+        _ read: (Int64, JSONValue) -> Value?
+    ) throws -> [Value] {
+        try connection.withStatement(
+            "SELECT key, value FROM limits WHERE destination = ?1 AND kind = ?2 AND key BETWEEN ?3 AND ?4"
+        ) { statement in
+            statement.bind(destination, at: 1)
+            statement.bind(kind.rawValue, at: 2)
+            statement.bind(first, at: 3)
+            statement.bind(last, at: 4)
+            return try statement.all { row in
+                (try? JSONValue(json: row.text(1))).flatMap { read(row.int64(0), $0) }
+            }
+        }.compactMap { $0 }
+    }
+}

@@ -1,0 +1,331 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+/// Removes rows to which nothing refers any more, a few at a time.
+///
+/// The newest row of a table stays in any case, since its number would be
+/// given out again, and so does what the caches still give out.
+extension StoreWriter {
+    /// How many rows one transaction removes at most.
+    package static let collectedAtATime = 256
+    private static let countsAtATime = 8192
+    private static let summariesAtATime = 512
+
+    /// Removes processes that had no record up to a row.
+    package func collect(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
+        let cached = Set(self.processes.values.map(\.process))
+        try transaction {
+            let used = try connection.withStatement("SELECT DISTINCT process FROM records WHERE id > ?1") { statement in
+                statement.bind(edge, at: 1)
+                return Set(try statement.all { $0.int64(0) })
+            }
+            try delete(
+                "DELETE FROM processes WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM processes)",
+                processes.filter { !cached.contains($0) && !used.contains($0) })
+        }
+    }
+
+    /// Removes series that had no record up to a row, with their counts, and groups that have no series then.
+    package func collect(series: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
+        try transaction {
+            let used = try connection.withStatement("SELECT DISTINCT series FROM records WHERE id > ?1") { statement in
+                statement.bind(edge, at: 1)
+                return Set(try statement.all { $0.int64(0) })
+            }
+            let newest = try connection.withStatement("SELECT max(id) FROM series") {
+                try $0.first { $0.int64(0) } ?? 0
+            }
+            let gone = series.filter { !used.contains($0) && $0 < newest }
+            let groups = try connection.withStatement(
+                #"SELECT DISTINCT "group" FROM series WHERE id IN (SELECT value FROM json_each(?1))"#
+            ) { statement in
+                statement.bind(Self.list(gone), at: 1)
+                return try statement.all { $0.int64(0) }
+            }
+            for series in gone { try forgetChain(of: series) }
+            try delete("DELETE FROM totals WHERE series IN (SELECT value FROM json_each(?1))", gone)
+            try delete("DELETE FROM series WHERE id IN (SELECT value FROM json_each(?1))", gone)
+            for group in groups { try collect(group: group) }
+        }
+        self.series.removeAll()
+        users.removeAll()
+        standings.removeAll()
+    }
+
+    /// A group goes with its last series, unless somebody has said something about it or a limit holds it back.
+    private func collect(group: Int64) throws {
+        let isLeft = try connection.withStatement(
+            """
+            SELECT 1 FROM groups WHERE id = ?1 AND state = 0 AND merged_into IS NULL
+                AND id < (SELECT max(id) FROM groups)
+                AND NOT EXISTS (SELECT 1 FROM series WHERE "group" = ?1)
+                AND NOT EXISTS (SELECT 1 FROM groups AS other WHERE other.merged_into = ?1)
+                AND NOT EXISTS (SELECT 1 FROM limits WHERE kind = 2 AND key >> 3 = ?1)
+                AND NOT EXISTS (SELECT 1 FROM summaries WHERE "group" = ?1 AND state = 0)
+            """
+        ) { statement in
+            statement.bind(group, at: 1)
+            return try statement.first { _ in true } ?? false
+        }
+        guard isLeft else { return }
+        try unindex(group: group)
+        try delete("DELETE FROM limits WHERE kind = 1 AND key IN (SELECT value FROM json_each(?1))", [group])
+        try delete(#"DELETE FROM mutes WHERE "group" IN (SELECT value FROM json_each(?1))"#, [group])
+        try delete("DELETE FROM groups WHERE id IN (SELECT value FROM json_each(?1))", [group])
+    }
+
+    /// Removes senders and accounts that nothing refers to, and rows of the clock and of mutes that no record goes by.
+    ///
+    /// - Returns: whether there may be more.
+    package func collectOwners() throws(StoreFailure) -> Bool {
+        let isMore = try transaction {
+            var count = 0
+            for sql: StaticString in [
+                """
+                DELETE FROM senders WHERE id IN (
+                    SELECT id FROM senders WHERE id < (SELECT max(id) FROM senders)
+                        AND id NOT IN (SELECT sender FROM processes) AND id NOT IN (SELECT sender FROM series)
+                    LIMIT 4)
+                """,
+                "DELETE FROM ledger WHERE records = 0 AND occurrences = 0",
+                """
+                DELETE FROM accounts WHERE id IN (
+                    SELECT id FROM accounts WHERE id < (SELECT max(id) FROM accounts)
+                        AND id NOT IN (SELECT account FROM groups) AND id NOT IN (SELECT account FROM series)
+                        AND id NOT IN (SELECT account FROM ledger)
+                    LIMIT 4)
+                """,
+                """
+                DELETE FROM clock WHERE first_id < (
+                    SELECT max(first_id) FROM clock
+                    WHERE first_id <= coalesce((SELECT min(id) FROM records), (SELECT max(first_id) FROM clock)))
+                """,
+                """
+                DELETE FROM mutes WHERE ("group", first_id) IN (
+                    SELECT "group", first_id FROM mutes WHERE last_id < (SELECT min(id) FROM records) LIMIT 4)
+                """,
+            ] {
+                try connection.withStatement(sql) { try $0.run() }
+                count = max(count, connection.changes == 4 ? 1 : 0)
+            }
+            return count > 0
+        }
+        senders.removeAll()
+        accounts.removeAll()
+        return isMore
+    }
+
+    /// Removes counts of series that are not counted any more, from a minute on.
+    ///
+    /// - Returns: the minute to go on from, or nothing at the end.
+    package func collectCounts(from minute: Int64) throws(StoreFailure) -> Int64? {
+        try transaction {
+            let last = try connection.withStatement(
+                "SELECT max(minute) FROM (SELECT minute FROM counts WHERE minute >= ?1 ORDER BY minute LIMIT ?2)"
+            ) { statement in
+                statement.bind(minute, at: 1)
+                statement.bind(Self.countsAtATime, at: 2)
+                return try statement.first { $0.optionalInt64(0) } ?? nil
+            }
+            guard let last else { return nil }
+            try connection.withStatement(
+                """
+                DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2
+                    AND NOT EXISTS (SELECT 1 FROM totals WHERE totals.series = counts.series)
+                """
+            ) { statement in
+                statement.bind(minute, at: 1)
+                statement.bind(last, at: 2)
+                try statement.run()
+            }
+            return last + 1
+        }
+    }
+
+    /// Removes summaries that have arrived and are older than what is kept, above a number.
+    ///
+    /// - Returns: the number to go on from, or nothing at the end.
+    package func collectSummaries(above number: Int64, before time: Timestamp) throws(StoreFailure) -> Int64? {
+        try transaction {
+            let some = try connection.withStatement(
+                "SELECT id, state, at FROM summaries WHERE id > ?1 ORDER BY id LIMIT ?2"
+            ) { statement in
+                statement.bind(number, at: 1)
+                statement.bind(Self.summariesAtATime, at: 2)
+                return try statement.all { (id: $0.int64(0), state: $0.int64(1), at: $0.int64(2)) }
+            }
+            let old = some.filter { $0.at < time.milliseconds }
+            try delete(
+                "DELETE FROM summaries WHERE id IN (SELECT value FROM json_each(?1)) AND id < (SELECT max(id) FROM summaries)",
+                old.filter { $0.state == 1 }.map(\.id))
+            try delete(
+                "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
+                old.map(\.id))
+            // They are in the order of their times.
+            return some.count == Self.summariesAtATime && old.count == some.count ? some.last?.id : nil
+        }
+    }
+
+    private func delete(_ sql: StaticString, _ ids: [Int64]) throws {
+        guard !ids.isEmpty else { return }
+        try connection.withStatement(sql) { statement in
+            statement.bind(Self.list(ids), at: 1)
+            try statement.run()
+        }
+    }
+}
+
+/// What is so old that nothing of it is kept any more, and what is told of old times at less length.
+extension StoreWriter {
+    /// From which age on counts are kept by the hour.
+    package static let countsByHour: Duration = .seconds(7 * 86_400)
+    private static let agedCountsAtATime = 8192
+
+    /// The wall time before which nothing is kept any more, by the clock that holds now.
+    package func keptSince(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Timestamp {
+        do {
+            let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
+                try $0.first { $0.int64(0) } ?? 0
+            }
+            let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
+            return Timestamp(milliseconds: moment.milliseconds - offset)
+        } catch let error as SQLiteError {
+            throw StoreFailure(error)
+        } catch {
+            preconditionFailure("Reading fails with an error of SQLite: \(error)")
+        }
+    }
+
+    /// The last range all of whose records are older than what is kept; 0 where there is none. What is known of the age
+    /// of earlier ones is of no use any more, and goes.
+    ///
+    /// A series has no log time of its own, and a wall clock that was set back makes what came meanwhile look old.
+    package func lastOldRange(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
+        let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
+        return try transaction {
+            let range = try connection.withStatement("SELECT coalesce(max(range), 0) FROM ages WHERE at < ?1") {
+                statement in
+                statement.bind(moment.milliseconds, at: 1)
+                return try statement.first { $0.int64(0) } ?? 0
+            }
+            try connection.withStatement("DELETE FROM ages WHERE range < ?1") { statement in
+                statement.bind(range, at: 1)
+                try statement.run()
+            }
+            return range
+        }
+    }
+
+    /// Sums some counts of before a time up by the hour, from a minute on; the sums stay exact.
+    ///
+    /// - Returns: the minute to go on from, or nothing at the end.
+    package func rollUpCounts(from minute: Int64, before time: Timestamp) throws(StoreFailure) -> Int64? {
+        // Whole hours only, so that none is told half by the minute.
+        let end = time.milliseconds / 3_600_000 * 60
+        return try transaction {
+            let last = try connection.withStatement(
+                """
+                SELECT max(minute) FROM (
+                    SELECT minute FROM counts WHERE minute >= ?1 AND minute < ?2 ORDER BY minute LIMIT ?3)
+                """
+            ) { statement in
+                statement.bind(minute, at: 1)
+                statement.bind(end, at: 2)
+                statement.bind(Self.agedCountsAtATime, at: 3)
+                return try statement.first { $0.optionalInt64(0) } ?? nil
+            }
+            guard let last else { return nil }
+            try connection.withStatement(
+                """
+                WITH old AS (
+                    SELECT minute - minute % 60 AS hour, series, sum(records) AS records, sum(occurrences) AS occurrences
+                    FROM counts WHERE minute BETWEEN ?1 AND ?2 AND minute % 60 <> 0 GROUP BY 1, 2)
+                INSERT INTO counts (minute, series, records, occurrences)
+                SELECT hour, series, records, occurrences FROM old WHERE true
+                ON CONFLICT DO UPDATE SET records = records + excluded.records,
+                                          occurrences = occurrences + excluded.occurrences
+                """
+            ) { statement in
+                statement.bind(minute, at: 1)
+                statement.bind(last, at: 2)
+                try statement.run()
+            }
+            try connection.withStatement("DELETE FROM counts WHERE minute BETWEEN ?1 AND ?2 AND minute % 60 <> 0") {
+                statement in
+                statement.bind(minute, at: 1)
+                statement.bind(last, at: 2)
+                try statement.run()
+            }
+            return last + 1
+        }
+    }
+}
+
+extension StoreReader {
+    /// To what records refer, as far as they have been looked at.
+    package struct References: Sendable {
+        package var series: Set<Int64> = []
+        package var processes: Set<Int64> = []
+        /// Up to which row all were looked at.
+        package var edge: Int64 = 0
+
+        package init() {}
+    }
+
+    /// How many rows one snapshot looks at.
+    private static let mostReferences: Int64 = 20_000
+
+    /// Looks at some more records, and answers whether there may be more.
+    package func read(_ references: inout References) throws -> Bool {
+        var found = references
+        var count: Int64 = 0
+        try snapshot {
+            try connection.withStatement("SELECT id, series, process FROM records WHERE id > ?1 ORDER BY id LIMIT ?2") {
+                statement in
+                statement.bind(references.edge, at: 1)
+                statement.bind(Self.mostReferences, at: 2)
+                // The same one mostly comes again and again.
+                var (series, process): (Int64, Int64) = (0, 0)
+                try statement.forEach { row in
+                    count += 1
+                    found.edge = row.int64(0)
+                    if row.int64(1) != series {
+                        series = row.int64(1)
+                        found.series.insert(series)
+                    }
+                    if row.int64(2) != process {
+                        process = row.int64(2)
+                        found.processes.insert(process)
+                    }
+                }
+            }
+        }
+        references = found
+        return count == Self.mostReferences
+    }
+
+    /// Series without a record whose last one came in some range or before it, and processes without a record.
+    package func unreferenced(
+        _ references: References, quietSince range: Int64
+    ) throws -> (series: [Int64], processes: [Int64]) {
+        try snapshot {
+            let series = try connection.withStatement(
+                """
+                SELECT series.id FROM series LEFT JOIN totals ON totals.series = series.id
+                WHERE coalesce(totals.last_range, 0) <= ?1 ORDER BY series.id
+                """
+            ) { statement in
+                statement.bind(range, at: 1)
+                return try statement.all { $0.int64(0) }
+            }
+            let processes = try connection.withStatement("SELECT id FROM processes ORDER BY id") {
+                try $0.all { $0.int64(0) }
+            }
+            return (
+                series.filter { !references.series.contains($0) },
+                processes.filter { !references.processes.contains($0) }
+            )
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package import IssueCore
+package import IssueProtocol
+import SQLiteKit
+
+/// Reading a record of a damaged file, of which other tables may be gone.
+extension StoreReader {
+    /// What can be read of a record and of what it refers to.
+    ///
+    /// Without its series it still has its own words, its metadata and times; without its process or sender, the user.
+    /// A record of which nobody knows whose it was is root's.
+    ///
+    /// - Throws: what keeps its own row from being read.
+    func salvage(row: Int64) throws -> SalvagedRecord? {
+        let found = try connection.withStatement(RecordCells.sql) { statement in
+            statement.bind(row, at: 1)
+            return try statement.first { RecordCells($0) }
+        }
+        guard var cells = found else { return nil }
+        var losses: Set<SalvagedRecord.Loss> = []
+        let series = known.series(cells.series) ?? salvageSeries(cells.series)
+        if let series {
+            known.learn(series, as: cells.series)
+        } else {
+            losses.insert(.series)
+            if case .parts(let parts) = cells.message { cells.message = .whole(Self.words(of: parts)) }
+        }
+        let process = salvageProcess(cells.process)
+        let sender = sender(of: process, series: cells.series)
+        if process == nil || sender?.isWhole != true { losses.insert(.sender) }
+        let id = (try? recordID(row: row).text) ?? RecordID(store: 0, row: row).text
+        let record = RecordRow(
+            cells, of: series ?? KnownSeries(SeriesDescription()),
+            by: sender?.sender ?? Sender(uid: 0, gid: 0, pid: process?.pid ?? 0), id: id, isWhole: true)
+        return SalvagedRecord(
+            row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored, losses: losses,
+            bytes: record.size)
+    }
+
+    /// What its message had in the place of each thing that varies, the template being gone.
+    private static func words(of parts: [UInt8]) -> String {
+        let words = parts.split(separator: 0x1F).map { String(decoding: $0, as: UTF8.self) }
+        return words.isEmpty ? "(what it said is lost)" : words.joined(separator: " … ")
+    }
+
+    private func salvageSeries(_ id: Int64) -> KnownSeries? {
+        first("SELECT key FROM series WHERE id = ?1", id) { SeriesKey.decode($0.bytes(0)).map { KnownSeries($0) } }
+    }
+
+    private typealias Process = (sender: Int64, gid: UInt32, pid: Int32, started: Int64)
+
+    private func salvageProcess(_ id: Int64) -> Process? {
+        first("SELECT sender, gid, pid, started FROM processes WHERE id = ?1", id) { row in
+            (row.int64(0), UInt32(clamping: row.int64(1)), Int32(clamping: row.int64(2)), row.int64(3))
+        }
+    }
+
+    /// By its table, by the index that holds the same, or at least the user that the series was kept for.
+    private func sender(of process: Process?, series: Int64) -> (sender: Sender, isWhole: Bool)? {
+        let sender = process?.sender ?? first("SELECT sender FROM series WHERE id = ?1", series) { $0.int64(0) }
+        let read = { (row: borrowing Row) -> (Sender, Bool)? in
+            let sender = Sender(
+                uid: UInt32(clamping: row.int64(0)), gid: process?.gid ?? 0, pid: process?.pid ?? 0,
+                command: Self.present(row.text(1)), executable: Self.present(row.text(2)),
+                unit: Self.present(row.text(3)))
+            return (sender, true)
+        }
+        if let sender {
+            let byTable = first("SELECT uid, command, executable, unit FROM senders WHERE id = ?1", sender, read)
+            if let byTable { return byTable }
+            let byIndex = first(
+                """
+                SELECT uid, command, executable, unit FROM senders INDEXED BY sqlite_autoindex_senders_1
+                WHERE uid >= 0 AND +id = ?1
+                """, sender, read)
+            if let byIndex { return byIndex }
+        }
+        return first(
+            "SELECT uid FROM series JOIN accounts ON accounts.id = series.account WHERE series.id = ?1", series
+        ) { row in
+            (Sender(uid: UInt32(clamping: row.int64(0)), gid: process?.gid ?? 0, pid: process?.pid ?? 0), false)
+        }
+    }
+
+    /// The first row, or nothing where there is none or it can't be read.
+    private func first<Value>(_ sql: StaticString, _ id: Int64, _ read: (borrowing Row) -> Value?) -> Value? {
+        let found = try? connection.withStatement(sql) { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { read($0) } ?? nil
+        }
+        return found ?? nil
+    }
+}
+
+extension StoreWriter {
+    /// Stores records of a database that was set aside, those that have not been brought over before.
+    ///
+    /// No guard against new groups counts them: they were let in once.
+    ///
+    /// - Returns: how many are new.
+    package func bringOver(
+        _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
+    ) throws(StoreFailure) -> Int64 {
+        isBringingOver = true
+        defer { isBringingOver = false }
+        let outcomes = try commit(submissions, wall: wall, monotonic: monotonic)
+        return outcomes.reduce(0) { $0 + $1.receipts.storedCount }
+    }
+
+    /// Takes over what was said of groups that are here, too, and of which nothing has been said here.
+    package func bringOver(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
+        let changed = try transaction {
+            var changed: [(group: Int64, series: Set<Int64>, isWatched: Bool)] = []
+            for note in notes {
+                guard let group = try group(of: note) else { continue }
+                _ = try write(note.standing, of: group, from: open.nextID)
+                changed.append((group, try series(ofGroup: group), note.standing.state != .open))
+            }
+            return changed
+        }
+        for (group, series, isWatched) in changed { try self.changed(group, series, isWatched: isWatched) }
+    }
+
+    /// The group that a note is of, where nothing has been said of it here.
+    private func group(of note: GroupNote) throws -> Int64? {
+        try connection.withStatement(
+            """
+            SELECT id FROM groups
+            WHERE state = 0 AND regressed = 0 AND fingerprint = ?3 AND rule = ?4
+                AND account = (SELECT id FROM accounts WHERE uid = ?1 AND app = ?2)
+            """
+        ) { statement in
+            statement.bind(Int64(note.uid), at: 1)
+            statement.bind(note.app, at: 2)
+            statement.bind(note.fingerprint, at: 3)
+            statement.bind(note.rule, at: 4)
+            return try statement.first { $0.int64(0) }
+        }
+    }
+}
+
+extension ReceiptList {
+    /// How many records were stored that were not there before.
+    fileprivate var storedCount: Int64 {
+        switch self {
+        case .run(_, let count): Int64(count)
+        case .mixed(let receipts):
+            Int64(
+                receipts.count { receipt in
+                    if case .stored = receipt { true } else { false }
+                })
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+
+extension StoreWriter {
+    /// Stores the records of numbered calls none of which has been received before; answers nothing for others.
+    func takeFresh(
+        _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission, _ process: ProcessEntry,
+        _ commit: inout Commit
+    ) throws -> ReceiptList? {
+        guard case .fresh = try reception(of: call, numbering, submission) else { return nil }
+        let first = commit.rows.nextID
+        let receipts = try store(call.records, of: call, submission, process, &commit)
+        producers.stored(
+            ProducerMark.Call(
+                sequence: numbering.sequence, count: Int64(call.count), firstRow: first,
+                rejected: call.rejected.map { Int64($0.index) }))
+        return receipts
+    }
+
+    private func reception(
+        of call: ReportCall, _ numbering: ReportCall.Numbering, _ submission: Submission
+    ) throws -> ProducerMark.Reception {
+        try producers.received(
+            ProducerTable.Key(uid: submission.process.sender.uid, producer: numbering.producer),
+            sequence: numbering.sequence, count: Int64(call.count), on: connection)
+    }
+
+    /// Stores those records of a numbered call that have not been received before, and answers all of them.
+    func takeNumbered(
+        _ call: ReportCall, of submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
+    ) throws -> ReceiptList {
+        guard let numbering = call.numbering else {
+            preconditionFailure("A call without a number is taken as it is")
+        }
+        switch try reception(of: call, numbering, submission) {
+        case .fresh:
+            guard let receipts = try takeFresh(call, numbering, of: submission, process, &commit) else {
+                preconditionFailure("A call that has not been received is still so a moment later")
+            }
+            return receipts
+        case .resend(let answers):
+            return .mixed(answers.enumerated().map { receipt($0.element, at: $0.offset, of: call) })
+        case .straddles(let answers):
+            return try takeRest(of: call, numbering, known: answers, submission, process, &commit)
+        case .forgotten:
+            return .mixed([RecordReceipt](repeating: .duplicate(id: nil), count: call.count))
+        }
+    }
+
+    /// Splits a call of which the first records are known: old receipts, then new records.
+    private func takeRest(
+        of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastAnswer],
+        _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
+    ) throws -> ReceiptList {
+        let rejectedBefore = call.rejected.count { $0.index < known.count }
+        var rest = call
+        rest.records = (call.records.lowerBound + known.count - rejectedBefore)..<call.records.upperBound
+        rest.rejected = call.rejected.dropFirst(rejectedBefore).map {
+            ReportCall.Rejected(index: $0.index - known.count, rejection: $0.rejection)
+        }
+        let first = commit.rows.nextID
+        _ = try store(rest.records, of: rest, submission, process, &commit)
+        producers.stored(
+            ProducerMark.Call(
+                sequence: numbering.sequence + Int64(known.count), count: Int64(rest.count), firstRow: first,
+                rejected: rest.rejected.map { Int64($0.index) }))
+        let old = known.enumerated().map { receipt($0.element, at: $0.offset, of: call) }
+        return .mixed(old + receipts(of: rest, first: first))
+    }
+
+    private func receipt(
+        _ answer: ProducerMark.PastAnswer, at index: Int, of call: ReportCall
+    ) -> RecordReceipt {
+        switch answer {
+        case .stored(let row): return .duplicate(id: recordID(row: row).text)
+        case .forgotten: return .duplicate(id: nil)
+        case .rejected:
+            let rejection = call.rejected.first { $0.index == index }?.rejection
+            return .rejected(field: rejection?.field, reason: rejection?.reason ?? "the record was rejected before")
+        }
+    }
+}
+
+/// The marks of the producers that report now; the database holds all of them.
+struct ProducerTable {
+    struct Key: Hashable {
+        var uid: UInt32
+        var producer: ProducerID
+    }
+
+    static let capacity = 4096
+
+    private var marks: [Key: ProducerMark] = [:]
+    private var changed: Set<Key> = []
+    /// Calls of one producer mostly follow each other: its mark is kept at hand, and changed in place.
+    private var current: Key?
+    private var mark = ProducerMark()
+    private var isChanged = false
+
+    /// Which records of a call are known already.
+    mutating func received(
+        _ key: Key, sequence: Int64, count: Int64, on connection: Connection
+    ) throws -> ProducerMark.Reception {
+        if key != current { try turn(to: key, on: connection) }
+        return mark.received(sequence: sequence, count: count)
+    }
+
+    /// The call of the producer that was asked about last is in the transaction that is about to be committed.
+    mutating func stored(_ call: ProducerMark.Call) {
+        mark.stored(call)
+        isChanged = true
+    }
+
+    private mutating func turn(to key: Key, on connection: Connection) throws {
+        putBack()
+        // Taken out of the table, so that it is changed in place.
+        mark = try marks.removeValue(forKey: key) ?? stored(key, on: connection)
+        current = key
+    }
+
+    private mutating func putBack() {
+        guard let key = current else { return }
+        marks[key] = mark
+        if isChanged { changed.insert(key) }
+        current = nil
+        mark = ProducerMark()
+        isChanged = false
+    }
+
+    private func stored(_ key: Key, on connection: Connection) throws -> ProducerMark {
+        let stored = try connection.withStatement("SELECT mark FROM producers WHERE uid = ?1 AND producer = ?2") {
+            statement in
+            statement.bind(Int64(key.uid), at: 1)
+            statement.bind(blob: key.producer.bytes, at: 2)
+            return try statement.first { $0.bytes(0) }
+        }
+        return stored.flatMap { ProducerMark(bytes: $0) } ?? ProducerMark()
+    }
+
+    /// Writes the marks that moved, in the transaction of the records that moved them.
+    mutating func writeChanges(on connection: Connection, at now: LogInstant) throws {
+        putBack()
+        for key in changed {
+            guard let mark = marks[key] else { continue }
+            try connection.withStatement(
+                "INSERT OR REPLACE INTO producers (uid, producer, mark, used_at) VALUES (?1, ?2, ?3, ?4)"
+            ) { statement in
+                statement.bind(Int64(key.uid), at: 1)
+                statement.bind(blob: key.producer.bytes, at: 2)
+                statement.bind(blob: mark.bytes, at: 3)
+                statement.bind(now.milliseconds, at: 4)
+                try statement.run()
+            }
+        }
+        changed.removeAll(keepingCapacity: true)
+        if marks.count > Self.capacity { marks.removeAll() }
+    }
+
+    /// Forgets all that is not in the database.
+    mutating func removeAll() {
+        marks.removeAll()
+        changed.removeAll()
+        current = nil
+        mark = ProducerMark()
+        isChanged = false
+    }
+}

@@ -1,2 +1,0 @@
-extension Severity: JSONWord {}
-extension Fate: JSONWord {}

@@ -1,4 +1,0 @@
-public import Foundation
-public import Issues
-
-extension Problem: LocalizedError {}

@@ -1,0 +1,120 @@
+import CLinux
+import Glibc
+
+/// An answer of the kernel that says no, by its number.
+package struct Errno: RawRepresentable, Error, Hashable, Sendable {
+    package var rawValue: CInt
+
+    package init(rawValue: CInt) {
+        self.rawValue = rawValue
+    }
+
+    /// What the last failed call of this thread left behind.
+    package static var current: Errno {
+        Errno(rawValue: Glibc.errno)
+    }
+
+    /// The symbolic name, such as `ENOENT`.
+    package var name: String {
+        guard let name = unsafe clinux_error_name(rawValue) else { return "E\(rawValue)" }
+        return unsafe String(cString: name)
+    }
+}
+
+extension Errno: CustomStringConvertible {
+    package var description: String {
+        guard let text = unsafe clinux_error_text(rawValue) else { return "Unknown error \(rawValue)" }
+        return unsafe "\(String(cString: text)) (\(name))"
+    }
+}
+
+extension Errno {
+    package static let accessDenied = Errno(rawValue: EACCES)
+    package static let addressInUse = Errno(rawValue: EADDRINUSE)
+    package static let addressNotAvailable = Errno(rawValue: EADDRNOTAVAIL)
+    package static let alreadyExists = Errno(rawValue: EEXIST)
+    package static let badDescriptor = Errno(rawValue: EBADF)
+    package static let brokenPipe = Errno(rawValue: EPIPE)
+    package static let connectionAborted = Errno(rawValue: ECONNABORTED)
+    package static let connectionRefused = Errno(rawValue: ECONNREFUSED)
+    package static let connectionReset = Errno(rawValue: ECONNRESET)
+    package static let deviceFull = Errno(rawValue: ENOSPC)
+    package static let directoryNotEmpty = Errno(rawValue: ENOTEMPTY)
+    package static let fileTooLarge = Errno(rawValue: EFBIG)
+    package static let inProgress = Errno(rawValue: EINPROGRESS)
+    package static let inputOutput = Errno(rawValue: EIO)
+    package static let interrupted = Errno(rawValue: EINTR)
+    package static let invalidArgument = Errno(rawValue: EINVAL)
+    package static let isDirectory = Errno(rawValue: EISDIR)
+    package static let messageTooLong = Errno(rawValue: EMSGSIZE)
+    package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
+    package static let noBufferSpace = Errno(rawValue: ENOBUFS)
+    package static let noMemory = Errno(rawValue: ENOMEM)
+    package static let noSuchFile = Errno(rawValue: ENOENT)
+    package static let noSuchProcess = Errno(rawValue: ESRCH)
+    package static let notConnected = Errno(rawValue: ENOTCONN)
+    package static let notDirectory = Errno(rawValue: ENOTDIR)
+    package static let notPermitted = Errno(rawValue: EPERM)
+    package static let notSocket = Errno(rawValue: ENOTSOCK)
+    package static let notSupported = Errno(rawValue: ENOTSUP)
+    package static let notTerminal = Errno(rawValue: ENOTTY)
+    package static let outOfRange = Errno(rawValue: ERANGE)
+    package static let protocolOptionMissing = Errno(rawValue: ENOPROTOOPT)
+    package static let quotaExceeded = Errno(rawValue: EDQUOT)
+    package static let readOnlyFileSystem = Errno(rawValue: EROFS)
+    package static let timedOut = Errno(rawValue: ETIMEDOUT)
+    package static let tooManyFiles = Errno(rawValue: EMFILE)
+    package static let tooManyFilesInSystem = Errno(rawValue: ENFILE)
+    package static let tooManyLinks = Errno(rawValue: ELOOP)
+    package static let wouldBlock = Errno(rawValue: EAGAIN)
+    package static let wrongProtocolType = Errno(rawValue: EPROTOTYPE)
+}
+
+/// Calls into the kernel until it answers something other than EINTR.
+@inline(__always)
+@discardableResult
+func retrying<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
+    while true {
+        let result = call()
+        guard result < 0 else { return result }
+        let error = Errno.current
+        guard error == .interrupted else { throw error }
+    }
+}
+
+/// Calls into the kernel once, where EINTR cannot come or must be seen.
+@inline(__always)
+@discardableResult
+func calling<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
+    let result = call()
+    guard result < 0 else { return result }
+    throw .current
+}
+
+/// Chance that nobody can foresee, from the kernel.
+package enum Randomness {
+    package static func bytes(_ count: Int) -> [UInt8] {
+        precondition(count >= 0, "There is no negative number of bytes")
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let read = unsafe bytes.withUnsafeMutableBytes { room in
+                try? retrying {
+                    unsafe clinux_random(room.baseAddress.map { unsafe $0 + filled }, count - filled)
+                }
+            }
+            // It fails only where the call is forbidden to us, and predictable
+            // identifiers would be worse than an end.
+            guard let read else { preconditionFailure("The kernel gives no random bytes") }
+            filled += read
+        }
+        return bytes
+    }
+
+    package static func uint64() -> UInt64 {
+        var number: UInt64 = 0
+        let read = try? retrying { unsafe clinux_random(&number, 8) }
+        precondition(read == 8, "The kernel gives no random bytes")
+        return number
+    }
+}

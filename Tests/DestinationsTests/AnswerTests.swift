@@ -1,0 +1,156 @@
+import Destinations
+import HTTPTransfer
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite struct AnswerTests {
+    private static let line = Array(#"{"a":1}"#.utf8)
+    private let answer = AnswerReader(origin: "listener.logz.io:8071", token: ShippingToken(Array("SECRET".utf8)))
+
+    private func meaning(
+        _ status: Int, headers: HTTPHeaders = [:], body: String = "", lines: [[UInt8]] = [line, line]
+    ) -> DeliveryAnswer {
+        answer.meaning(
+            of: HTTPResponse(status: status, headers: headers, body: Array(body.utf8)), to: SentLines(lines),
+            in: LogzFormat.self, at: moment)
+    }
+
+    private func meaning(_ code: HTTPTransferError.Code, sent: Bool) -> DeliveryAnswer {
+        answer.meaning(of: HTTPTransferError(code: code, sentence: "No way to a:1", bodyFullySent: sent))
+    }
+
+    @Test("Any 2xx means delivered, whatever else it says", arguments: [200, 201, 202, 204, 299])
+    func accepted(status: Int) {
+        let answer = meaning(status, body: #"{"malformedLines":1,"successfulLines":1}"#)
+        #expect(answer.verdict == .accepted)
+        #expect(answer.summary.text == "\(status): 2 lines taken")
+    }
+
+    @Test(
+        "What someone has to set right pauses the destination",
+        arguments: [
+            (300, PauseReason.redirected), (301, .redirected), (302, .redirected), (304, .redirected),
+            (307, .redirected), (308, .redirected), (401, .unauthorised), (402, .forbidden), (403, .forbidden),
+            (404, .notFound), (405, .methodNotAllowed), (406, .methodNotAllowed), (407, .proxyRefuses),
+            (410, .notFound), (411, .methodNotAllowed), (415, .methodNotAllowed), (422, .methodNotAllowed),
+            (451, .forbidden),
+        ])
+    func paused(status: Int, reason: PauseReason) {
+        #expect(meaning(status, headers: ["Location": "http://elsewhere/"]).verdict == .paused(reason))
+    }
+
+    @Test(
+        "What may pass by itself is tried again",
+        arguments: [
+            (408, FailureClass.requestTimeout), (425, .tooEarly), (429, .tooManyRequests), (500, .serverError),
+            (501, .serverError), (502, .serverError), (503, .overloaded), (504, .serverError), (599, .serverError),
+            (600, .serverError), (999, .serverError),
+        ])
+    func again(status: Int, failure: FailureClass) {
+        #expect(meaning(status).verdict == .again(failure, retryAfter: nil))
+        #expect(
+            meaning(status, headers: ["retry-after": "30"]).verdict == .again(failure, retryAfter: .seconds(30)))
+        #expect(meaning(status, headers: ["Retry-After": "soon"]).verdict == .again(failure, retryAfter: nil))
+    }
+
+    @Test("413 means too large")
+    func tooLarge() {
+        #expect(meaning(413).verdict == .tooLarge)
+        #expect(meaning(413).summary.text == "413 from listener.logz.io:8071: too large with 2 lines")
+    }
+
+    @Test("A 400 with counters says how many lines were taken")
+    func counters() {
+        let body = #"{"malformedLines":2,"successfulLines":8,"oversizedLines":0,"emptyLogLines":0}"#
+        let answer = meaning(400, body: body, lines: Array(repeating: Self.line, count: 10))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 8, suspects: [])))
+        #expect(answer.summary.text == "400: 2 of 10 lines refused (malformed 2)")
+    }
+
+    @Test("The lines that break the documented rules are named")
+    func suspects() {
+        let oversized = Array((#"{"a":""# + String(repeating: "x", count: 500_000) + #""}"#).utf8)
+        let deep = Array((String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)).utf8)
+        let deepObject = Array(#"{"a":"#.utf8) + deep + Array("}".utf8)
+        let lines: [[UInt8]] = [
+            Self.line, Array("{".utf8), Self.line, Array("[]".utf8), oversized, [], Array("\"\u{1}\"".utf8),
+            Array(#"{"a":""#.utf8) + [0xFF] + Array(#""}"#.utf8), deepObject, Array("{\"a\":\n1}".utf8),
+        ]
+        let body = #"{"malformedLines":5,"successfulLines":3,"oversizedLines":1,"emptyLogLines":1}"#
+        let answer = meaning(400, body: body, lines: lines)
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 3, suspects: [1, 3, 4, 5, 6, 7, 9])))
+        #expect(answer.summary.text == "400: 7 of 10 lines refused (malformed 5, oversized 1, empty 1)")
+    }
+
+    @Test("A line of exactly 500,000 bytes is no suspect")
+    func atTheLimit() {
+        let text = String(repeating: "x", count: 500_000 - 8)
+        let lines = [Array(#"{"a":"\#(text)"}"#.utf8), Array(#"{"a":"\#(text)x"}"#.utf8)]
+        #expect(lines.map(\.count) == [500_000, 500_001])
+        let answer = meaning(400, body: #"{"successfulLines":1}"#, lines: lines)
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 1, suspects: [1])))
+    }
+
+    @Test(
+        "A 400 without counters that make sense says nothing about single lines",
+        arguments: [
+            "", "Bad Request", "[]", "{}", "null", "{", #"{"error":"x"}"#, #"{"successfulLines":"8"}"#,
+            #"{"malformedLines":1}"#, #"{"successfulLines":99999999999999999999}"#, "<html>",
+        ])
+    func noCounters(body: String) {
+        guard case .partial(let partial) = meaning(400, body: body).verdict else {
+            Issue.record("A 400 is a partial answer")
+            return
+        }
+        #expect(partial == PartialAnswer(successful: nil))
+    }
+
+    @Test(
+        "Counters that make no sense do no harm", arguments: ["-1", "3", "9223372036854775807", "-9223372036854775808"])
+    func strangeCounters(count: String) {
+        let answer = meaning(400, body: #"{"successfulLines":\#(count),"malformedLines":\#(count)}"#)
+        #expect(answer.summary.text.hasPrefix("400: some of 2 lines refused"))
+    }
+
+    @Test(
+        "Without an answer it goes again, and maybe twice if all of it was sent",
+        arguments: HTTPTransferError.Code.allCases)
+    func faults(code: HTTPTransferError.Code) {
+        #expect(meaning(code, sent: true).verdict == .ambiguous(.noAnswer))
+        let expected: DeliveryVerdict =
+            switch code {
+            case .invalidRequest: .paused(.notFound)
+            case .resolve, .proxy: .again(.unreachable, retryAfter: nil)
+            case .refused: .again(.refused, retryAfter: nil)
+            case .connectTimeout: .again(.timeout, retryAfter: nil)
+            case .tls: .again(.tls, retryAfter: nil)
+            case .timeout, .connectionLost, .cancelled, .other: .again(.reset, retryAfter: nil)
+            case .malformedAnswer: .again(.serverError, retryAfter: nil)
+            }
+        #expect(meaning(code, sent: false).verdict == expected)
+        #expect(meaning(code, sent: false).summary.text == "No way to a:1")
+    }
+
+    @Test("An answer to a request that was made twice says so", arguments: [200, 400, 401, 503])
+    func twice(status: Int) {
+        let response = HTTPResponse(status: status, mayHaveArrivedTwice: true)
+        #expect(
+            answer.meaning(of: response, to: SentLines([Self.line]), in: LogzFormat.self, at: moment)
+                .mayHaveArrivedTwice)
+        #expect(!meaning(status).mayHaveArrivedTwice)
+    }
+
+    @Test(
+        "The summary says who answered and what, in one line",
+        arguments: [
+            (401, "Logging token is not valid\n", "401 from listener.logz.io:8071: Logging token is not valid"),
+            (500, "", "500 from listener.logz.io:8071"),
+            (502, "<html><h1>Bad Gateway</h1></html>", "502 from listener.logz.io:8071"),
+            (503, "a\r\n\tb\u{0}\u{1B}[31mc", "503 from listener.logz.io:8071: a b [31mc"),
+            (301, "", "301 from listener.logz.io:8071: a redirect, which is never followed"),
+        ])
+    func summary(status: Int, body: String, text: String) {
+        #expect(meaning(status, body: body).summary.text == text)
+    }
+}

@@ -1,0 +1,39 @@
+import Destinations
+import Foundation
+import IssueCore
+import IssueProtocol
+import Testing
+
+/// One golden file and the line that must be in it.
+struct Golden: CustomTestStringConvertible, Sendable {
+    let name: String
+    let line: [UInt8]
+
+    var testDescription: String { name }
+
+    static let payload = LogzPayload(type: "issued")
+
+    static let all: [Golden] = [
+        Golden("minimal", Samples.minimal), Golden("full", Samples.full), Golden("hostile", Samples.hostile),
+        Golden("deep", Samples.deep), Golden("huge", Samples.huge), Golden("reserved", Samples.reserved),
+        Golden("unicode", Samples.unicode), Golden("wrong-clock", Samples.wrongClock),
+        Golden("type-conflicts", Samples.typeConflicts, Samples.knownTypes),
+        Golden(name: "summary", line: payload.line(of: Samples.summary)),
+        Golden(name: "summary-of-several", line: payload.line(of: Samples.summaryOfSeveral)),
+    ]
+
+    private init(name: String, line: [UInt8]) {
+        self.name = name
+        self.line = line
+    }
+
+    private init(_ name: String, _ record: OutboundRecord, _ types: FieldTypes = FieldTypes()) {
+        var types = types
+        self.init(name: name, line: Golden.payload.line(of: record, types: &types))
+    }
+
+    /// In the sources, so that a change is seen without a build and can be written back.
+    var file: URL {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/\(name).json")
+    }
+}

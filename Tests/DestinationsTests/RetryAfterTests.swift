@@ -1,0 +1,67 @@
+import Destinations
+import HTTPTransfer
+import IssueCore
+import IssueProtocol
+import Testing
+
+@Suite struct RetryAfterTests {
+    /// What a listener's header makes of a 503 at ten past ten.
+    private func wait(_ value: String, at now: Timestamp = moment) -> Duration? {
+        let response = HTTPResponse(status: 503, headers: ["Retry-After": value])
+        let answer = AnswerReader(origin: "h:1", token: nil).meaning(
+            of: response, to: SentLines([]), in: LogzFormat.self, at: now)
+        guard case .again(.overloaded, let wait) = answer.verdict else { return nil }
+        return wait
+    }
+
+    @Test("Seconds are seconds", arguments: [("0", 0), ("1", 1), ("120", 120), (" 7 ", 7), ("3600", 3600)])
+    func seconds(value: String, seconds: Int) {
+        #expect(wait(value) == .seconds(seconds))
+    }
+
+    @Test("So many seconds that nobody can mean them are bounded", arguments: ["99999999999", "99999999999999999999"])
+    func bounded(value: String) {
+        #expect(wait(value) == .seconds(365 * 86_400))
+    }
+
+    @Test(
+        "A date in any of the three forms of HTTP is held against the clock",
+        arguments: [
+            "Sat, 21 Nov 2026 10:01:00 GMT", "Saturday, 21-Nov-26 10:01:00 GMT", "Sat Nov 21 10:01:00 2026",
+        ])
+    func dates(value: String) {
+        #expect(wait(value) == .milliseconds(59_877))
+    }
+
+    @Test("A day of one digit may stand with a space before it")
+    func shortDay() throws {
+        let now = try #require(Timestamp("2026-11-06T08:49:30Z"))
+        #expect(wait("Fri Nov  6 08:49:37 2026", at: now) == .seconds(7))
+    }
+
+    @Test("A year of two digits far ahead is one of the past")
+    func shortYear() {
+        #expect(wait("Sunday, 06-Nov-94 08:49:37 GMT") == .zero)
+        #expect(wait("Sunday, 06-Nov-76 08:49:37 GMT") == .seconds(365 * 86_400))
+    }
+
+    @Test(
+        "A date that is past asks for no wait",
+        arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
+    func past(value: String) {
+        #expect(wait(value) == .zero)
+    }
+
+    @Test(
+        "What makes no sense is ignored",
+        arguments: [
+            "", " ", "soon", "-1", "1.5", "1e3", "0x10", "１２", "Sat, 21 Nov 2026 10:01:00",
+            "Sat, 21 Nov 2026 10:01:00 CET",
+            "Sat, 32 Nov 2026 10:01:00 GMT", "Sat, 21 Foo 2026 10:01:00 GMT", "Sat, 21 Nov 2026 25:01:00 GMT",
+            "Saturday, 21-Nov-2026 10:01:00 GMT", "Saturday, 21-Nov 10:01:00 GMT", "a b c d e f", "a b c d e",
+            "Sat, 21 Nov 99999999999999999999 10:01:00 GMT", "Sat, -1 Nov 2026 10:01:00 GMT",
+        ])
+    func junk(value: String) {
+        #expect(wait(value) == nil)
+    }
+}

@@ -1,0 +1,284 @@
+import Destinations
+import FakeLogz
+import IssueCore
+import IssueProtocol
+import Testing
+import UnixIO
+
+@Suite struct ShipperTests {
+    private static let token = "MARKED+TOKEN/1"
+
+    private func shipper(
+        to logz: FakeLogz, timeout: Duration = .seconds(10), token: String? = token,
+        _ change: (inout LogzSettings) -> Void = { _ in }
+    ) throws -> HTTPShipper<LogzFormat> {
+        let address = try #require(LogzAddress(url: "http://127.0.0.1:\(logz.port)/"))
+        var settings = LogzSettings(address: address)
+        settings.http.requestTimeout = timeout
+        settings.http.proxy = ""
+        settings.http.version = "1.2.3"
+        change(&settings)
+        return HTTPShipper(
+            LogzFormat(settings), credential: Credential { token.flatMap { ShippingToken(Array($0.utf8)) } }
+        ) { moment }
+    }
+
+    private func logz(_ steps: FaultStep...) throws -> FakeLogz {
+        try FakeLogz(FakeLogzOptions(tokens: [Self.token], plan: steps))
+    }
+
+    private func lines(_ count: Int) -> [[UInt8]] {
+        (0..<count).map { index in
+            var record = Samples.full
+            record.own.id = "id-\(index)"
+            var types = FieldTypes()
+            return Golden.payload.line(of: record, types: &types)
+        }
+    }
+
+    @Test("Lines arrive as they are, and are delivered")
+    func delivered() throws {
+        let logz = try logz()
+        var shipper = try shipper(to: logz)
+        let lines = lines(10)
+
+        let answer = shipper.send(lines)
+
+        #expect(answer == DeliveryAnswer(.accepted, AnswerSummary("200: 10 lines taken")))
+        #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
+        let request = try #require(logz.requests.first)
+        #expect(request.method == "POST")
+        #expect(request.header("Content-Type") == "text/plain")
+        #expect(request.header("User-Agent") == "issued/1.2.3")
+        #expect(request.header("Content-Encoding") == "gzip")
+        #expect(request.inflatedBytes == lines.reduce(0) { $0 + $1.count + 1 })
+        #expect(request.target?.hasPrefix("/?token=") == true)
+        #expect(request.target?.hasSuffix("&type=issued") == true)
+    }
+
+    @Test(
+        "A body goes once more as it went, whether it was compressed by the way or at once", arguments: [1, 40, 2000])
+    func sameBody(count: Int) throws {
+        let logz = try logz(FaultStep(.status(503)))
+        var shipper = try shipper(to: logz)
+        let lines = lines(count)
+        let body = shipper.prepare()
+        for line in lines { body.add(line) }
+
+        shipper.begin(body, within: nil)
+        #expect(shipper.answer(to: SentLines(lines)).verdict == .again(.overloaded, retryAfter: nil))
+        shipper.begin(body, within: nil)
+        #expect(shipper.answer(to: SentLines(lines)).verdict == .accepted)
+
+        #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
+    }
+
+    @Test("Lines can be made while a request is under way")
+    func meanwhile() throws {
+        let logz = try logz(FaultStep(.slowAnswer(.milliseconds(50))))
+        var shipper = try shipper(to: logz)
+        let body = shipper.prepare()
+        for line in lines(1) { body.add(line) }
+
+        shipper.begin(body, within: nil)
+        var types = FieldTypes()
+        let next = shipper.line(of: Samples.minimal, types: &types)
+
+        #expect(shipper.answer(to: SentLines(count: 1) { [] }).verdict == .accepted)
+        #expect(shipper.send([next]).verdict == .accepted)
+        #expect(logz.accepted.count == 2)
+    }
+
+    @Test("The listener finds no fault with a golden line but the dot that jww-error-reporting's name has")
+    func noSilentFault() throws {
+        let logz = try logz()
+        var shipper = try shipper(to: logz)
+        for golden in Golden.all {
+            let answer = shipper.send([golden.line])
+            #expect(answer.verdict == .accepted)
+        }
+        // The golden lines were made with types of their own, so that only
+        // their changes among each other may be noted.
+        #expect(logz.accepted.allSatisfy { $0.tags.isSubset(of: [.dottedName, .typeChanged]) })
+        #expect(logz.accepted.count == Golden.all.count)
+
+        try logz.reset()
+        var types = FieldTypes()
+        var plain = try self.shipper(to: logz) { $0.metadataKey = "context" }
+        for record in [Samples.full, Samples.huge, Samples.typeConflicts, Samples.minimal] {
+            let answer = plain.send([plain.line(of: record, types: &types)])
+            #expect(answer.verdict == .accepted)
+        }
+        #expect(logz.stats.taggedLines == 0)
+    }
+
+    @Test("What is short goes as it is, and nothing is compressed at level 0")
+    func uncompressed() throws {
+        let logz = try logz()
+        var shipper = try shipper(to: logz)
+        let short = shipper.send([Array(#"{"a":1}"#.utf8)])
+        #expect(short.verdict == .accepted)
+        var plain = try self.shipper(to: logz) { $0.http.compressionLevel = 0 }
+        let uncompressed = plain.send(lines(10))
+        #expect(uncompressed.verdict == .accepted)
+        #expect(logz.requests.allSatisfy { $0.header("Content-Encoding") == nil })
+        #expect(logz.accepted.count == 11)
+    }
+
+    @Test("A type with special characters arrives as it is")
+    func specialType() throws {
+        let logz = try logz()
+        var shipper = try shipper(to: logz) { $0.type = "a&b=c+d%e#ü" }
+        var types = FieldTypes()
+        let answer = shipper.send([shipper.line(of: Samples.minimal, types: &types)])
+        #expect(answer.verdict == .accepted)
+        #expect(logz.accepted.first?.type == "a&b=c+d%e#ü")
+        #expect(logz.accepted.first?.tags == [])
+    }
+
+    @Test("One bad line among good ones is found, and the good ones are taken")
+    func badLine() throws {
+        let logz = try logz()
+        var shipper = try shipper(to: logz)
+        var lines = lines(9)
+        lines.insert(Array("{broken".utf8), at: 4)
+
+        let answer = shipper.send(lines)
+
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, suspects: [4])))
+        #expect(answer.summary.text == "400: 1 of 10 lines refused (malformed 1)")
+        #expect(logz.accepted.count == 9)
+    }
+
+    @Test("A line that is refused for what only the destination knows is no suspect")
+    func poison() throws {
+        let logz = try logz(FaultStep(.poison("id-3")))
+        var shipper = try shipper(to: logz)
+        let answer = shipper.send(lines(10))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, suspects: [])))
+    }
+
+    @Test("A token that is not valid pauses, until the credential is another one")
+    func credential() throws {
+        let logz = try logz()
+        var settings = LogzSettings(address: try #require(LogzAddress(url: "http://127.0.0.1:\(logz.port)/")))
+        settings.http.proxy = ""
+        let store = TokenStore()
+        store.set("OLD-MARKED")
+        var shipper = HTTPShipper(LogzFormat(settings), credential: Credential { store.token }) { moment }
+
+        let refused = shipper.send(lines(1))
+        #expect(refused.verdict == .paused(.unauthorised))
+        #expect(refused.summary.text == "401 from 127.0.0.1:\(logz.port): Logging token is not valid")
+        let isOther = shipper.rereadCredential()
+        #expect(!isOther)
+
+        store.set(nil)
+        let isOtherWithNone = shipper.rereadCredential()
+        #expect(!isOtherWithNone)
+        let withoutToken = shipper.send(lines(1))
+        #expect(withoutToken.verdict == .paused(.noCredential))
+        #expect(logz.requests.count == 1)
+
+        store.set(Self.token)
+        let isOtherNow = shipper.rereadCredential()
+        #expect(isOtherNow)
+        let isOtherOnceMore = shipper.rereadCredential()
+        #expect(!isOtherOnceMore)
+        let withNewToken = shipper.send(lines(1))
+        #expect(withNewToken.verdict == .accepted)
+    }
+
+    @Test("A listener that reads everything and says nothing may have taken it")
+    func silence() throws {
+        let logz = try logz(FaultStep(.readSilent))
+        var shipper = try shipper(to: logz, timeout: .milliseconds(300))
+        let answer = shipper.send(lines(3))
+        #expect(answer.verdict == .ambiguous(.noAnswer))
+        #expect(logz.accepted.count == 3)
+        let again = shipper.send(lines(3))
+        #expect(again.verdict == .accepted)
+        #expect(logz.stats.duplicates == 3)
+    }
+
+    @Test("A request that may take only so long ends then, whatever is set for others")
+    func limited() throws {
+        let logz = try logz(FaultStep(.readSilent))
+        var shipper = try shipper(to: logz, timeout: .seconds(600))
+        let body = shipper.prepare()
+        for line in lines(1) { body.add(line) }
+        shipper.begin(body, within: .milliseconds(200))
+        #expect(shipper.answer(to: SentLines(lines(1))).verdict == .ambiguous(.noAnswer))
+    }
+
+    @Test("A listener that is down is waited for, and the next request finds it")
+    func down() throws {
+        let logz = try logz()
+        var shipper = try shipper(to: logz)
+        try logz.down()
+        let refused = shipper.send(lines(1))
+        #expect(refused.verdict == .again(.refused, retryAfter: nil))
+        try logz.up()
+        let delivered = shipper.send(lines(1))
+        #expect(delivered.verdict == .accepted)
+        #expect(logz.accepted.count == 1)
+    }
+
+    @Test("A kept connection that ends as the next request goes out makes that one maybe twofold")
+    func twice() throws {
+        let logz = try logz(FaultStep(.keepAliveClose(crossing: true)))
+        var shipper = try shipper(to: logz)
+        let first = shipper.send(lines(1))
+        #expect(!first.mayHaveArrivedTwice)
+        let second = shipper.send(lines(2))
+        #expect(second.verdict == .accepted || second.verdict == .ambiguous(.noAnswer))
+        #expect(second.mayHaveArrivedTwice || second.verdict == .ambiguous(.noAnswer))
+    }
+
+    /// Every fault that the listener knows, with the verdict it must lead to.
+    static let faults: [(Fault, DeliveryVerdict)] = [
+        (.acceptSilent, .ambiguous(.noAnswer)),
+        (.readSilent, .ambiguous(.noAnswer)),
+        (.drip(.seconds(1)), .ambiguous(.noAnswer)),
+        (.slowAnswer(.milliseconds(50)), .accepted),
+        (.tooLargeLate, .tooLarge),
+        (.tooLargeEarly(reset: false), .tooLarge),
+        (.tooLargeAbove(bytes: 100), .tooLarge),
+        (.allMalformed, .partial(PartialAnswer(successful: 0))),
+        (.badRequestWithoutBody, .partial(PartialAnswer(successful: nil))),
+        (.badRequestWithBadJSON, .partial(PartialAnswer(successful: nil))),
+        (.resetBeforeAnswer, .ambiguous(.noAnswer)),
+        (.truncatedAnswer, .ambiguous(.noAnswer)),
+        (.garbage, .ambiguous(.noAnswer)),
+        (.hugeAnswer(bytes: 1_000_000), .accepted),
+        (.status(401, headers: [], body: "no MARKED+TOKEN/1"), .paused(.unauthorised)),
+        (.status(403, headers: [], body: "/?token=MARKED%2BTOKEN%2F1"), .paused(.forbidden)),
+        (.status(404), .paused(.notFound)),
+        (
+            .status(301, headers: [HTTPField("Location", "http://127.0.0.1:1/?token=MARKED")], body: ""),
+            .paused(.redirected)
+        ),
+        (
+            .status(429, headers: [HTTPField("Retry-After", "7")], body: "MARKED%2bTOKEN%2f1"),
+            .again(.tooManyRequests, retryAfter: .seconds(7))
+        ),
+        (
+            .status(503, headers: [HTTPField("Retry-After", "Sat, 21 Nov 2026 10:01:00 GMT")], body: ""),
+            .again(.overloaded, retryAfter: .milliseconds(59_877))
+        ),
+        (.status(500, headers: [HTTPField("Retry-After", "junk")], body: ""), .again(.serverError, retryAfter: nil)),
+    ]
+
+    @Test("Every fault has its verdict, and none tells the token", arguments: faults)
+    func fault(fault: Fault, verdict: DeliveryVerdict) throws {
+        let logz = try logz(FaultStep(fault, times: .forever))
+        var shipper = try shipper(to: logz, timeout: .milliseconds(500))
+        let answer = shipper.send(lines(20))
+        #expect(answer.verdict == verdict)
+        var dumped = ""
+        dump(answer, to: &dumped)
+        for text in [answer.summary.text, "\(answer)", String(reflecting: answer), dumped] {
+            #expect(!text.contains("MARKED"), "\(text)")
+        }
+    }
+}
