@@ -1,16 +1,17 @@
--- What issued writes into ClickHouse: one table, and views named as its own.
+-- The ClickHouse table that issued writes to, and views with the same names as those
+-- in its own database.
 --
 --     clickhouse-client --multiquery < schema.sql
 --
--- It works from version 18.16 on. A record that was sent twice is one row after
--- a merge, and one row for each query that says FINAL, as the views do.
+-- Works with ClickHouse 18.16 and later. A record that was sent twice becomes one row
+-- after a merge. Queries with FINAL, such as the views, always see one row.
 
 CREATE DATABASE IF NOT EXISTS issued;
 
 CREATE TABLE IF NOT EXISTS issued.records (
     event_kind String,
     event_id String,
-    -- Whole seconds for sorting and selecting; milliseconds since 1970 beside them.
+    -- In whole seconds, for sorting and filtering. time_ms has milliseconds since 1970.
     time DateTime,
     time_ms Int64,
     received_ms Int64,
@@ -35,7 +36,7 @@ CREATE TABLE IF NOT EXISTS issued.records (
     unit String,
     command String,
     backtrace String,
-    -- JSON: a list of objects, and an object.
+    -- JSON: causes is an array of objects, metadata an object.
     causes String,
     metadata String,
     count Int64,
@@ -52,7 +53,7 @@ CREATE TABLE IF NOT EXISTS issued.records (
 PARTITION BY toYYYYMM(time)
 ORDER BY (app, time, event_id);
 
--- The issues, those with the newest activity first.
+-- One row per issue, newest activity first.
 CREATE VIEW IF NOT EXISTS issued.issues AS
 SELECT
     app, fingerprint, argMax(severity, time_ms) AS last_severity, count() AS records, sum(count) AS total,
@@ -62,7 +63,7 @@ WHERE event_kind = 'issue'
 GROUP BY app, fingerprint
 ORDER BY last_seen DESC;
 
--- Single records, each once; ask with a LIMIT.
+-- Single records without duplicates, newest first. Use a LIMIT.
 CREATE VIEW IF NOT EXISTS issued.recent AS
 SELECT time, severity, host, app, version, environment, domain, code, message, metadata, event_id
 FROM issued.records FINAL
