@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
     name: "examples",
     dependencies: [
-        // Elsewhere this is the URL of the repository, and a version.
+        // In your own package, use the URL of the repository and a version.
         .package(name: "issued", path: "..")
     ],
     targets: [
@@ -24,7 +24,7 @@ let package = Package(
             name: "Basket",
             dependencies: [.product(name: "Issues", package: "issued")],
             swiftSettings: [.treatAllWarnings(as: .error)]),
-        // No product for tests: a report fails the test that runs by itself.
+        // No extra product for tests: a report fails the running test automatically.
         .testTarget(
             name: "BasketTests",
             dependencies: ["Basket", .product(name: "Issues", package: "issued")],

@@ -1,5 +1,5 @@
-/* Reports one issue to the issue daemon, with nothing but the C library, and
-   prints the daemon's answer.
+/* Reports one issue to the issue daemon, using only the C library, and prints
+   the daemon's reply.
 
        cc -o report report.c && ./report "The disk is full" */
 #define _GNU_SOURCE
@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Whether root, this user or "issued" serves a socket: others are to know nothing of what is reported. */
+/* Returns true if root, this user or "issued" serves a socket: no other user may receive reports. */
 static bool is_trusted(int descriptor) {
     struct ucred server;
     socklen_t size = sizeof server;
@@ -23,7 +23,7 @@ static bool is_trusted(int descriptor) {
     return daemon != NULL && server.uid == daemon->pw_uid;
 }
 
-/* Connects to a socket; -1 when nobody who is trusted answers there. */
+/* Connects to a socket. Returns -1 if no trusted user serves it. */
 static int connect_to(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (*path == '\0' || strlen(path) >= sizeof address.sun_path) return -1;
@@ -37,7 +37,7 @@ static int connect_to(const char *path) {
     return -1;
 }
 
-/* The environment's socket, else the user's, else the system's. */
+/* Connects to the socket in ISSUED_SOCKET, or else to the user's, or else to the system's. */
 static int connect_to_daemon(void) {
     const char *path = secure_getenv("ISSUED_SOCKET");
     if (path != NULL) return connect_to(path);
@@ -71,7 +71,7 @@ int main(int count, char **arguments) {
         return 64;
     }
 
-    /* A call is a JSON object and a NUL byte. */
+    /* A call is a JSON object followed by a NUL byte. */
     char *call = NULL;
     size_t size = 0;
     FILE *text = open_memstream(&call, &size);
@@ -98,7 +98,7 @@ int main(int count, char **arguments) {
     }
     free(call);
 
-    /* The reply is one, too. It comes when the record is on the disk. */
+    /* So is the reply. It arrives when the record is on disk. */
     char reply[4096];
     size_t received = 0;
     while (received < sizeof reply && memchr(reply, '\0', received) == NULL) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reports one issue to the issue daemon, with nothing but Python, and prints the receipt.
+"""Reports one issue to the issue daemon, using only the standard library, and prints the receipt.
 
     report.py MESSAGE [SEVERITY]
 """
@@ -20,7 +20,7 @@ def candidates():
 
 
 def is_trusted(connection):
-    """Whether root, this user or "issued" serves it: others are to know nothing of what is reported."""
+    """Returns True if root, this user or "issued" serves it: no other user may receive reports."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     _, uid, _ = struct.unpack("3i", credentials)
     try:
@@ -43,7 +43,7 @@ def connect():
 
 
 def call(connection, method, parameters):
-    """A call is a JSON object and a NUL byte, and so is its reply."""
+    """Sends a call, a JSON object followed by a NUL byte, and returns the parameters of its reply."""
     message = {"method": f"org.issued.Collector.{method}", "parameters": parameters}
     connection.sendall(json.dumps(message).encode() + b"\0")
     reply = b""

@@ -1,6 +1,6 @@
 import Issues
 
-/// What somebody is about to buy.
+/// The articles that a customer is about to buy.
 package struct Basket {
     package private(set) var articles: [String] = []
 
@@ -10,7 +10,7 @@ package struct Basket {
         articles.append(article)
     }
 
-    /// Takes an article out. One that isn't in it is a mistake of ours, and no reason to stop.
+    /// Removes an article. If it isn't in the basket, that is a bug, but no reason to stop.
     package mutating func remove(_ article: String) {
         guard let index = articles.firstIndex(of: article) else {
             return reportIssue("An article is not in the basket", level: .error, metadata: ["article": .init(article)])
@@ -18,7 +18,7 @@ package struct Basket {
         articles.remove(at: index)
     }
 
-    /// How much it costs, by prices that may not know every article.
+    /// Returns the total price; articles without a price count as 0.
     package func price(_ prices: [String: Int]) -> Int {
         articles.reduce(0) { sum, article in
             guard let price = prices[article] else {

@@ -1,8 +1,8 @@
 import Issues
 
-/// Makes reports of what is logged as an error or worse, and breadcrumbs of the rest.
+/// Turns log messages of level error and above into reports, and all others into breadcrumbs.
 ///
-/// With swift-log, beside the handler that writes the log:
+/// With swift-log, use it together with the handler that writes the log:
 ///
 /// ```swift
 /// LoggingSystem.bootstrap { label in
@@ -31,8 +31,8 @@ package struct IssueLogHandler: LogHandler {
         facts["logger"] = .init(label)
         switch level {
         case .error, .critical:
-            // A logger gives its place as texts, and a report wants those that
-            // the compiler made; so it stands among the facts.
+            // A logger passes its source location as strings, but a report needs
+            // static strings from the compiler. So the location goes into the metadata.
             facts["logged_at"] = "\(file):\(line)"
             facts["logged_in"] = .init(function)
             reportIssue(message.description, level: level == .critical ? .critical : .error, metadata: facts)

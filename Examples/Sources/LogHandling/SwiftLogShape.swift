@@ -1,8 +1,8 @@
-// swift-log is not linked here, so that the examples build without a network. This file stands in for it: the parts of
-// its module `Logging` that a handler needs, in the shape that version 1 gives them. In an application delete this file
-// and write `import Logging` in IssueLogHandler.swift instead; nothing else changes.
+// The examples don't link swift-log, so that they build without a network. This file replaces it: it declares the parts
+// of its module `Logging` that a handler needs, as in version 1. In an application, delete this file and write
+// `import Logging` in IssueLogHandler.swift instead; nothing else changes.
 
-/// What writes the messages of a logger somewhere.
+/// A backend that receives the messages of a logger.
 package protocol LogHandler: Sendable {
     var logLevel: Logger.Level { get set }
     var metadata: Logger.Metadata { get set }
@@ -12,7 +12,7 @@ package protocol LogHandler: Sendable {
         function: String, line: UInt)
 }
 
-/// The types that are named after the logger.
+/// The types that swift-log nests in `Logger`.
 package enum Logger {
     package typealias Metadata = [String: MetadataValue]
 

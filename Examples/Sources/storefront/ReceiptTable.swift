@@ -1,6 +1,6 @@
 import Issues
 
-/// What became of the reports, one line each.
+/// A table of the reports and their receipts, one line each.
 struct ReceiptTable {
     private let entries: [ReceiptBook.Entry]
 
@@ -8,7 +8,7 @@ struct ReceiptTable {
         self.entries = entries
     }
 
-    /// The whole table, once each receipt has come.
+    /// The complete table. Waits for all receipts.
     var text: String {
         get async throws {
             var rows = [["RECEIPT", "LEVEL", "ISSUE"]]

@@ -26,7 +26,7 @@ struct Shop {
             do {
                 try pay(order)
             } catch {
-                // The same issue several times: the daemon makes one group of them.
+                // Some of these are the same issue: the daemon puts them into one group.
                 reportIssue(error, "Taking an order")
             }
         }

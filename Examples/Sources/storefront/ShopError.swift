@@ -1,11 +1,11 @@
-/// What can go wrong in a shop.
+/// An error in the shop.
 enum ShopError: Error {
     case outOfStock(article: Int)
     case paymentRefused(reason: String)
     case priceMissing(field: String)
 }
 
-/// What can go wrong between a shop and its warehouse.
+/// An error in the communication between the shop and its warehouse.
 struct WarehouseError: Error, CustomStringConvertible {
     var shelf: String
     var description: String { "Shelf \(shelf) does not answer" }

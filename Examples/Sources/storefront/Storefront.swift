@@ -1,21 +1,21 @@
 import Glibc
 import Issues
 
-/// A small shop on a bad day: it reports what goes wrong, and shows what became of each report.
+/// A small shop on a bad day: it reports what goes wrong, and prints the receipt of each report.
 @main
 struct Storefront {
     static func main() async {
         IssueReporters.application = ApplicationInfo(
             name: "storefront", version: "2.1.0", build: 2100, environment: .production, network: .ethernet,
             development: false)
-        // An ordinary application leaves the reporters as they are, or says
-        // [.default]. This one keeps the receipts, to show them.
+        // An ordinary application doesn't set the reporters, or uses [.default].
+        // This one keeps the receipts to print them.
         let book = ReceiptBook()
         IssueReporters.current = [book]
 
         Shop().openForOneDay()
 
-        // A receipt waits as long as the daemon is away. This program doesn't.
+        // Receipts wait until the daemon is available. This program waits ten seconds.
         guard flushIssues(timeout: .seconds(10)) else {
             fail("the issue daemon did not answer; is it running, and is ISSUED_SOCKET its socket?")
         }

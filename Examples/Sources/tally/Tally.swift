@@ -1,7 +1,7 @@
 import Glibc
 import Issues
 
-/// Counts the words of a file; where it can't be read, asks what to do.
+/// Counts the words of a file. If the file can't be read, asks the user what to do.
 @main
 struct Tally {
     static func main() {
@@ -9,7 +9,7 @@ struct Tally {
             reportIssue("usage: tally FILE", level: .info)
             exit(64)
         }
-        // The reporters are told first: standard error, and the daemon if there is one.
+        // The reporters receive the report first: standard error, and the daemon if it is running.
         ErrorResponders.root = [.present(on: .terminal)]
         count(CommandLine.arguments[1])
     }

@@ -1,9 +1,9 @@
 import Glibc
 import Issues
 
-/// A text in a file.
+/// A text file.
 struct TextFile {
-    /// Why a file could not be read, by the kernel's number.
+    /// The error for a file that can't be read, with its `errno`.
     struct Unreadable: ReportableError {
         static let domain = "tally.file"
         var code: Int
@@ -12,7 +12,7 @@ struct TextFile {
 
     var path: String
 
-    /// How many words there are.
+    /// The number of words, separated by white space.
     var words: Int {
         get throws {
             guard let file = fopen(path, "r") else { throw Unreadable(code: Int(errno)) }

@@ -6,7 +6,7 @@ import Testing
 struct BasketTests {
     @Test("What was put in can be taken out, and nothing is reported")
     func removal() {
-        // Nothing to set up: were anything reported here, the test would fail.
+        // No setup needed: a report would fail this test.
         var basket = Basket()
         basket.add("lamp")
         basket.remove("lamp")

@@ -1,7 +1,7 @@
 import Issues
 import Synchronization
 
-/// Keeps what is reported, for a test to look at.
+/// Collects reports so that a test can check them.
 final class Heard: IssueSink {
     private let kept = Mutex<[IssueReport]>([])
 
