@@ -13,10 +13,12 @@ enum AnswerHarness {
         let lines = [Array(#"{"message":"m"}"#.utf8), Array("no line".utf8), Array("{}".utf8)]
         for time in times {
             let answer = sample.reader.meaning(
-                of: sample.response, to: SentLines(lines), in: LogzFormat.self, at: Timestamp(milliseconds: time))
+                of: sample.response, to: RequestLines(lines), in: LogzFormat.self, at: Timestamp(milliseconds: time))
             sample.check(answer)
             if case .partial(let partial) = answer.verdict {
-                require(partial.suspects.allSatisfy { $0 == 1 }, "A good line is suspected: \(partial.suspects)")
+                require(
+                    partial.corruptionCheck.allSatisfy { $0 == 1 },
+                    "A good line is suspected: \(partial.corruptionCheck)")
             }
             require(answer.verdict != .unconfirmed, "Logz.io says what it has taken")
         }

@@ -3,8 +3,8 @@ import UnixIO
 
 @testable import IssueDaemon
 
-/// Any file is a configuration, which printed and read again is the same, or all that is wrong with it is said, each with
-/// its line.
+/// Any file is a configuration, which printed and read again is the same, or all that is wrong with it is said, each
+/// with its line.
 ///
 /// Input: the file.
 enum ConfigurationHarness {
@@ -42,14 +42,14 @@ enum ConfigurationHarness {
             require(problem.place.file == path, "\(problem) is about another file")
             guard let line = problem.place.line else { fatalError("\(problem) has no line") }
             require((1...lines).contains(line), "\(problem) is about one of \(lines) lines")
-            require(!problem.sentence.isEmpty && !problem.sentence.contains("\n"), "\(problem) is no sentence")
+            require(!problem.message.isEmpty && !problem.message.contains("\n"), "\(problem) is no sentence")
         }
     }
 
     /// A service whose token lies beside the fuzzers.
-    private static let surroundings: Surroundings = {
+    private static let surroundings: HostEnvironment = {
         let place = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")
-        return Surroundings(
+        return HostEnvironment(
             userID: 0, variables: ["CREDENTIALS_DIRECTORY": "/\(place)/Credentials"], homeFolder: nil)
     }()
 }

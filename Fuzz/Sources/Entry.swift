@@ -1,5 +1,5 @@
-// The seam to the fuzzing engine, which has a `main` of its own and calls us with each input. The bytes lie in a piece of
-// memory of exactly their size, so that the address sanitizer sees whoever reads beside them.
+// The seam to the fuzzing engine, which has a `main` of its own and calls us with each input. The bytes lie in a piece
+// of memory of exactly their size, so that the address sanitizer sees whoever reads beside them.
 
 /// What the engine calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -2,8 +2,8 @@ import IssueProtocol
 
 /// A fault that is there to be found: who looks for faults and misses this one would miss any other.
 ///
-/// It takes an engine that sees which branches an input has taken in the scanner, and a guard of memory that sees a read
-/// beside the input.
+/// It takes an engine that sees which branches an input has taken in the scanner, and a guard of memory that sees a
+/// read beside the input.
 enum PlantedHarness {
     static func run(_ input: Span<UInt8>) {
         guard let elements = (try? JSONValue(json: input))?.asArray, !elements.isEmpty else { return }

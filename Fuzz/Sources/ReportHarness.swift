@@ -13,7 +13,7 @@ enum ReportHarness {
     static func run(_ input: Span<UInt8>) {
         let bytes = input.array()
         let message = bytes.first == UInt8(ascii: " ") ? bytes : start + bytes
-        let usual = ReportReader.beginsAsUsual(message.span)
+        let usual = ReportReader.beginsFast(message.span)
         let isObject = message.starts(with: start) && message.dropFirst(start.count).first == UInt8(ascii: "{")
         require(usual == (isObject && message.count > start.count + 1), "A wrong beginning")
         let slow = Outcome(message.span, isUsual: false)

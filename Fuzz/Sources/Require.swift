@@ -1,6 +1,6 @@
 /// Ends the program where something does not hold, which the fuzzing engine takes for a crash and keeps the input of.
-func require(_ holds: Bool, _ sentence: @autoclosure () -> String) {
-    if !holds { fatalError(sentence()) }
+func require(_ holds: Bool, _ message: @autoclosure () -> String) {
+    if !holds { fatalError(message()) }
 }
 
 extension Span<UInt8> {

@@ -10,7 +10,7 @@ struct SampleAnswer {
     private static let forms = [secret, "s3cret%2Btok%2Fen%3D", "s3cret%2btok%2fen%3d"]
 
     let response: HTTPResponse
-    let reader = AnswerReader(
+    let reader = ResponseClassifier(
         origin: "listener.example.com:8071", token: ShippingToken(Array(secret.utf8)))
 
     init(_ input: [UInt8], headers names: [String]) {
@@ -24,9 +24,9 @@ struct SampleAnswer {
             status: Int(input[0]) << 8 | Int(input[1]), headers: headers, body: Array(rest[end...]))
     }
 
-    func check(_ answer: DeliveryAnswer) {
+    func check(_ answer: DeliveryResult) {
         let summary = answer.summary.text
-        require(summary.count <= AnswerSummary.mostCharacters, "An answer is told in \(summary.count) characters")
+        require(summary.count <= ResponseSummary.maxCharacters, "An answer is told in \(summary.count) characters")
         require(!summary.isEmpty, "Nothing is told of an answer")
         for form in Self.forms { require(!summary.utf8Contains(form), "The token is told: \(summary)") }
         require(

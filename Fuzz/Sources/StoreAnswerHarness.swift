@@ -24,16 +24,16 @@ enum StoreAnswerHarness {
     private static func check<Format: HTTPFormat>(_ format: Format.Type, _ input: [UInt8]) {
         let sample = SampleAnswer(input, headers: ["Retry-After", "X-ClickHouse-Exception-Code"])
         let answer = sample.reader.meaning(
-            of: sample.response, to: SentLines(lines), in: format, at: Timestamp(milliseconds: 1_795_255_200_123))
+            of: sample.response, to: RequestLines(lines), in: format, at: Timestamp(milliseconds: 1_795_255_200_123))
         sample.check(answer)
         guard case .partial(let partial) = answer.verdict else { return }
-        require(partial.suspects.allSatisfy(lines.indices.contains), "A line is suspected that was not sent")
-        require(Set(partial.suspects).count == partial.suspects.count, "A line is suspected twice")
+        require(partial.corruptionCheck.allSatisfy(lines.indices.contains), "A line is suspected that was not sent")
+        require(Set(partial.corruptionCheck).count == partial.corruptionCheck.count, "A line is suspected twice")
         let successful = partial.successful ?? 0
         require((0...lines.count).contains(successful), "\(successful) of \(lines.count) lines are taken")
-        require(successful + partial.suspects.count <= lines.count, "A line is taken and suspected")
+        require(successful + partial.corruptionCheck.count <= lines.count, "A line is taken and suspected")
         require(
-            partial.suspects.isEmpty || successful + partial.suspects.count == lines.count,
+            partial.corruptionCheck.isEmpty || successful + partial.corruptionCheck.count == lines.count,
             "A line is neither taken nor suspected")
     }
 }

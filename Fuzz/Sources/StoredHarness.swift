@@ -31,7 +31,7 @@ enum StoredHarness {
     private static func checkMark(_ bytes: [UInt8]) {
         guard var mark = ProducerMark(bytes: bytes) else { return }
         require(ProducerMark(bytes: mark.bytes) == mark, "A producer's mark has changed")
-        require(mark.calls.count <= ProducerMark.mostCalls, "A mark remembers too many calls")
+        require(mark.calls.count <= ProducerMark.maxCalls, "A mark remembers too many calls")
         let numbers = mark.calls.map(\.sequence) + [mark.highest, 0, 1, .max, .min]
         for number in numbers {
             for count: Int64 in [0, 1, 3, 1000] { _ = mark.received(sequence: number, count: count) }

@@ -47,16 +47,16 @@ extension ClickHouseFormat {
     /// not tell much, as old versions answer each with 500. Source: `ErrorCodes.cpp` of ClickHouse. An insert is one
     /// block, so of a refused one nothing is taken.
     package static func reading(
-        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
-    ) -> AnswerReading? {
+        of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
+    ) -> ClassifiedResponse? {
         guard let exception = exception(of: response), let verdict = verdict(of: exception) else {
             guard (200..<300).contains(response.status), !isOfClickHouse(response) else { return nil }
             // Any web server answers so; the table has its own say about what comes twice.
-            return AnswerReading(
+            return ClassifiedResponse(
                 .paused(.notFound), reader.text(of: response, saying: "not an answer of ClickHouse, which names itself")
             )
         }
-        return AnswerReading(verdict, reader.text(of: response))
+        return ClassifiedResponse(verdict, reader.text(of: response))
     }
 
     /// Of 18.16 it is the server's name, of later versions the query's number and sums as well.

@@ -38,11 +38,11 @@ extension OTLPFormat {
     /// Source: the OpenTelemetry protocol's specification, "OTLP/HTTP Response": a partial success says how many
     /// records were rejected, never which, and must not be sent again; 429, 502, 503 and 504 may be, 400 may not.
     package static func reading(
-        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
-    ) -> AnswerReading? {
+        of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
+    ) -> ClassifiedResponse? {
         guard (200..<300).contains(response.status) else { return nil }
         guard isOfReceiver(response) else {
-            return AnswerReading(
+            return ClassifiedResponse(
                 .paused(.notFound), reader.text(of: response, saying: "not an answer of an OTLP receiver"))
         }
         let partial = (try? JSONValue(json: response.body))?["partialSuccess"]
@@ -50,18 +50,20 @@ extension OTLPFormat {
         let message = partial?["errorMessage"]?.asString ?? ""
         let said = message.isEmpty ? "" : ": \(reader.scrubbed(message))"
         guard rejected > 0 else {
-            return AnswerReading(.accepted, "\(response.status): \(AnswerReader.count(lines.count)) taken\(said)")
+            return ClassifiedResponse(
+                .accepted, "\(response.status): \(ResponseClassifier.count(lines.count)) taken\(said)")
         }
         let words = "\(response.status): \(rejected) of \(lines.count) rejected\(said)"
         if rejected >= lines.count {
-            return AnswerReading(.partial(PartialAnswer(successful: 0, suspects: Array(0..<lines.count))), words)
+            return ClassifiedResponse(
+                .partial(PartialAnswer(successful: 0, corruptionCheck: Array(0..<lines.count))), words)
         }
         // Which of them arrived nobody says, and they must not be sent again.
-        return AnswerReading(.unconfirmed, words, rejected: rejected)
+        return ClassifiedResponse(.unconfirmed, words, rejected: rejected)
     }
 
-    /// The answer must be a message in JSON, as the request was. Receivers in use leave it empty where all is well, so that
-    /// much is let pass; a page is none.
+    /// The answer must be a message in JSON, as the request was. Receivers in use leave it empty where all is well, so
+    /// that much is let pass; a page is none.
     private static func isOfReceiver(_ response: HTTPResponse) -> Bool {
         let type = response.headers["Content-Type"]?.lowercased() ?? ""
         if type.hasPrefix("text/html") { return false }

@@ -29,11 +29,11 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
         _ request: HTTPRequest, cancellation: HTTPCancellation? = nil
     ) throws(HTTPTransferError) -> HTTPResponse {
         guard CurlLibrary.isReady, let (easy, multi) = unsafe handles() else {
-            throw HTTPTransferError(code: .other, sentence: "libcurl cannot be started", bodyFullySent: false)
+            throw HTTPTransferError(code: .other, message: "libcurl cannot be started", bodyFullySent: false)
         }
         guard let origin = HTTPOrigin(url: request.url) else {
             throw HTTPTransferError(
-                code: .invalidRequest, sentence: "The URL of the request cannot be used", bodyFullySent: false)
+                code: .invalidRequest, message: "The URL of the request cannot be used", bodyFullySent: false)
         }
         // Afterwards too, so that the URL, which may hold a credential, does
         // not wait in memory for the next request.
@@ -52,7 +52,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
             // met again and again.
             var request = request
             request.totalTimeout -= start.duration(to: .now)
-            return try attempt.perform(request, asksFirst: true)
+            return try attempt.perform(request, expectsContinue: true)
         }
     }
 
@@ -86,12 +86,14 @@ struct HTTPAttempt {
         self.cancellation = cancellation
     }
 
-    /// `asksFirst` has the peer say whether it wants the body before it is
+    /// `expectsContinue` has the peer say whether it wants the body before it is
     /// sent.
-    mutating func perform(_ request: HTTPRequest, asksFirst: Bool = false) throws(HTTPTransferError) -> HTTPResponse {
-        guard let headers = HeaderList(request.headers, asksFirst: asksFirst) else {
+    mutating func perform(_ request: HTTPRequest, expectsContinue: Bool = false) throws(HTTPTransferError)
+        -> HTTPResponse
+    {
+        guard let headers = HeaderList(request.headers, expectsContinue: expectsContinue) else {
             throw HTTPTransferError(
-                code: .invalidRequest, sentence: "A header of the request to \(origin) cannot be used",
+                code: .invalidRequest, message: "A header of the request to \(origin) cannot be used",
                 bodyFullySent: false)
         }
         let exchange = HTTPExchange(answerLimit: request.answerLimit)
@@ -102,14 +104,14 @@ struct HTTPAttempt {
                 return unsafe refusal ?? HTTPAttempt.run(easy, in: multi, cancellation)
             }
         }
-        let facts = unsafe CurlFacts(easy)
+        let facts = unsafe TransferInfo(easy)
         let isSent = facts.hasSent(request.body.count, in: exchange)
         let isLost = result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR || result == CURLE_GOT_NOTHING
         mayHaveMissedRefusal = isLost && exchange.isUnderWay && !isSent && exchange.status == nil
 
         guard let result else {
             throw HTTPTransferError(
-                code: .cancelled, sentence: "The request to \(origin) was cancelled", bodyFullySent: isSent)
+                code: .cancelled, message: "The request to \(origin) was cancelled", bodyFullySent: isSent)
         }
         if let response = response(to: result, in: exchange) { return response }
         throw HTTPTransferError(
@@ -277,7 +279,7 @@ enum CurlLibrary {
 }
 
 /// The numbers libcurl keeps about a transfer that has ended.
-struct CurlFacts {
+struct TransferInfo {
     /// Bytes of the body that the kernel took.
     let uploaded: Int
     /// What the proxy answered to CONNECT; zero if none was asked.
@@ -291,9 +293,9 @@ struct CurlFacts {
         var uploaded: curl_off_t = 0
         _ = unsafe ccurl_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &uploaded)
         self.uploaded = Int(uploaded)
-        proxyStatus = unsafe CurlFacts.number(CURLINFO_HTTP_CONNECTCODE, of: easy)
-        systemError = CInt(truncatingIfNeeded: unsafe CurlFacts.number(CURLINFO_OS_ERRNO, of: easy))
-        verification = unsafe CurlFacts.number(CURLINFO_SSL_VERIFYRESULT, of: easy)
+        proxyStatus = unsafe TransferInfo.number(CURLINFO_HTTP_CONNECTCODE, of: easy)
+        systemError = CInt(truncatingIfNeeded: unsafe TransferInfo.number(CURLINFO_OS_ERRNO, of: easy))
+        verification = unsafe TransferInfo.number(CURLINFO_SSL_VERIFYRESULT, of: easy)
     }
 
     /// Whether the peer may hold the whole request.

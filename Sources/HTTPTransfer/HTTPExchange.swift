@@ -170,11 +170,11 @@ struct HeaderList: ~Copyable {
 
     /// Nil if a name or a value would break out of its line, or if memory is
     /// out.
-    init?(_ headers: HTTPHeaders, asksFirst: Bool) {
+    init?(_ headers: HTTPHeaders, expectsContinue: Bool) {
         unsafe first = nil
         // To ask first costs a round trip, and a second where the peer does
         // not know the question, so libcurl must not do it of its own accord.
-        guard append(asksFirst ? "Expect: 100-continue" : "Expect:") else { return nil }
+        guard append(expectsContinue ? "Expect: 100-continue" : "Expect:") else { return nil }
         // Otherwise libcurl claims that the body is a form.
         if headers["Content-Type"] == nil, !append("Content-Type:") { return nil }
         for field in headers.fields {

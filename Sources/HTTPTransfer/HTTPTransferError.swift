@@ -32,18 +32,18 @@ package struct HTTPTransferError: Error, Equatable, Sendable, CustomStringConver
     /// One sentence, made of the peer's name and fixed words. It never holds
     /// the URL or anything the peer or libcurl wrote, since a URL's query may
     /// hold a credential.
-    package let sentence: String
+    package let message: String
     /// All of the request was handed to the kernel, so the peer may have acted
     /// on it although no answer came.
     package let bodyFullySent: Bool
 
-    package init(code: Code, sentence: String, bodyFullySent: Bool) {
+    package init(code: Code, message: String, bodyFullySent: Bool) {
         self.code = code
-        self.sentence = sentence
+        self.message = message
         self.bodyFullySent = bodyFullySent
     }
 
-    package var description: String { sentence }
+    package var description: String { message }
 }
 
 extension HTTPTransferError {
@@ -52,21 +52,21 @@ extension HTTPTransferError {
     /// - Parameter proxy: Host and port of the one that was asked in place of the peer.
     init(
         _ result: CURLcode, at origin: HTTPOrigin, through proxy: String?, trusting authorities: String?,
-        facts: CurlFacts, exchange: HTTPExchange, bodyFullySent: Bool
+        facts: TransferInfo, exchange: HTTPExchange, bodyFullySent: Bool
     ) {
         if result == CURLE_SSL_CACERT_BADFILE, let authorities {
             self.init(
-                code: .tls, sentence: "The file of authorities for \(origin), \(authorities), cannot be used",
+                code: .tls, message: "The file of authorities for \(origin), \(authorities), cannot be used",
                 bodyFullySent: bodyFullySent)
             return
         }
-        let (code, sentence) = HTTPTransferError.reason(
+        let (code, message) = HTTPTransferError.reason(
             for: result, at: origin, through: proxy, facts: facts, exchange: exchange)
-        self.init(code: code, sentence: sentence, bodyFullySent: bodyFullySent)
+        self.init(code: code, message: message, bodyFullySent: bodyFullySent)
     }
 
     private static func reason(
-        for result: CURLcode, at origin: HTTPOrigin, through proxy: String?, facts: CurlFacts, exchange: HTTPExchange
+        for result: CURLcode, at origin: HTTPOrigin, through proxy: String?, facts: TransferInfo, exchange: HTTPExchange
     ) -> (Code, String) {
         let (next, behind) = proxy.map { ("the proxy \($0)", " for \(origin)") } ?? ("\(origin)", "")
         if facts.proxyStatus >= 300, !exchange.hasBegun {
@@ -89,7 +89,7 @@ extension HTTPTransferError {
             CURLE_USE_SSL_FAILED, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,
             CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED:
-            return (.tls, tlsSentence(result, at: origin, verification: facts.verification))
+            return (.tls, tlsMessage(result, at: origin, verification: facts.verification))
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
             return (.connectionLost, "The connection to \(origin) ended before an answer was whole")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
@@ -106,7 +106,7 @@ extension HTTPTransferError {
         }
     }
 
-    private static func tlsSentence(_ result: CURLcode, at origin: HTTPOrigin, verification: Int) -> String {
+    private static func tlsMessage(_ result: CURLcode, at origin: HTTPOrigin, verification: Int) -> String {
         if result == CURLE_SSL_CACERT_BADFILE { return "The file of authorities for \(origin) cannot be used" }
         guard result == CURLE_PEER_FAILED_VERIFICATION else {
             return "No TLS connection to \(origin): it speaks no TLS, or none that is safe"

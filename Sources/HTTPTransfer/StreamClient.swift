@@ -38,7 +38,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {
         guard let origin = HTTPOrigin(url: request.url) else {
             throw HTTPTransferError(
-                code: .invalidRequest, sentence: "The URL of the request cannot be used", bodyFullySent: false)
+                code: .invalidRequest, message: "The URL of the request cannot be used", bodyFullySent: false)
         }
         if exchange == nil || !isOpen { try connect(request, origin) }
         let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
@@ -54,7 +54,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             close()
             throw HTTPTransferError(
                 code: result == CURLE_AGAIN ? .timeout : .connectionLost,
-                sentence: "The connection to \(origin) ended while it was written to", bodyFullySent: sent > 0)
+                message: "The connection to \(origin) ended while it was written to", bodyFullySent: sent > 0)
         }
     }
 
@@ -64,9 +64,10 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             unsafe easy = curl_easy_init()
             unsafe multi = curl_multi_init()
         }
-        guard let easy = unsafe easy, let multi = unsafe multi, let headers = HeaderList([:], asksFirst: false) else {
+        guard let easy = unsafe easy, let multi = unsafe multi, let headers = HeaderList([:], expectsContinue: false)
+        else {
             close()
-            throw HTTPTransferError(code: .other, sentence: "libcurl cannot be started", bodyFullySent: false)
+            throw HTTPTransferError(code: .other, message: "libcurl cannot be started", bodyFullySent: false)
         }
         let exchange = HTTPExchange(answerLimit: 0)
         let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -83,10 +84,10 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         guard let outcome else {
             close()
             throw HTTPTransferError(
-                code: .cancelled, sentence: "The connection to \(origin) was cancelled", bodyFullySent: false)
+                code: .cancelled, message: "The connection to \(origin) was cancelled", bodyFullySent: false)
         }
         guard outcome == CURLE_OK else {
-            let facts = unsafe CurlFacts(easy)
+            let facts = unsafe TransferInfo(easy)
             close()
             throw HTTPTransferError(
                 outcome, at: origin, through: ProxyName.text(for: request, to: origin), trusting: request.caFile,

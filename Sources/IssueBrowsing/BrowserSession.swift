@@ -11,52 +11,52 @@ package struct BrowserSession<Failure: Error> {
     private let failing: (CollectorConnectionError) -> Failure
 
     /// How long an ordinary answer may take.
-    private static var patience: Duration { .seconds(45) }
+    private static var timeout: Duration { .seconds(45) }
 
     package init(link: any BrowserLink, failing: @escaping (CollectorConnectionError) -> Failure) {
         self.link = link
         self.failing = failing
     }
 
-    package func list(_ parameters: ListParameters) throws(Failure) -> BrowserAnswer<ListReply> {
+    package func list(_ parameters: ListParameters) throws(Failure) -> BrowserReply<ListReply> {
         try call(.list, parameters.json)
     }
 
-    package func records(_ parameters: RecordsParameters) throws(Failure) -> BrowserAnswer<RecordsReply> {
+    package func records(_ parameters: RecordsParameters) throws(Failure) -> BrowserReply<RecordsReply> {
         try call(.records, parameters.json)
     }
 
-    package func show(_ id: String) throws(Failure) -> BrowserAnswer<ShowReply> {
+    package func show(_ id: String) throws(Failure) -> BrowserReply<ShowReply> {
         try call(.show, ShowParameters(id: id).json)
     }
 
-    package func histogram(_ parameters: HistogramParameters) throws(Failure) -> BrowserAnswer<HistogramReply> {
+    package func histogram(_ parameters: HistogramParameters) throws(Failure) -> BrowserReply<HistogramReply> {
         try call(.histogram, parameters.json)
     }
 
-    package func setState(_ parameters: SetStateParameters) throws(Failure) -> BrowserAnswer<SetStateReply> {
+    package func setState(_ parameters: SetStateParameters) throws(Failure) -> BrowserReply<SetStateReply> {
         try call(.setState, parameters.json)
     }
 
-    package func deadLetters(_ parameters: DeadLettersParameters) throws(Failure) -> BrowserAnswer<DeadLettersReply> {
+    package func deadLetters(_ parameters: DeadLettersParameters) throws(Failure) -> BrowserReply<DeadLettersReply> {
         try call(.deadLetters, parameters.json)
     }
 
-    package func status() throws(Failure) -> BrowserAnswer<DaemonStatus> {
+    package func status() throws(Failure) -> BrowserReply<DaemonStatus> {
         try call(.status, Array("{}".utf8))
     }
 
-    package func flush(_ parameters: FlushParameters) throws(Failure) -> BrowserAnswer<FlushReply> {
-        try call(.flush, parameters.json, patience: Self.patience(for: parameters.timeout))
+    package func flush(_ parameters: FlushParameters) throws(Failure) -> BrowserReply<FlushReply> {
+        try call(.flush, parameters.json, timeout: Self.timeout(for: parameters.timeout))
     }
 
-    package func await(_ parameters: AwaitParameters) throws(Failure) -> BrowserAnswer<AwaitReply> {
-        try call(.await, parameters.json, patience: Self.patience(for: parameters.timeout))
+    package func await(_ parameters: AwaitParameters) throws(Failure) -> BrowserReply<AwaitReply> {
+        try call(.await, parameters.json, timeout: Self.timeout(for: parameters.timeout))
     }
 
     /// New records as they come, until the receiver throws or the daemon ends.
     package func follow(
-        _ parameters: RecordsParameters, receive: (BrowserAnswer<RecordsReply>) throws(Failure) -> Void
+        _ parameters: RecordsParameters, receive: (BrowserReply<RecordsReply>) throws(Failure) -> Void
     ) throws(Failure) {
         try stream(.records, parameters.json, receive: receive)
     }
@@ -64,9 +64,9 @@ package struct BrowserSession<Failure: Error> {
     /// Has something done that takes long, and answers the last reply; the ones before say how far it is.
     package func order<Reply>(
         _ method: CollectorMethod, _ parameters: [UInt8], progress: (Reply) -> Void = { _ in }
-    ) throws(Failure) -> BrowserAnswer<Reply> {
-        var last: BrowserAnswer<Reply>?
-        try stream(method, parameters) { (answer: BrowserAnswer<Reply>) throws(Failure) in
+    ) throws(Failure) -> BrowserReply<Reply> {
+        var last: BrowserReply<Reply>?
+        try stream(method, parameters) { (answer: BrowserReply<Reply>) throws(Failure) in
             if let last { progress(last.value) }
             last = answer
         }
@@ -79,11 +79,11 @@ package struct BrowserSession<Failure: Error> {
     /// - Returns: The last reply, and the file: nil if the daemon is too old to pass one.
     package func backup(
         progress: (BackupReply) -> Void
-    ) throws(Failure) -> (answer: BrowserAnswer<BackupReply>, file: PassedFile?) {
-        var last: BrowserAnswer<BackupReply>?
+    ) throws(Failure) -> (answer: BrowserReply<BackupReply>, file: PassedFile?) {
+        var last: BrowserReply<BackupReply>?
         let parameters = BackupParameters(descriptor: true).json
         let file = try stream(.backup, parameters, takesFile: true) {
-            (answer: BrowserAnswer<BackupReply>) throws(Failure) in
+            (answer: BrowserReply<BackupReply>) throws(Failure) in
             if let last { progress(last.value) }
             last = answer
         }
@@ -92,14 +92,14 @@ package struct BrowserSession<Failure: Error> {
     }
 
     /// The failure for an answer that can be read and makes no sense.
-    package func senseless(_ reason: String) -> Failure {
+    package func invalid(_ reason: String) -> Failure {
         failing(.malformed(reason))
     }
 
     @discardableResult
     private func stream<Reply>(
         _ method: CollectorMethod, _ parameters: [UInt8], takesFile: Bool = false,
-        receive: (BrowserAnswer<Reply>) throws(Failure) -> Void
+        receive: (BrowserReply<Reply>) throws(Failure) -> Void
     ) throws(Failure) -> PassedFile? {
         var failure: Failure?
         let file: PassedFile?
@@ -121,27 +121,27 @@ package struct BrowserSession<Failure: Error> {
     }
 
     private func call<Reply>(
-        _ method: CollectorMethod, _ parameters: [UInt8], patience: Duration = Self.patience
-    ) throws(Failure) -> BrowserAnswer<Reply> {
+        _ method: CollectorMethod, _ parameters: [UInt8], timeout: Duration = Self.timeout
+    ) throws(Failure) -> BrowserReply<Reply> {
         let json: [UInt8]
         do throws(CollectorConnectionError) {
-            json = try link.call(method, parameters: parameters, timeout: patience)
+            json = try link.call(method, parameters: parameters, timeout: timeout)
         } catch {
             throw failing(error)
         }
         return try answer(json)
     }
 
-    private func answer<Reply>(_ json: [UInt8]) throws(Failure) -> BrowserAnswer<Reply> {
+    private func answer<Reply>(_ json: [UInt8]) throws(Failure) -> BrowserReply<Reply> {
         do throws(CollectorConnectionError) {
-            return try BrowserAnswer(json)
+            return try BrowserReply(json)
         } catch {
             throw failing(error)
         }
     }
 
     // The daemon keeps the time itself; what is added is for its answer to arrive.
-    private static func patience(for timeout: Duration?) -> Duration {
+    private static func timeout(for timeout: Duration?) -> Duration {
         (timeout ?? .seconds(30)) + .seconds(15)
     }
 }
@@ -169,7 +169,7 @@ package protocol BrowserLink: AnyObject {
 package typealias BrowserLinking = (String?) throws(CollectorConnectionError) -> any BrowserLink
 
 /// A reply in both forms: as the daemon wrote it, and as values.
-package struct BrowserAnswer<Value: JSONCodable> {
+package struct BrowserReply<Value: JSONCodable> {
     package var json: [UInt8]
     package var value: Value
 
@@ -203,7 +203,7 @@ package struct BrowserAnswer<Value: JSONCodable> {
     }
 }
 
-extension BrowserAnswer: Sendable where Value: Sendable {}
+extension BrowserReply: Sendable where Value: Sendable {}
 
 /// The way to the daemon over its socket.
 package final class SocketLink: BrowserLink {

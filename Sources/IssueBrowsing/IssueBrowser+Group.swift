@@ -72,7 +72,7 @@ extension IssueBrowser.Group: CustomStringConvertible {
         }
         let place = app.map { " in \($0)" } ?? ""
         let times = occurrences == 1 ? "once" : "\(occurrences) times"
-        return HarmlessText.line("\(id) \(level.rawValue)\(place): \(mark)\(title) (\(times), last \(lastSeen))")
+        return TerminalSanitizer.line("\(id) \(level.rawValue)\(place): \(mark)\(title) (\(times), last \(lastSeen))")
     }
 }
 

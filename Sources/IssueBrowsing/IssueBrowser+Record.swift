@@ -89,7 +89,7 @@ extension IssueBrowser.Record: CustomStringConvertible {
         text += ": \(message) ("
         if count > 1 { text += "\(count) times, " }
         if let fileID { text += "\(fileID)\(line.map { ":\($0)" } ?? ""), " }
-        return HarmlessText.line(text + "\(occurredAt))")
+        return TerminalSanitizer.line(text + "\(occurredAt))")
     }
 }
 
@@ -115,7 +115,7 @@ extension IssueBrowser.Details: CustomStringConvertible {
     /// A line each for the record, the group, and what became of the record.
     public var description: String {
         let record = record?.description ?? "None of the group's records is stored any more."
-        let fates = fates.map { HarmlessText.line($0.description) }
+        let fates = fates.map { TerminalSanitizer.line($0.description) }
         return ([record, group.description] + fates).joined(separator: "\n")
     }
 }
@@ -152,7 +152,7 @@ extension IssueBrowser.Frame: CustomStringConvertible {
         if let offset { text += " + 0x\(String(offset, radix: 16))" }
         if let file { text += " at \(file)\(line.map { ":\($0)" } ?? "")" }
         if symbol == nil, let buildID { text += " [\(buildID)]" }
-        return HarmlessText.line(text)
+        return TerminalSanitizer.line(text)
     }
 }
 
@@ -187,6 +187,6 @@ extension IssueBrowser.DeadLetter: CustomStringConvertible {
     public var description: String {
         let tries = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
         let answer = answer.map { ": \($0)" } ?? ""
-        return HarmlessText.line("\(record) for \(destination): \(reason) after \(tries), \(timestamp)\(answer)")
+        return TerminalSanitizer.line("\(record) for \(destination): \(reason) after \(tries), \(timestamp)\(answer)")
     }
 }

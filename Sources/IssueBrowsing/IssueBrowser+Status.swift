@@ -60,8 +60,8 @@ extension IssueBrowser.Status: CustomStringConvertible {
             if let bytes { head += ", \(bytes) bytes" }
             if let freeBytes { head += ", \(freeBytes) free" }
         }
-        let faults = faults.map { HarmlessText.line("fault: \($0)") }
-        let lines = [HarmlessText.line(head)] + faults + destinations.map(\.description)
+        let faults = faults.map { TerminalSanitizer.line("fault: \($0)") }
+        let lines = [TerminalSanitizer.line(head)] + faults + destinations.map(\.description)
         return (lines + suppressions.map(\.description)).joined(separator: "\n")
     }
 }
@@ -119,7 +119,7 @@ extension IssueBrowser.Destination: CustomStringConvertible {
     public var description: String {
         let reason = reason.map { " (\($0))" } ?? ""
         let counts = "\(count(of: .delivered)) of \(received) records delivered, \(count(of: .pending)) pending"
-        return HarmlessText.line("\(name): \(state)\(reason), \(counts)")
+        return TerminalSanitizer.line("\(name): \(state)\(reason), \(counts)")
     }
 }
 
@@ -153,7 +153,7 @@ extension IssueBrowser.Suppression: CustomStringConvertible {
         var limit = reason
         if let group { limit += " of \(group)" }
         if let app { limit += " in \(app)" }
-        return HarmlessText.line("\(destination): \(count) held back by \(limit) since \(since)")
+        return TerminalSanitizer.line("\(destination): \(count) held back by \(limit) since \(since)")
     }
 }
 

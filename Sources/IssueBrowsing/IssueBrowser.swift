@@ -139,7 +139,7 @@ public struct IssueBrowser: Sendable {
         _ question: @escaping @Sendable (BrowserSession<DeliveryError>) throws(DeliveryError) -> Answer,
         failing: @escaping @Sendable (CollectorConnectionError) -> DeliveryError = { DeliveryError($0) }
     ) async throws -> Answer {
-        try await Asking.onThread { () throws(DeliveryError) in
+        try await BlockingCall.onThread { () throws(DeliveryError) in
             let link: any BrowserLink
             do throws(CollectorConnectionError) {
                 link = try self.link()

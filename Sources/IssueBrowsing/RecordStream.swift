@@ -40,7 +40,7 @@ extension IssueBrowser {
             private mutating func open() async throws -> RecordStream {
                 if let stream { return stream }
                 let (socket, wire) = (socket, filter.wire)
-                let opened = try await Asking.onThread { () throws(DeliveryError) in
+                let opened = try await BlockingCall.onThread { () throws(DeliveryError) in
                     try RecordStream(socket: socket, filter: wire)
                 }
                 stream = opened
@@ -79,7 +79,7 @@ final class RecordStream: Sendable {
     func next() async throws -> [IssueBrowser.Record]? {
         do {
             return try await withTaskCancellationHandler {
-                try await Asking.onThread { [self] () throws(DeliveryError) in
+                try await BlockingCall.onThread { [self] () throws(DeliveryError) in
                     try part().records.map { IssueBrowser.Record($0) }
                 }
             } onCancel: {

@@ -18,7 +18,7 @@ package struct IssueControl {
 
     private let environment: (String) -> String?
     private let now: Timestamp
-    private let terminal: TerminalFacts
+    private let terminal: TerminalInfo
     private let input: any CommandInput
     private let output: any CommandOutput
     private let connect: BrowserLinking
@@ -26,7 +26,7 @@ package struct IssueControl {
     private let reporting: ReportSurroundings
 
     package init(
-        environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalFacts,
+        environment: @escaping (String) -> String?, now: Timestamp, terminal: TerminalInfo,
         input: any CommandInput, output: any CommandOutput,
         files: FileSaving, reporting: ReportSurroundings,
         connect: @escaping BrowserLinking
@@ -141,7 +141,7 @@ package struct IssueControl {
     }
 
     private func complain(_ message: String) {
-        output.writeError(Array("issuectl: \(HarmlessText.line(message))\n".utf8))
+        output.writeError(Array("issuectl: \(TerminalSanitizer.line(message))\n".utf8))
     }
 }
 
@@ -157,7 +157,7 @@ extension IssueControl {
         let control = IssueControl(
             environment: { Environment[$0] },
             now: Timestamp(milliseconds: WallClock.nowMilliseconds),
-            terminal: TerminalFacts(isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows),
+            terminal: TerminalInfo(isTerminal: terminal.isTerminal, columns: terminal.columns, rows: terminal.rows),
             input: StandardInput(), output: output,
             files: .process,
             reporting: .process(),
@@ -192,7 +192,7 @@ extension ReportSurroundings {
                 let deadline = MonotonicClock.now.advanced(by: sendingTime)
                 SpillPickup(
                     folder: folder, sockets: socket.map { [$0] } ?? SocketPath.search(), trust: .socket(socket),
-                    patience: sendingTime, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
+                    timeout: sendingTime, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
                 ).run()
             })
     }
@@ -213,7 +213,7 @@ protocol Command: Sendable, SendableMetatype {
 struct CommandContext {
     var environment: (String) -> String?
     var now: Timestamp
-    var terminal: TerminalFacts
+    var terminal: TerminalInfo
     var format: OutputFormat
     var painter: Painter
     var input: any CommandInput
@@ -265,7 +265,7 @@ struct CommandContext {
 
     /// Asks a person on the terminal whether to go on.
     func confirm(_ question: String) throws(CommandFailure) -> Bool {
-        try print(bytes: Array("\(HarmlessText.line(question)) [y/N] ".utf8))
+        try print(bytes: Array("\(TerminalSanitizer.line(question)) [y/N] ".utf8))
         var answer: [UInt8] = []
         while !answer.contains(UInt8(ascii: "\n")), let more = input.read() { answer += more }
         let word = String(decoding: answer, as: UTF8.self).lowercased().prefix { $0 != "\n" && $0 != "\r" }
@@ -273,14 +273,14 @@ struct CommandContext {
     }
 
     /// Says on the terminal how far something is; the next such line takes the place of this one, an empty one ends it.
-    func tellProgress(_ text: String) {
+    func publishProgress(_ text: String) {
         guard terminal.isTerminal, format == .human else { return }
-        output.writeError(Array("\r\u{1B}[K\(HarmlessText.line(text))".utf8))
+        output.writeError(Array("\r\u{1B}[K\(TerminalSanitizer.line(text))".utf8))
     }
 
     /// Says something on standard error, on one line.
     func warn(_ message: String) {
-        output.writeError(Array("issuectl: \(HarmlessText.line(message))\n".utf8))
+        output.writeError(Array("issuectl: \(TerminalSanitizer.line(message))\n".utf8))
     }
 }
 
@@ -406,10 +406,10 @@ package enum OutputFormat: Sendable {
 /// The daemon's methods, as the commands call them: what goes wrong is said to a person.
 typealias Collector = BrowserSession<CommandFailure>
 
-typealias Answer = BrowserAnswer
+typealias Answer = BrowserReply
 
 /// What is known of the terminal that people look at.
-package struct TerminalFacts: Equatable, Sendable {
+package struct TerminalInfo: Equatable, Sendable {
     /// Whether standard output goes to a person rather than into a file or a pipe.
     package var isTerminal: Bool
     package var columns: Int?
@@ -443,7 +443,7 @@ package enum ColorChoice: String, CaseIterable, Sendable {
     case never
 
     /// Whether to colour, as `NO_COLOR` (no-color.org) and `TERM=dumb` wish where nobody has said it outright.
-    func applies(to terminal: TerminalFacts, _ environment: (String) -> String?) -> Bool {
+    func applies(to terminal: TerminalInfo, _ environment: (String) -> String?) -> Bool {
         switch self {
         case .always: return true
         case .never: return false

@@ -10,21 +10,21 @@ package final class Daemon {
     /// The last configuration without errors since the start.
     private var lastValid: Configuration?
     private let source: ConfigurationSource
-    private let surroundings: Surroundings
+    private let surroundings: HostEnvironment
     let notification: ServiceNotification
     let watchdog: Duration?
     let log: Log
     let signals: SignalReceiver
     let wakeUp: DaemonWakeUp
     var configuration: Configuration { effective.configuration }
-    let suspicion = DamageSuspicion()
+    let suspicion = CorruptionCheck()
     let storeLock = StoreLock()
     var lifecycle = Lifecycle()
     /// Where the daemon is served: the unit's path if the socket is inherited.
     private var socketPath = ""
 
     /// How long the last stages may take together, below what systemd waits for.
-    private static let patience: Duration = .seconds(5)
+    private static let timeout: Duration = .seconds(5)
     private static let statusInterval: Duration = .seconds(5)
 
     /// Runs the program with its arguments, and ends it.
@@ -38,7 +38,7 @@ package final class Daemon {
         CurrentProcess.keepHeapsSmall()
         // A core file would hold the token, so this comes before any is read.
         CurrentProcess.forbidDumps()
-        let surroundings = Surroundings.present
+        let surroundings = HostEnvironment.present
         let start = DaemonStart.decide(
             arguments: arguments, surroundings: surroundings,
             output: { try? StandardStream.output.writeAll($0) }, complain: { try? StandardStream.error.writeAll($0) })
@@ -58,7 +58,7 @@ package final class Daemon {
                 let daemon = try Daemon(effective, source, surroundings, log)
                 return try daemon.run().rawValue
             } catch let end as DaemonFailure {
-                log.error("The daemon can't run", ["error": end.sentence])
+                log.error("The daemon can't run", ["error": end.message])
                 return end.code.rawValue
             } catch {
                 log.error("The daemon can't run", ["error": "\(error)"])
@@ -83,7 +83,7 @@ package final class Daemon {
     }
 
     private init(
-        _ effective: EffectiveConfiguration, _ source: ConfigurationSource, _ surroundings: Surroundings, _ log: Log
+        _ effective: EffectiveConfiguration, _ source: ConfigurationSource, _ surroundings: HostEnvironment, _ log: Log
     ) throws {
         self.effective = effective
         lastValid = effective.isValid ? effective.configuration : nil
@@ -109,7 +109,7 @@ package final class Daemon {
             } catch {
                 // A socket of the service manager stays open, and reporters wait
                 // there. So the daemon stays, too, answers them and tries again.
-                guard socket.isInherited else { throw DaemonFailure(code: .cannotCreate, sentence: "\(error)") }
+                guard socket.isInherited else { throw DaemonFailure(code: .cannotCreate, message: "\(error)") }
             }
             while true {
                 switch try runOnce(socket) {
@@ -142,7 +142,7 @@ package final class Daemon {
         }
     }
 
-    private func runOnce(_ socket: SocketKeeper) throws -> DaemonRun.End {
+    private func runOnce(_ socket: ListenerMonitor) throws -> DaemonRun.End {
         guard let run = try start(socket) else {
             try? notification.stopping(status: "Stopping")
             log.notice("Stopped")
@@ -153,8 +153,8 @@ package final class Daemon {
         let end: DaemonRun.End = wakeUp.takeDamage() ? .storeDamaged : .stopped
         if end == .storeDamaged {
             run.stopAccepting()
-            run.drain(patience: .seconds(1))
-            run.flush(patience: .seconds(1))
+            run.drain(timeout: .seconds(1))
+            run.flush(timeout: .seconds(1))
             run.close()
             return .storeDamaged
         }
@@ -163,7 +163,7 @@ package final class Daemon {
     }
 
     /// Waits for signals until one of them ends it, or the store is damaged.
-    private func serve(_ run: DaemonRun, _ socket: SocketKeeper) throws {
+    private func serve(_ run: DaemonRun, _ socket: ListenerMonitor) throws {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
         try poller.add(wakeUp.counter.descriptor, token: 1, for: [.read])
@@ -228,7 +228,7 @@ package final class Daemon {
     }
 
     /// Shows the configuration's errors in `status`, and keeps a copy of one that has none.
-    func configurationTakesEffect(_ board: StatusBoard) {
+    func configurationTakesEffect(_ board: StatusRegistry) {
         board.tell(effective)
         guard effective.isValid else { return }
         do throws(Errno) {
@@ -249,8 +249,8 @@ package final class Daemon {
         while case .perform(let stage) = action {
             switch stage {
             case .stopAccepting: run.stopAccepting()
-            case .drain: run.drain(patience: Self.patience)
-            case .flush: run.flush(patience: Self.patience / 2)
+            case .drain: run.drain(timeout: Self.timeout)
+            case .flush: run.flush(timeout: Self.timeout / 2)
             case .close: run.close()
             }
             action = lifecycle.finished(stage)
@@ -260,46 +260,46 @@ package final class Daemon {
 
     // MARK: What must be there
 
-    private func openSocket() throws -> SocketKeeper {
+    private func openSocket() throws -> ListenerMonitor {
         var inherited = try InheritedSockets.takeFromEnvironment()
         let path = configuration.socket.path
         socketPath = path
         if let descriptor = try inherited.takeListener(named: "issued") {
             if let bound = descriptor.localUnixPath { socketPath = bound }
-            return SocketKeeper(Listener(descriptor), path: socketPath, log: log)
+            return ListenerMonitor(Listener(descriptor), path: socketPath, log: log)
         }
         let mode = configuration.socket.mode
         let address: SocketAddress
         do {
             address = try SocketAddress.unix(path)
         } catch {
-            throw DaemonFailure(code: .unavailable, sentence: "\(path): \(error)")
+            throw DaemonFailure(code: .unavailable, message: "\(path): \(error)")
         }
         do throws(Errno) {
-            return try SocketKeeper(path: path, log: log) { [self] () throws(Errno) in
+            return try ListenerMonitor(path: path, log: log) { [self] () throws(Errno) in
                 let folder = FileSystem.parentFolder(of: path)
                 try makeFolders(folder, mode: surroundings.isOrdinaryUser ? 0o700 : 0o755)
                 return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
             }
         } catch {
             let hint = error == .addressInUse ? "another daemon answers there already" : "\(error)"
-            throw DaemonFailure(code: .unavailable, sentence: "no socket can be had at \(path): \(hint)")
+            throw DaemonFailure(code: .unavailable, message: "no socket can be had at \(path): \(hint)")
         }
     }
 
     /// Creates the folder of the database if it is missing, and checks that it is safe to use.
     func prepareFolder() throws(StoreFailure) {
-        let place = StorePlace(configuration.store.path)
+        let place = StoreLocation(configuration.store.path)
         do throws(StoreFailure) {
             try place.prepare { (folder) throws(Errno) in try makeFolders(folder, mode: 0o700) }
-        } catch .unusablePlace(let words) {
-            throw .unusablePlace(words + sandboxHint(place.folder))
+        } catch .unusableLocation(let words) {
+            throw .unusableLocation(words + sandboxHint(place.folder))
         }
         guard !sandboxHint(place.folder).isEmpty else { return }
         do throws(Errno) {
             try FileSystem.checkWritable(folder: place.folder)
         } catch {
-            throw .unusablePlace(
+            throw .unusableLocation(
                 "the state directory \(place.folder) can't be written to: \(error)\(sandboxHint(place.folder))")
         }
     }
@@ -329,10 +329,10 @@ extension Daemon {
     /// Opens the store and starts all services; as long as it can't be opened, a stand-in answers in their place.
     ///
     /// - Returns: nothing when the daemon was told to end meanwhile.
-    func start(_ socket: SocketKeeper) throws -> DaemonRun? {
-        var standIn: StandIn?
+    func start(_ socket: ListenerMonitor) throws -> DaemonRun? {
+        var standIn: UnavailableStoreServer?
         var told: StoreFailure?
-        defer { standIn?.end(patience: Self.retry) }
+        defer { standIn?.end(timeout: Self.retry) }
         while true {
             let wakeUp = wakeUp
             do {
@@ -349,8 +349,9 @@ extension Daemon {
                     log.error(
                         "The database can't be opened, trying again until it can",
                         ["file": configuration.store.path, "error": "\(failure)"])
-                    standIn?.end(patience: Self.retry)
-                    standIn = try StandIn(effective, listener: socket.listener, reason: failure, log: log)
+                    standIn?.end(timeout: Self.retry)
+                    standIn = try UnavailableStoreServer(
+                        effective, listener: socket.listener, reason: failure, log: log)
                     told = failure
                 }
                 // The socket is served, so whoever waits for the daemon to be up need not wait for the disk.
@@ -362,7 +363,7 @@ extension Daemon {
     }
 
     /// Waits until it is time to try again; false when the daemon is to end.
-    private func waits(_ socket: SocketKeeper, _ standIn: StandIn?) throws -> Bool {
+    private func waits(_ socket: ListenerMonitor, _ standIn: UnavailableStoreServer?) throws -> Bool {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
         socket.watch(with: poller, token: 2)
@@ -388,7 +389,7 @@ extension Daemon {
 /// Why the daemon ends before it serves anybody, and with which exit code.
 struct DaemonFailure: Error {
     var code: ExitCode
-    var sentence: String
+    var message: String
 }
 
 /// Wakes the main thread when another one has come upon something that it must act on.

@@ -14,17 +14,17 @@ final class DaemonRun {
         case storeDamaged
     }
 
-    let board: StatusBoard
+    let board: StatusRegistry
     let writer: WriterService
     let queries: QueryService
     let jobs: JobService
     let socket: SocketService
-    private let announcer: Announcer
+    private let announcer: AlertLogger
     let pulse = Pulse()
     private var destinations = Destinations()
-    private var threads: [ThreadBox] = []
+    private var threads: [JoinableThread] = []
     /// Those that read the store.
-    private var readers: [ThreadBox] = []
+    private var readers: [JoinableThread] = []
     private let forwarders: Monitor<[ForwardingService]>
     private let log: Log
     /// What it was begun with and goes by to its end.
@@ -42,13 +42,13 @@ final class DaemonRun {
 
     /// Opens the store and starts all services.
     init(
-        _ configuration: Configuration, listener: Listener, suspicion: DamageSuspicion, storeLock: StoreLock,
+        _ configuration: Configuration, listener: Listener, suspicion: CorruptionCheck, storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
         self.log = log
         fixed = (configuration.socket, path)
-        let board = StatusBoard(path: path)
+        let board = StatusRegistry(path: path)
         let opening = StoreOpening(
             path: path, limits: configuration.limits, retention: configuration.store.retention,
             suspicion: suspicion, lock: storeLock)
@@ -59,7 +59,7 @@ final class DaemonRun {
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
             log: log)
         let forwarders = Monitor<[ForwardingService]>([])
-        let announcer = Announcer(path: path, snapshots: writer.snapshots, log: log)
+        let announcer = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
         let jobs = JobService(
             path: path, writer: writer,
             arrived: {
@@ -76,7 +76,7 @@ final class DaemonRun {
 
         let started = Monitor<Result<Void, StoreFailure>?>(nil)
         threads.append(
-            try ThreadBox(name: "writer") {
+            try JoinableThread(name: "writer") {
                 writer.run(
                     WriterService.Listener(
                         stored: { outcomes in
@@ -92,32 +92,35 @@ final class DaemonRun {
                 }
             })
         try started.wait { $0 }?.get()
-        let crowding = Mutex(CrowdingNews())
+        let crowding = Mutex(OverflowWarningLimiter())
         try writer.perform { writer in
-            writer.noticed = { announcer.came($0) }
-            writer.crowded = { crowded in
-                guard crowding.withLock({ $0.came(crowded, at: Clock.monotonic) }) else { return }
+            writer.onPriorityRecords = { announcer.came($0) }
+            writer.onCardinalityOverflow = { onCardinalityOverflow in
+                guard crowding.withLock({ $0.came(onCardinalityOverflow, at: Clock.monotonic) }) else { return }
                 log.warning(
                     "A user reports under too many different names, keeping the rest together",
-                    ["uid": "\(crowded.uid)", "names": crowded.kind.rawValue])
+                    ["uid": "\(onCardinalityOverflow.uid)", "names": onCardinalityOverflow.kind.rawValue])
             }
         }
-        readers.append(try ThreadBox(name: "announcer") { announcer.run() })
+        readers.append(try JoinableThread(name: "announcer") { announcer.run() })
         for (number, thread) in Self.queryThreads.enumerated() {
             readers.append(
-                try ThreadBox(name: thread.name) {
+                try JoinableThread(name: thread.name) {
                     queries.run(
-                        thread.lane, thread: number, { socket.answered($0) }, damaged: { writer.condemn($0) })
+                        thread.lane, thread: number, { socket.answered($0) }, damaged: { writer.reportCorruption($0) })
                 })
         }
-        readers.append(try ThreadBox(name: "figures") { queries.status.publish(damaged: { writer.condemn($0) }) })
-        threads.append(try ThreadBox(name: "query-watch") { queries.runWatch() })
-        threads.append(try ThreadBox(name: "status") { queries.status.run { socket.answered($0) } })
         readers.append(
-            try ThreadBox(name: "jobs") { jobs.run({ socket.answered($0) }, damaged: { writer.condemn($0) }) })
+            try JoinableThread(name: "figures") { queries.status.publish(damaged: { writer.reportCorruption($0) }) })
+        threads.append(try JoinableThread(name: "query-watch") { queries.runWatch() })
+        threads.append(try JoinableThread(name: "status") { queries.status.run { socket.answered($0) } })
+        readers.append(
+            try JoinableThread(name: "jobs") {
+                jobs.run({ socket.answered($0) }, damaged: { writer.reportCorruption($0) })
+            })
         startForwardingAgain(configuration)
         threads.append(
-            try ThreadBox(name: "socket") {
+            try JoinableThread(name: "socket") {
                 socket.run(
                     SocketService.Handlers(
                         submit: { writer.submit($0) }, ask: { queries.ask($0) },
@@ -145,7 +148,7 @@ final class DaemonRun {
             if lacksForwarding { log.notice("Forwarding has begun") }
             lacksForwarding = false
         } catch let damage as StoreFailure where damage.isDamage {
-            writer.condemn(damage)
+            writer.reportCorruption(damage)
         } catch {
             if !lacksForwarding {
                 log.error("Forwarding can't begin, trying again until it can", ["error": "\(error)"])
@@ -162,7 +165,7 @@ final class DaemonRun {
         let (limits, retention) = (configuration.limits, configuration.store.retention)
         try writer.perform { $0.reload(limits, retention) }
         forwarders.withLock { $0 = [] }
-        destinations.stop(patience: .seconds(2))
+        destinations.stop(timeout: .seconds(2))
         board.forgetForwarders()
         startForwardingAgain(configuration)
         if configuration.socket != fixed.socket || configuration.store.path != fixed.path {
@@ -189,9 +192,9 @@ final class DaemonRun {
     }
 
     /// Waits until all that was received has been answered.
-    func drain(patience: Duration) {
+    func drain(timeout: Duration) {
         let now = Clock.monotonic
-        let deadline = Clock.kernel(now.advanced(by: patience))
+        let deadline = Clock.kernel(now.advanced(by: timeout))
         guard let thread = threads.last else { return }
         if thread.wait(until: min(deadline, Clock.kernel(now.advanced(by: Self.questionPatience)))) { return }
         queries.refuseAll()
@@ -200,9 +203,9 @@ final class DaemonRun {
         }
     }
 
-    func flush(patience: Duration) {
+    func flush(timeout: Duration) {
         forwarders.withLock { $0 = [] }
-        destinations.stop(patience: patience)
+        destinations.stop(timeout: timeout)
     }
 
     func close() {
@@ -214,7 +217,7 @@ final class DaemonRun {
         // The announcer tells of what it has not told yet, for which it still reads.
         _ = readers.first?.wait(until: Clock.kernel(now.advanced(by: Self.readerPatience / 2)))
         // Whoever closes the file last leaves no log behind, and only the writer may.
-        writer.snapshots.end(patience: Self.readerPatience / 2)
+        writer.snapshots.end(timeout: Self.readerPatience / 2)
         let left = readers.count { !$0.wait(until: deadline) }
         if left > 0 { log.warning("Some threads still read the database, ending without them", ["threads": "\(left)"]) }
         queries.finish()
@@ -248,7 +251,7 @@ final class Pulse: Sendable {
 }
 
 /// A thread whose end can be waited for with patience.
-final class ThreadBox: Sendable {
+final class JoinableThread: Sendable {
     private let isDone: Monitor<Bool>
 
     init(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {

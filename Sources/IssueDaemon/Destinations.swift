@@ -4,10 +4,10 @@ import IssueCore
 import IssueStore
 import UnixIO
 
-extension OwnStoreKind {
+extension SelfHostedKind {
     /// The wiring list of destinations: a new kind is a target of its own and a line here.
     static let all = [
-        OwnStoreKind(ClickHouseFormat.self), OwnStoreKind(SearchFormat.self), OwnStoreKind(OTLPFormat.self),
+        SelfHostedKind(ClickHouseFormat.self), SelfHostedKind(SearchFormat.self), SelfHostedKind(OTLPFormat.self),
     ]
 }
 
@@ -15,7 +15,7 @@ extension OwnStoreKind {
 struct Destinations {
     /// The forwarders, in the order of the configuration, and their threads.
     private(set) var services: [ForwardingService] = []
-    private var threads: [ThreadBox] = []
+    private var threads: [JoinableThread] = []
 
     /// What the store must know of the destinations that are configured.
     static func configured(_ configuration: Configuration) -> [StoreWriter.ConfiguredDestination] {
@@ -35,7 +35,7 @@ struct Destinations {
 
     /// Starts a forwarder for each destination.
     mutating func start(
-        _ configuration: Configuration, writer: WriterService, board: StatusBoard, log: Log,
+        _ configuration: Configuration, writer: WriterService, board: StatusRegistry, log: Log,
         fatesMoved: @escaping @Sendable () -> Void
     ) throws {
         var rows = try writer.perform { try $0.configure(Self.configured(configuration), at: Clock.wall) }[...]
@@ -62,19 +62,19 @@ struct Destinations {
             let service = service(destination.settings.forward, destination.settings.limits)
             try start(service) { destination.run(service, fatesMoved: fatesMoved) }
         }
-        for row in rows { board.tell(StatusBoard.Forwarder(misconfigured: row)) }
+        for row in rows { board.tell(StatusRegistry.Forwarder(misconfigured: row)) }
     }
 
     private mutating func start(_ service: ForwardingService, _ run: @escaping @Sendable () -> Void) throws {
         services.append(service)
-        threads.append(try ThreadBox(name: "forward-\(service.destination.name)", run))
+        threads.append(try JoinableThread(name: "forward-\(service.destination.name)", run))
     }
 
     /// Ends all forwarders: at once those at rest, the others with the answer that is under way, as long as there is
     /// patience for it.
-    mutating func stop(patience: Duration) {
+    mutating func stop(timeout: Duration) {
         for service in services { service.stop() }
-        let deadline = Clock.monotonic.advanced(by: patience)
+        let deadline = Clock.monotonic.advanced(by: timeout)
         for index in threads.indices where !threads[index].wait(until: Clock.kernel(deadline)) {
             services[index].abandon()
         }
@@ -98,7 +98,7 @@ extension LogzIODestination {
     }
 }
 
-extension OwnStoreDestination {
+extension SelfHostedDestination {
     fileprivate func run(_ service: ForwardingService, fatesMoved: @escaping @Sendable () -> Void) {
         func run<Format: StoreFormat>(_ format: Format.Type) {
             service.run(

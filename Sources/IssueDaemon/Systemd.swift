@@ -23,7 +23,7 @@ package struct InheritedSockets: ~Copyable, Sendable {
     ///   - names: `LISTEN_FDNAMES`, with colons between them.
     package init(
         pid: String?, count: String?, names: String?, ownPID: Int32,
-        firstDescriptor: CInt = InheritedSockets.usualFirstDescriptor
+        firstDescriptor: CInt = InheritedSockets.defaultFirstDescriptor
     ) throws(Errno) {
         guard let pid, Int32(pid) == ownPID, let count = count.flatMap({ CInt($0) }),
             (1...Self.countLimit).contains(count)
@@ -48,7 +48,7 @@ package struct InheritedSockets: ~Copyable, Sendable {
         for entry in entries { _ = FileDescriptor(owning: entry.descriptor) }
     }
 
-    package static var usualFirstDescriptor: CInt { firstDescriptor }
+    package static var defaultFirstDescriptor: CInt { firstDescriptor }
 
     /// Takes them over and the variables out of the environment, so that no
     /// child of ours believes them. Only before there are other threads.

@@ -128,7 +128,7 @@ struct FailedAssertion {
     private let site: IssueSite
 
     /// The message for standard error, made harmless since Swift writes it verbatim.
-    var harmlessMessage: String { HarmlessText.line(message) }
+    var harmlessMessage: String { TerminalSanitizer.line(message) }
 
     init(
         _ kind: AssertionFailure.Kind, _ message: String, _ fileID: StaticString, _ filePath: StaticString,
@@ -150,6 +150,6 @@ struct FailedAssertion {
 
     /// Gives the report a moment to get out, since the process is about to end.
     func flush() {
-        LastWords.say()
+        ShutdownFlush.say()
     }
 }

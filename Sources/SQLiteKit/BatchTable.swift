@@ -7,7 +7,7 @@ internal import CSQLite
 package final class BatchTable {
     let declaration: String
     private let columnCount: Int
-    private(set) var lent: LentRows?
+    private(set) var borrowed: BorrowedRows?
 
     /// Adds the table to a connection, for as long as that lives.
     ///
@@ -37,15 +37,15 @@ package final class BatchTable {
     package func withRows<Value, Failure: Error>(
         _ cells: [BatchCell], bytes: [UInt8] = [], _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        precondition(lent == nil, "Rows have already been lent to this table")
+        precondition(borrowed == nil, "Rows have already been lent to this table")
         precondition(cells.count.isMultiple(of: columnCount), "A row has a value for each column")
         return try unsafe cells.withUnsafeBufferPointer { cells throws(Failure) in
             try unsafe bytes.withUnsafeBufferPointer { bytes throws(Failure) in
-                let rows = unsafe LentRows(cells, columns: columnCount, bytes: bytes)
-                lent = rows
+                let rows = unsafe BorrowedRows(cells, columns: columnCount, bytes: bytes)
+                borrowed = rows
                 defer {
                     rows.takeBack()
-                    lent = nil
+                    borrowed = nil
                 }
                 return try body()
             }
@@ -177,7 +177,7 @@ enum BatchModule {
         else { return SQLITE_MISUSE }
         let table = unsafe Unmanaged<BatchTable>.fromOpaque(reference).takeUnretainedValue()
         // Reading no rows without a word would lose a batch.
-        guard let rows = table.lent else {
+        guard let rows = table.borrowed else {
             unsafe csqlite_vtab_explain(vtab, "no rows are lent to the table")
             return SQLITE_ERROR
         }
@@ -195,7 +195,7 @@ enum BatchModule {
         guard let owner = unsafe scan.pointee.owner else { return }
         unsafe scan.pointee.owner = nil
         unsafe scan.pointee.rows = nil
-        unsafe Unmanaged<LentRows>.fromOpaque(owner).release()
+        unsafe Unmanaged<BorrowedRows>.fromOpaque(owner).release()
     }
 
     private static func batch(_ vtab: VTab) -> UnsafeMutablePointer<csqlite_batch_vtab> {
@@ -208,7 +208,7 @@ enum BatchModule {
 }
 
 /// Rows while a statement reads them, in the form in which C finds them.
-@safe final class LentRows {
+@safe final class BorrowedRows {
     private let rows: UnsafeMutablePointer<csqlite_batch_rows>
 
     init(_ cells: UnsafeBufferPointer<BatchCell>, columns: Int, bytes: UnsafeBufferPointer<UInt8>) {

@@ -1,7 +1,7 @@
 /// The used and unused parts of a page of a tree (sqlite.org/fileformat2.html, 1.6).
 ///
-/// What lies between may be anything that the page has held before: SQLite leaves it there when it moves rows to another
-/// page, and when it deletes them while `secure_delete` is off.
+/// What lies between may be anything that the page has held before: SQLite leaves it there when it moves rows to
+/// another page, and when it deletes them while `secure_delete` is off.
 package struct PageLayout: Equatable, Sendable {
     /// A row whose end lies on pages of its own.
     package struct Overflow: Equatable, Sendable {
@@ -35,7 +35,8 @@ package struct PageLayout: Equatable, Sendable {
             else { return nil }
             used.append(place..<end)
         }
-        // Of a free block the first four bytes say where the next one is and how long it is. They are in ascending order.
+        // Of a free block the first four bytes say where the next one is and how long it is. They are in ascending
+        // order.
         var free = page.number(start + 1, 2)
         while free != 0 {
             guard free + 4 <= size else { return nil }

@@ -248,7 +248,7 @@ final class StatementCache {
 /// A compiled statement that is kept, and whether somebody uses it just now.
 final class CachedStatement {
     let statement: Statement
-    private var isLent = false
+    private var isBorrowed = false
 
     init(_ statement: consuming Statement) {
         self.statement = statement
@@ -256,8 +256,8 @@ final class CachedStatement {
 
     /// Marks it as used, unless it already is.
     func lend() -> Bool {
-        if isLent { return false }
-        isLent = true
+        if isBorrowed { return false }
+        isBorrowed = true
         return true
     }
 
@@ -265,7 +265,7 @@ final class CachedStatement {
     func giveBack() {
         statement.reset()
         statement.clearBindings()
-        isLent = false
+        isBorrowed = false
     }
 }
 

@@ -17,7 +17,7 @@ package enum CurrentProcess {
 
     /// The file we were started from.
     package static var executable: String? {
-        (try? FileSystem.readLink("/proc/self/exe")).map { ProcessFacts.executable(inLink: $0) }
+        (try? FileSystem.readLink("/proc/self/exe")).map { ProcessMetadata.executable(inLink: $0) }
     }
 
     /// Keeps our memory out of core dumps and away from other processes of the

@@ -5,7 +5,8 @@ import Glibc
 extension FileDescriptor {
     /// Sends as many of the bytes as the socket takes now, and another descriptor along with the first of them.
     ///
-    /// The receiver gets a descriptor of its own for the same open file. Nothing is passed when "not now" is the result.
+    /// The receiver gets a descriptor of its own for the same open file. Nothing is passed when "not now" is the
+    /// result.
     package borrowing func attemptSend(_ bytes: Span<UInt8>, passing file: borrowing FileDescriptor) -> IOResult {
         precondition(!bytes.isEmpty, "A stream carries a descriptor only along with a byte")
         do throws(Errno) {

@@ -6,18 +6,18 @@ import Testing
 
 @Suite struct AnswerTests {
     private static let line = Array(#"{"a":1}"#.utf8)
-    private let answer = AnswerReader(origin: "listener.logz.io:8071", token: ShippingToken(Array("SECRET".utf8)))
+    private let answer = ResponseClassifier(origin: "listener.logz.io:8071", token: ShippingToken(Array("SECRET".utf8)))
 
     private func meaning(
         _ status: Int, headers: HTTPHeaders = [:], body: String = "", lines: [[UInt8]] = [line, line]
-    ) -> DeliveryAnswer {
+    ) -> DeliveryResult {
         answer.meaning(
-            of: HTTPResponse(status: status, headers: headers, body: Array(body.utf8)), to: SentLines(lines),
+            of: HTTPResponse(status: status, headers: headers, body: Array(body.utf8)), to: RequestLines(lines),
             in: LogzFormat.self, at: moment)
     }
 
-    private func meaning(_ code: HTTPTransferError.Code, sent: Bool) -> DeliveryAnswer {
-        answer.meaning(of: HTTPTransferError(code: code, sentence: "No way to a:1", bodyFullySent: sent))
+    private func meaning(_ code: HTTPTransferError.Code, sent: Bool) -> DeliveryResult {
+        answer.meaning(of: HTTPTransferError(code: code, message: "No way to a:1", bodyFullySent: sent))
     }
 
     @Test("Any 2xx means delivered, whatever else it says", arguments: [200, 201, 202, 204, 299])
@@ -64,12 +64,12 @@ import Testing
     func counters() {
         let body = #"{"malformedLines":2,"successfulLines":8,"oversizedLines":0,"emptyLogLines":0}"#
         let answer = meaning(400, body: body, lines: Array(repeating: Self.line, count: 10))
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 8, suspects: [])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 8, corruptionCheck: [])))
         #expect(answer.summary.text == "400: 2 of 10 lines refused (malformed 2)")
     }
 
     @Test("The lines that break the documented rules are named")
-    func suspects() {
+    func corruptionCheck() {
         let oversized = Array((#"{"a":""# + String(repeating: "x", count: 500_000) + #""}"#).utf8)
         let deep = Array((String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)).utf8)
         let deepObject = Array(#"{"a":"#.utf8) + deep + Array("}".utf8)
@@ -79,7 +79,7 @@ import Testing
         ]
         let body = #"{"malformedLines":5,"successfulLines":3,"oversizedLines":1,"emptyLogLines":1}"#
         let answer = meaning(400, body: body, lines: lines)
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 3, suspects: [1, 3, 4, 5, 6, 7, 9])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 3, corruptionCheck: [1, 3, 4, 5, 6, 7, 9])))
         #expect(answer.summary.text == "400: 7 of 10 lines refused (malformed 5, oversized 1, empty 1)")
     }
 
@@ -89,7 +89,7 @@ import Testing
         let lines = [Array(#"{"a":"\#(text)"}"#.utf8), Array(#"{"a":"\#(text)x"}"#.utf8)]
         #expect(lines.map(\.count) == [500_000, 500_001])
         let answer = meaning(400, body: #"{"successfulLines":1}"#, lines: lines)
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 1, suspects: [1])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 1, corruptionCheck: [1])))
     }
 
     @Test(
@@ -136,7 +136,7 @@ import Testing
     func twice(status: Int) {
         let response = HTTPResponse(status: status, mayHaveArrivedTwice: true)
         #expect(
-            answer.meaning(of: response, to: SentLines([Self.line]), in: LogzFormat.self, at: moment)
+            answer.meaning(of: response, to: RequestLines([Self.line]), in: LogzFormat.self, at: moment)
                 .mayHaveArrivedTwice)
         #expect(!meaning(status).mayHaveArrivedTwice)
     }

@@ -6,8 +6,8 @@ import Testing
 @Suite("What an answer repeats of the request")
 struct EchoTests {
     private func words(_ body: String, to lines: [String]) -> String {
-        AnswerReader(origin: "a:1", token: ShippingToken(Array("SECRET".utf8))).meaning(
-            of: HTTPResponse(status: 404, body: Array(body.utf8)), to: SentLines(lines.map { Array($0.utf8) }),
+        ResponseClassifier(origin: "a:1", token: ShippingToken(Array("SECRET".utf8))).meaning(
+            of: HTTPResponse(status: 404, body: Array(body.utf8)), to: RequestLines(lines.map { Array($0.utf8) }),
             in: LogzFormat.self, at: moment
         ).summary.text
     }

@@ -8,8 +8,8 @@ import Testing
     /// What a listener's header makes of a 503 at ten past ten.
     private func wait(_ value: String, at now: Timestamp = moment) -> Duration? {
         let response = HTTPResponse(status: 503, headers: ["Retry-After": value])
-        let answer = AnswerReader(origin: "h:1", token: nil).meaning(
-            of: response, to: SentLines([]), in: LogzFormat.self, at: now)
+        let answer = ResponseClassifier(origin: "h:1", token: nil).meaning(
+            of: response, to: RequestLines([]), in: LogzFormat.self, at: now)
         guard case .again(.overloaded, let wait) = answer.verdict else { return nil }
         return wait
     }

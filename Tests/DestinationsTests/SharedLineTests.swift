@@ -29,8 +29,8 @@ import Testing
         }
     }
 
-    private final class Memory: LineMemory {
-        private let kept = Mutex(LineMemo())
+    private final class Memory: LineCache {
+        private let kept = Mutex(CachedLine())
         private let shared = Mutex<IssueRecord?>(nil)
 
         /// Keeps what the record has in common with others, which it then has no more by itself.
@@ -56,7 +56,7 @@ import Testing
             record.fingerprint = whole.fingerprint
         }
 
-        var memo: LineMemo {
+        var memo: CachedLine {
             get { kept.withLock { $0 } }
             set { kept.withLock { $0 = newValue } }
         }

@@ -44,7 +44,7 @@ import UnixIO
 
         let answer = shipper.send(lines)
 
-        #expect(answer == DeliveryAnswer(.accepted, AnswerSummary("200: 10 lines taken")))
+        #expect(answer == DeliveryResult(.accepted, ResponseSummary("200: 10 lines taken")))
         #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
         let request = try #require(logz.requests.first)
         #expect(request.method == "POST")
@@ -66,9 +66,9 @@ import UnixIO
         for line in lines { body.add(line) }
 
         shipper.begin(body, within: nil)
-        #expect(shipper.answer(to: SentLines(lines)).verdict == .again(.overloaded, retryAfter: nil))
+        #expect(shipper.answer(to: RequestLines(lines)).verdict == .again(.overloaded, retryAfter: nil))
         shipper.begin(body, within: nil)
-        #expect(shipper.answer(to: SentLines(lines)).verdict == .accepted)
+        #expect(shipper.answer(to: RequestLines(lines)).verdict == .accepted)
 
         #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
     }
@@ -84,7 +84,7 @@ import UnixIO
         var types = FieldTypes()
         let next = shipper.line(of: Samples.minimal, types: &types)
 
-        #expect(shipper.answer(to: SentLines(count: 1) { [] }).verdict == .accepted)
+        #expect(shipper.answer(to: RequestLines(count: 1) { [] }).verdict == .accepted)
         #expect(shipper.send([next]).verdict == .accepted)
         #expect(logz.accepted.count == 2)
     }
@@ -145,7 +145,7 @@ import UnixIO
 
         let answer = shipper.send(lines)
 
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, suspects: [4])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, corruptionCheck: [4])))
         #expect(answer.summary.text == "400: 1 of 10 lines refused (malformed 1)")
         #expect(logz.accepted.count == 9)
     }
@@ -155,7 +155,7 @@ import UnixIO
         let logz = try logz(FaultStep(.poison("id-3")))
         var shipper = try shipper(to: logz)
         let answer = shipper.send(lines(10))
-        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, suspects: [])))
+        #expect(answer.verdict == .partial(PartialAnswer(successful: 9, corruptionCheck: [])))
     }
 
     @Test("A token that is not valid pauses, until the credential is another one")
@@ -208,7 +208,7 @@ import UnixIO
         let body = shipper.prepare()
         for line in lines(1) { body.add(line) }
         shipper.begin(body, within: .milliseconds(200))
-        #expect(shipper.answer(to: SentLines(lines(1))).verdict == .ambiguous(.noAnswer))
+        #expect(shipper.answer(to: RequestLines(lines(1))).verdict == .ambiguous(.noAnswer))
     }
 
     @Test("A listener that is down is waited for, and the next request finds it")

@@ -23,10 +23,10 @@ import Testing
         let token = try #require(ShippingToken(Array("MARKEDTOKEN".utf8)))
         var dumped = ""
         dump(token, to: &dumped)
-        dump(AnswerReader(origin: "h", token: token), to: &dumped)
+        dump(ResponseClassifier(origin: "h", token: token), to: &dumped)
         let texts = [
             "\(token)", String(reflecting: token), String(describing: Optional(token)), "\([token])", dumped,
-            "\(AnswerReader(origin: "h", token: token))",
+            "\(ResponseClassifier(origin: "h", token: token))",
         ]
         for text in texts { #expect(!text.contains("MARKED"), "\(text)") }
     }
@@ -44,8 +44,8 @@ import Testing
         for filler in [0, 270, 290, 100_000] {
             let text = String(repeating: "x", count: filler) + " " + body
             let response = HTTPResponse(status: status, body: Array(text.utf8))
-            let answer = AnswerReader(origin: "h:1", token: token).meaning(
-                of: response, to: SentLines([[]]), in: LogzFormat.self, at: moment)
+            let answer = ResponseClassifier(origin: "h:1", token: token).meaning(
+                of: response, to: RequestLines([[]]), in: LogzFormat.self, at: moment)
             #expect(!answer.summary.text.contains("MARKED"), "\(answer.summary)")
             #expect(!"\(answer)".contains("MARKED"))
         }
@@ -55,16 +55,16 @@ import Testing
     func rest() throws {
         let token = try #require(ShippingToken(Array("MARKED".utf8)))
         let response = HTTPResponse(status: 401, body: Array("bad MARKED at /?token=other&type=x, sorry".utf8))
-        let answer = AnswerReader(origin: "h:1", token: token).meaning(
-            of: response, to: SentLines([]), in: LogzFormat.self, at: moment)
+        let answer = ResponseClassifier(origin: "h:1", token: token).meaning(
+            of: response, to: RequestLines([]), in: LogzFormat.self, at: moment)
         #expect(answer.summary.text == "401 from h:1: bad [token] at /?token=[token]&type=x, sorry")
     }
 
     /// Returns the summary of an answer with this body, for a reader with a token.
     private func told(_ body: String, _ token: String) throws -> String {
         let token = try #require(ShippingToken(Array(token.utf8)))
-        return AnswerReader(origin: "h:1", token: token).meaning(
-            of: HTTPResponse(status: 401, body: Array(body.utf8)), to: SentLines([]), in: LogzFormat.self, at: moment
+        return ResponseClassifier(origin: "h:1", token: token).meaning(
+            of: HTTPResponse(status: 401, body: Array(body.utf8)), to: RequestLines([]), in: LogzFormat.self, at: moment
         ).summary.text
     }
 

@@ -9,19 +9,19 @@ final class Load: Sendable {
     private let promised = Mutex<[String: String]>([:])
     private let hasEnded = Monitor(0)
     private let clients: Int
-    private let mostCalls: Int
+    private let maxCalls: Int
 
     /// Reports until the connection ends.
     ///
     /// - Parameters:
     ///   - pipelined: How many calls of each client are under way at a time.
-    ///   - mostCalls: How many each client makes at most, so that a slow machine, where the end comes late, has no
+    ///   - maxCalls: How many each client makes at most, so that a slow machine, where the end comes late, has no
     ///     more to look through.
     init(
-        _ path: String, clients: Int, pipelined: Int, recordsPerCall: Int, round: Int, mostCalls: Int = 300
+        _ path: String, clients: Int, pipelined: Int, recordsPerCall: Int, round: Int, maxCalls: Int = 300
     ) throws {
         self.clients = clients
-        self.mostCalls = mostCalls
+        self.maxCalls = maxCalls
         for number in 1...clients {
             let client = "\(round)-\(number)"
             _ = try Thread.start(name: "load-\(number)") { [self] in
@@ -45,7 +45,7 @@ final class Load: Sendable {
             var open: [[String]] = []
             var call = 0
             while true {
-                while open.count < pipelined, call < mostCalls {
+                while open.count < pipelined, call < maxCalls {
                     call += 1
                     let messages = (0..<count).map { "Client \(name) call \(call) record \($0)" }
                     let records = messages.map { IssueRecord(message: $0, app: Application(name: "load")) }

@@ -29,7 +29,7 @@ struct MaintenanceTests {
             }
             // Until the daemon ends, and so beyond the end of the backup.
             let load = try Load(
-                daemon.socket, clients: 2, pipelined: 1, recordsPerCall: 5, round: 1, mostCalls: .max)
+                daemon.socket, clients: 2, pipelined: 1, recordsPerCall: 5, round: 1, maxCalls: .max)
             try await eventually("reports come in") { load.receipts.count > 5 }
             let before = load.receipts
             let copy = daemon.folder["copy.db"]

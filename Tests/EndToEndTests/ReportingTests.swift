@@ -178,7 +178,8 @@ struct ReportingTests {
             _ = try client.report("Before")
             let follower = try RawClient(path: daemon.socket)
             try follower.begin(.records, RecordsParameters(follow: true), more: true)
-            // He has begun once his place behind the newest is known, which only time tells him; so there is more to come.
+            // He has begun once his place behind the newest is known, which only time tells him; so there is more to
+            // come.
             var seen: [String] = []
             for number in 1...100 where seen.isEmpty {
                 _ = try client.report("After \(number)")

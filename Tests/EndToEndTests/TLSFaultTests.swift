@@ -39,12 +39,12 @@ struct TLSFaultTests {
             ("tls_plaintext", "tls", "speaks no TLS, or none that is safe"),
             ("tls_stall", "timeout", "in time"),
         ])
-    func failsClosed(fault: String, reason: String, sentence: String) async throws {
+    func failsClosed(fault: String, reason: String, message: String) async throws {
         try await with { listener, front, daemon, client in
             try front.set(fault)
             let ids = try client.report("A secret", "Another")
             try await eventually("it says why", within: .seconds(20)) {
-                try client.destination().lastAnswer?.contains(sentence) == true
+                try client.destination().lastAnswer?.contains(message) == true
             }
             #expect(try client.destination().reason == reason)
             #expect(listener.requests.isEmpty)

@@ -11,7 +11,7 @@ import Testing
         let error = fault(of: .post(to: listener.port))
         #expect(error?.code == .refused)
         #expect(error?.bodyFullySent == false)
-        #expect(error?.sentence.contains("127.0.0.1:") == true)
+        #expect(error?.message.contains("127.0.0.1:") == true)
     }
 
     @Test("A name without an address")

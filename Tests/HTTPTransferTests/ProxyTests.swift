@@ -27,7 +27,7 @@ import Testing
         let error = fault(of: request)
         #expect(error?.code == .proxy)
         #expect(error?.bodyFullySent == false)
-        #expect(error?.sentence.contains("407") == true)
+        #expect(error?.message.contains("407") == true)
         #expect(proxy.requests.first?.head.hasPrefix("CONNECT peer.invalid:8071 ") == true)
         #expect(proxy.requests.first?.head.contains(markedToken) == false)
     }
@@ -45,7 +45,7 @@ import Testing
         request.proxy = "http://user:\(markedToken)@127.0.0.1:1"
         let error = fault(of: request)
         #expect(error?.code == .refused)
-        #expect(error?.sentence == "No connection to the proxy 127.0.0.1:1 for peer.invalid:80: Connection refused")
+        #expect(error?.message == "No connection to the proxy 127.0.0.1:1 for peer.invalid:80: Connection refused")
     }
 
     private static let environments: [String] = [

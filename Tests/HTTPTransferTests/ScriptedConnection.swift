@@ -18,10 +18,10 @@ final class ScriptedConnection {
         self.listener = listener
         self.record = record
         // So that a client that hangs ends as a failed test.
-        var patience = timeval(tv_sec: 5, tv_usec: 0)
+        var timeout = timeval(tv_sec: 5, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
-        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
-        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, size)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, size)
     }
 
     func end() {

@@ -26,7 +26,7 @@ struct TLSTests {
         let error = fault(of: Self.request(to: peer.port, caFile: nil))
         #expect(error?.code == .tls)
         #expect(error?.bodyFullySent == false)
-        #expect(error?.sentence.contains("unknown authority") == true)
+        #expect(error?.message.contains("unknown authority") == true)
     }
 
     @Test("The given authority takes the place of all others")
@@ -42,7 +42,7 @@ struct TLSTests {
         let error = fault(of: Self.request(to: peer.port, caFile: peer.caFile))
         #expect(error?.code == .tls)
         #expect(error?.bodyFullySent == false)
-        #expect(error?.sentence.contains("another name") == true)
+        #expect(error?.message.contains("another name") == true)
     }
 
     @Test("A certificate that has expired is not accepted")
@@ -50,7 +50,7 @@ struct TLSTests {
         let peer = try TLSPeer(name: "IP:127.0.0.1", days: -1)
         let error = fault(of: Self.request(to: peer.port, caFile: peer.caFile))
         #expect(error?.code == .tls)
-        #expect(error?.sentence.contains("expired") == true)
+        #expect(error?.message.contains("expired") == true)
     }
 
     @Test("A peer that speaks only what is broken is not spoken to")
@@ -64,7 +64,7 @@ struct TLSTests {
         let peer = try TLSPeer(name: "IP:127.0.0.1")
         let error = fault(of: Self.request(to: peer.port, caFile: "/nonexistent/ca.pem"))
         #expect(error?.code == .tls)
-        #expect(error?.sentence.contains("/nonexistent/ca.pem, cannot be used") == true)
+        #expect(error?.message.contains("/nonexistent/ca.pem, cannot be used") == true)
     }
 
     @Test("A peer that speaks no TLS")

@@ -44,7 +44,7 @@ func fault(
             #expect(!text.contains(markedToken), sourceLocation: sourceLocation)
             #expect(!text.contains("token"), sourceLocation: sourceLocation)
         }
-        #expect(error.sentence.contains(" "), sourceLocation: sourceLocation)
+        #expect(error.message.contains(" "), sourceLocation: sourceLocation)
         return error
     }
 }

@@ -92,7 +92,7 @@ func issuectl(
     let surroundings = ScriptedSurroundings()
     let control = IssueControl(
         environment: { variables[$0] }, now: noon,
-        terminal: TerminalFacts(isTerminal: width != nil, columns: width, rows: rows),
+        terminal: TerminalInfo(isTerminal: width != nil, columns: width, rows: rows),
         input: ScriptedInput(bytes ?? input.map { Array($0.utf8) }), output: output,
         files: FileSaving(
             check: { (destination) throws(CommandFailure) in

@@ -35,14 +35,14 @@ struct TextTests {
             ("\u{2066}\u{2028}\u{FEFF}", "\\u{2066}\\u{2028}\\u{feff}"), ("👨‍👩‍👧 日本 é", "👨‍👩‍👧 日本 é"),
         ])
     func harmless(text: String, expected: String) {
-        #expect(HarmlessText.line(text) == expected)
+        #expect(TerminalSanitizer.line(text) == expected)
     }
 
     @Test("Every control character of Unicode is made visible")
     func allControls() {
         for value in Array(0x00...0x1F) + Array(0x7F...0x9F) {
             guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
-            let text = HarmlessText.line("a\(Character(scalar))b")
+            let text = TerminalSanitizer.line("a\(Character(scalar))b")
             #expect(text.hasPrefix("a\\") && text.hasSuffix("b"))
             #expect(text.unicodeScalars.allSatisfy { (0x20..<0x7F).contains($0.value) })
         }
@@ -50,14 +50,14 @@ struct TextTests {
 
     @Test("Marks piled up without end are cut off")
     func piledMarks() {
-        let text = HarmlessText.line("a" + String(repeating: "\u{301}", count: 5000) + "b")
+        let text = TerminalSanitizer.line("a" + String(repeating: "\u{301}", count: 5000) + "b")
         #expect(text.unicodeScalars.count < 20)
         #expect(text.hasSuffix("b"))
     }
 
     @Test("A page keeps its line feeds and nothing else")
     func page() {
-        #expect(HarmlessText.lines("a\nb\r\n\u{1B}c") == ["a", "b", "\\x1bc"])
+        #expect(TerminalSanitizer.lines("a\nb\r\n\u{1B}c") == ["a", "b", "\\x1bc"])
     }
 
     @Test("JSON keeps its meaning when what a terminal obeys is escaped")

@@ -44,7 +44,7 @@ struct LifecycleTests {
     }
 
     @Test("A second stop repeats nothing; when patience ends the rest is left out")
-    func patience() {
+    func timeout() {
         var lifecycle = Lifecycle()
         _ = lifecycle.started()
         #expect(lifecycle.patienceEnded() == .rest)

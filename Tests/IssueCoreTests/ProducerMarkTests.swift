@@ -48,7 +48,7 @@ struct ProducerMarkTests {
         var mark = ProducerMark()
         for call in 0..<100 as Range<Int64> { mark.stored(.init(sequence: call * 10, count: 10, firstRow: call * 11)) }
 
-        #expect(mark.calls.count == ProducerMark.mostCalls)
+        #expect(mark.calls.count == ProducerMark.maxCalls)
         #expect(mark.received(sequence: 0, count: 10) == .forgotten)
         #expect(mark.received(sequence: 359, count: 2) == .resend([.forgotten, .stored(row: 396)]))
         #expect(mark.received(sequence: 990, count: 10) == .resend((1089..<1099).map { .stored(row: $0) }))

@@ -26,7 +26,7 @@ struct Traffic: RandomNumberGenerator {
     }
 
     /// Records of some groups in a few applications, with their times: bursts and pauses, some critical, some muted.
-    mutating func log(records: Int, groups: Int64, accounts: Int64) -> [(candidate: Candidate, at: LogInstant)] {
+    mutating func log(records: Int, groups: Int64, accounts: Int64) -> [(candidate: Candidate, at: RecordLogInstant)] {
         var seen: Set<Int64> = []
         var time: Int64 = 1_000_000
         return (1...Int64(records)).map { record in
@@ -39,7 +39,7 @@ struct Traffic: RandomNumberGenerator {
                 severity: happens(oneIn: 30) ? .critical : [.warning, .error][Int(number(below: 2))],
                 isFirstOfGroup: seen.insert(group).inserted, count: happens(oneIn: 10) ? number(below: 50) + 1 : 1,
                 isReportable: !happens(oneIn: 40), isMuted: happens(oneIn: 60))
-            return (candidate, LogInstant(milliseconds: time))
+            return (candidate, RecordLogInstant(milliseconds: time))
         }
     }
 }

@@ -110,14 +110,14 @@ struct FrameDecoderTests {
         var streams = expected.map { $0.flatMap { Array("\($0)\0".utf8) }[...] }
         var decoders = [FrameDecoder](repeating: FrameDecoder(limit: 1000), count: 8)
         var messages = [[String]](repeating: [], count: 8)
-        var lent: [UInt8] = []
+        var borrowed: [UInt8] = []
         while let number = streams.indices.filter({ !streams[$0].isEmpty }).randomElement(using: &chance) {
-            decoders[number].borrow(&lent)
+            decoders[number].borrow(&borrowed)
             let chunk = streams[number].prefix(chance.pick([1, 7, 100, 2000]))
             streams[number] = streams[number].dropFirst(chunk.count)
             decoders[number].receive(Array(chunk))
             messages[number] += try Self.drain(&decoders[number])
-            _ = decoders[number].giveBack(&lent)
+            _ = decoders[number].giveBack(&borrowed)
         }
         #expect(messages == expected)
     }
@@ -125,21 +125,21 @@ struct FrameDecoderTests {
     @Test("A message that was handed out and is still wanted stays, where it is said to lie")
     func keeping() throws {
         var decoder = FrameDecoder(limit: 1000)
-        var lent = [UInt8](repeating: 0, count: 4096)
-        decoder.borrow(&lent)
-        #expect(lent.isEmpty)
+        var borrowed = [UInt8](repeating: 0, count: 4096)
+        decoder.borrow(&borrowed)
+        #expect(borrowed.isEmpty)
         decoder.receive(Array("first\0second\0third\0fou".utf8))
         _ = try decoder.next()
         let second = try #require(try decoder.next())
-        let moved = decoder.giveBack(&lent, keepingFrom: second.lowerBound)
+        let moved = decoder.giveBack(&borrowed, keepingFrom: second.lowerBound)
         #expect(moved == 6)
-        #expect(lent.count >= 4096)
+        #expect(borrowed.count >= 4096)
         #expect(Self.text(decoder[(second.lowerBound - moved)..<(second.upperBound - moved)]) == "second")
         let third = try #require(try decoder.next())
         #expect(Self.text(decoder[third]) == "third")
         #expect(try decoder.next() == nil)
         #expect(decoder.pendingCount == 3)
-        decoder.borrow(&lent)
+        decoder.borrow(&borrowed)
         decoder.receive(Array("rth\0".utf8))
         let fourth = try #require(try decoder.next())
         #expect(Self.text(decoder[fourth]) == "fourth")
@@ -168,15 +168,15 @@ struct FrameDecoderTests {
     @Test("A message that comes byte by byte is copied only when it has grown by half")
     func singleBytes() throws {
         var decoder = FrameDecoder(limit: 1 << 20)
-        var lent = [UInt8](repeating: 0, count: 128 << 10)
+        var borrowed = [UInt8](repeating: 0, count: 128 << 10)
         let message = (0..<200_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
-        var borrowed = 0
+        var growths = 0
         for (index, byte) in (message + [0]).enumerated() {
             if decoder.ownRoom == 0 {
-                let before = lent.count
-                decoder.borrow(&lent)
+                let before = borrowed.count
+                decoder.borrow(&borrowed)
                 // Another buffer came back: what is held was copied.
-                if index > 4 << 10, lent.count != before { borrowed += 1 }
+                if index > 4 << 10, borrowed.count != before { growths += 1 }
             }
             decoder.receive(atMost: max(1, min(decoder.ownRoom, 128 << 10))) { buffer, room in
                 buffer[room.lowerBound] = byte
@@ -184,11 +184,11 @@ struct FrameDecoderTests {
             }
             if index < message.count {
                 #expect(try decoder.next() == nil)
-                _ = decoder.giveBack(&lent)
+                _ = decoder.giveBack(&borrowed)
             }
         }
         let frame = try #require(try decoder.next())
         #expect(Self.text(decoder[frame]) == String(decoding: message, as: UTF8.self))
-        #expect(borrowed < 20)
+        #expect(growths < 20)
     }
 }

@@ -23,7 +23,7 @@ struct BatchTests {
             reader = try store.reader()
         }
 
-        func batch(_ records: [WalkedRecord]) -> NewBatch {
+        func batch(_ records: [OutboxRecord]) -> NewBatch {
             var batch = NewBatch(destination: destination, at: store.wall)
             guard let first = records.first?.candidate.record, let last = records.last?.candidate.record else {
                 return batch
@@ -155,13 +155,13 @@ struct BatchTests {
             #expect(stored.sent.map(\.row) == [1, 4, 7, 10])
             var settlement = scene.settlement(stored, dead: [2: .refused])
             settlement.outcome.left = LineSet([1..<2, 3..<4])
-            settlement.doubtsOfRest = LineSet([1..<2])
+            settlement.unacknowledgedOfRest = LineSet([1..<2])
             let rest = try #require(try scene.writer.settle(settlement, destination: scene.destination))
             #expect(rest.sent == [stored.sent[1], stored.sent[3]])
             #expect(try scene.reader.unansweredBatch(of: scene.destination) == rest)
             #expect(try scene.reader.unansweredBatch(of: scene.destination, after: rest.id) == nil)
             #expect(
-                try scene.reader.destination(scene.destination)?.state.doubts == [rest.id: LineSet([1..<2])])
+                try scene.reader.destination(scene.destination)?.state.unacknowledged == [rest.id: LineSet([1..<2])])
             var fates = try scene.fates()
             #expect([fates[0], fates[3], fates[6], fates[9]] == [.delivered, .pending, .deadLettered, .pending])
             try expectSound(store)
@@ -299,7 +299,7 @@ struct BatchTests {
     }
 
     private static func draft(_ tally: NewBatch.Tally, sequence: Int64) -> SummaryDraft {
-        let at = LogInstant(milliseconds: 1)
+        let at = RecordLogInstant(milliseconds: 1)
         return SummaryDraft(
             group: 1, account: tally.account, reason: .groupRate, windowStart: at, windowEnd: at,
             suppressedCount: tally.records, suppressedOccurrences: tally.occurrences, forwardedCount: 0,
@@ -314,8 +314,8 @@ struct BatchTests {
             let rows = try writer.configure(
                 ["a", "b"].map { .init(name: $0, kind: "k", takesBacklog: false) }, at: store.wall)
             try store.store((0..<3).map { _ in IssueRecord(message: "m", severity: .critical) }, to: writer)
-            func express() throws -> [Int64] { try store.shell().numbers("SELECT record FROM express ORDER BY 1") }
-            #expect(try express() == [1, 2, 3])
+            func priority() throws -> [Int64] { try store.shell().numbers("SELECT record FROM express ORDER BY 1") }
+            #expect(try priority() == [1, 2, 3])
             func take(_ last: Int64, for destination: Int64) throws {
                 let walked = try store.reader().walk(after: 0, limit: Int(last))
                 var batch = NewBatch(destination: destination, at: store.wall)
@@ -325,9 +325,9 @@ struct BatchTests {
                 _ = try writer.store(batch)
             }
             try take(2, for: rows[0].id)
-            #expect(try express() == [1, 2, 3])
+            #expect(try priority() == [1, 2, 3])
             try take(1, for: rows[1].id)
-            #expect(try express() == [2, 3])
+            #expect(try priority() == [2, 3])
             try expectSound(store)
         }
     }

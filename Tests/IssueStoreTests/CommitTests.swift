@@ -161,8 +161,10 @@ struct CommitTests {
     @Test("without a row leaves the log's clock where it was")
     func keepsClock() throws {
         try TemporaryStore.with { store in
-            var log: [LogInstant] = []
-            func walked() throws -> LogInstant? { try store.reader().walk(after: Int64(log.count), limit: 1).first?.at }
+            var log: [RecordLogInstant] = []
+            func walked() throws -> RecordLogInstant? {
+                try store.reader().walk(after: Int64(log.count), limit: 1).first?.at
+            }
             do {
                 let writer = try store.writer()
                 try store.store([IssueRecord(message: "a")], to: writer)
@@ -178,7 +180,7 @@ struct CommitTests {
             try store.store([IssueRecord(message: "b")], to: writer)
             log.append(try #require(try walked()))
             #expect(log[1] > log[0])
-            #expect(log[0].duration(to: log[1]) == LogClock.longestGap)
+            #expect(log[0].duration(to: log[1]) == RecordLogClock.longestGap)
         }
     }
 

@@ -46,7 +46,7 @@ struct DestinationTests {
                 try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest)
             // At least 16 records to a slice.
             try store.shell().execute("UPDATE ranges SET bytes = 1 << 30 WHERE id = 1")
-            #expect(try writer.forget(range) == ForgettingProgress(records: 16, expired: 0, isDone: false))
+            #expect(try writer.forget(range) == ExpiryProgress(records: 16, expired: 0, isDone: false))
             _ = try writer.configure([all], at: store.wall)
             let left = try store.shell().table("SELECT count(*) FROM records", columns: 1)
             let ledger = try #require(try store.reader().figures(viewer: .everything).ledgers.first?.ledger)
@@ -142,11 +142,11 @@ struct DestinationTests {
             var backlog = try reader.backlog(of: id, after: 0)
             #expect(backlog.records == 4)
             #expect(backlog.oldest == began)
-            #expect(backlog.oldestExpress == began)
+            #expect(backlog.oldestPriority == began)
             backlog = try reader.backlog(of: id, after: 1)
             #expect(backlog.records == 3)
             #expect(backlog.oldest == second)
-            #expect(backlog.oldestExpress == third)
+            #expect(backlog.oldestPriority == third)
         }
     }
 
@@ -165,7 +165,7 @@ struct DestinationTests {
             let shell = try store.shell()
             let edges = Set(try shell.numbers("SELECT last_id FROM ranges UNION SELECT first_id - 1 FROM clock"))
             var cursor: Int64 = 0
-            var walked: [WalkedRecord] = []
+            var walked: [OutboxRecord] = []
             while true {
                 let found = try reader.walk(after: cursor, limit: 6)
                 guard let last = found.last?.candidate.record else { break }
@@ -213,7 +213,7 @@ struct DestinationTests {
             state.maybeDuplicate = 3
             state.day = 20_000
             state.dayBytes = .max
-            state.doubts = [7: LineSet([0..<1, 5..<9]), 12: LineSet()]
+            state.unacknowledged = [7: LineSet([0..<1, 5..<9]), 12: LineSet()]
             state.told = "paused: unauthorised"
             state.pace = SendPacer.Saved(factor: 0.5, level: -3.25, backlog: 2)
             state.pacedAt = Timestamp(milliseconds: 6)

@@ -65,14 +65,14 @@ struct ErasingTests {
                 let writer = try store.writer()
                 _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
                 let log = try SentLog.filled(store, writer)
-                let doomed = Set(log.matching(filter, .everything).map(\.id))
-                #expect(!doomed.isEmpty && doomed.count < log.entries.count)
+                let toErase = Set(log.matching(filter, .everything).map(\.id))
+                #expect(!toErase.isEmpty && toErase.count < log.entries.count)
 
                 let erasure = try purge(filter, store, writer) { try expectBooks(store, isFinished: false) }
-                #expect(erasure.records == Int64(doomed.count))
+                #expect(erasure.records == Int64(toErase.count))
                 try expectBooks(store)
                 let reader = try store.reader()
-                let left = log.entries.map(\.id).filter { !doomed.contains($0) }
+                let left = log.entries.map(\.id).filter { !toErase.contains($0) }
                 let query = StoreReader.RecordQuery(filter: .init(), isAscending: true, limit: 1000, after: nil)
                 #expect(try reader.records(query, viewer: .everything).records.map(\.id) == left)
                 let groups = try reader.groups(.all, viewer: .everything).groups
@@ -208,11 +208,11 @@ struct ErasingTests {
             let stored = try scene.writer.store(try scene.batch())
             try scene.settle(stored, dead: [1])
             try expectBooks(store)
-            for doomed in [[1, 2], [6, 7], [9], [3, 4, 5, 8], [10]] {
+            for toErase in [[1, 2], [6, 7], [9], [3, 4, 5, 8], [10]] {
                 try scene.writer.closeOpenRange()
-                let erasure = try scene.writer.erase(doomed.map { Int64($0) })
-                #expect(erasure.records == Int64(doomed.count))
-                if doomed == [1, 2] {
+                let erasure = try scene.writer.erase(toErase.map { Int64($0) })
+                #expect(erasure.records == Int64(toErase.count))
+                if toErase == [1, 2] {
                     #expect(erasure.delivered == ["d": 1])
                     #expect(try store.shell().number("SELECT count(*) FROM dead_letters") == 0)
                 }

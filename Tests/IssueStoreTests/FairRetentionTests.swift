@@ -84,7 +84,7 @@ struct FairRetentionTests {
             return expired
         }
 
-        private func forget(_ range: RetentionFacts.ClosedRange) throws -> Int64 {
+        private func forget(_ range: RetentionSnapshot.ClosedRange) throws -> Int64 {
             var expired: Int64 = 0
             while true {
                 let progress = try writer.forget(range)

@@ -54,11 +54,11 @@ struct GrowthTests {
                 _ = try reader.newest()
                 for _ in 0..<5 { try store.store(large, to: writer) }
             }
-            #expect(writer.walBytes > WALLimits.usualBytes)
-            #expect(try excess() == writer.walBytes - WALLimits.usualBytes)
+            #expect(writer.walBytes > WALLimits.typicalBytes)
+            #expect(try excess() == writer.walBytes - WALLimits.typicalBytes)
             try writer.checkpoint(restarts: true)
             #expect(try excess() == 0)
-            #expect(writer.walBytes <= WALLimits.usualBytes)
+            #expect(writer.walBytes <= WALLimits.typicalBytes)
             #expect(writer.logPages == 0)
         }
     }

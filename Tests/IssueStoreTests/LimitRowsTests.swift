@@ -20,14 +20,14 @@ struct LimitRowsTests {
 
     private func window(_ group: Int64, _ reason: SuppressionReason, count: Int64) -> WindowRow {
         var row = WindowRow(
-            key: .init(group: group, reason: reason), account: 3, start: LogInstant(milliseconds: -5),
-            due: LogInstant(milliseconds: 60_000), interval: .seconds(120), sequence: 9)
+            key: .init(group: group, reason: reason), account: 3, start: RecordLogInstant(milliseconds: -5),
+            due: RecordLogInstant(milliseconds: 60_000), interval: .seconds(120), sequence: 9)
         row.suppressedCount = count
         row.suppressedOccurrences = count * 7
         row.forwardedCount = 2
         row.occurrences = .max
-        row.firstSeen = LogInstant(milliseconds: 11)
-        row.lastSeen = LogInstant(milliseconds: .max)
+        row.firstSeen = RecordLogInstant(milliseconds: 11)
+        row.lastSeen = RecordLogInstant(milliseconds: .max)
         row.samples = [1, 2, .max]
         row.maxSeverity = .critical
         row.isOrphan = count.isMultiple(of: 2)
@@ -100,7 +100,7 @@ struct LimitRowsTests {
             let state = try reader.admissionState(of: 1)
             #expect(!state.buckets.isEmpty && !state.groups.isEmpty && !state.windows.isEmpty)
             var restored = Admission(settings: LimitSettings(), state: state)
-            let at = LogInstant(milliseconds: store.wall.milliseconds + 1000)
+            let at = RecordLogInstant(milliseconds: store.wall.milliseconds + 1000)
             for number in 0..<200 {
                 let group = state.groups[number % state.groups.count]
                 let candidate = Candidate(

@@ -41,15 +41,15 @@ final class OutboxDriver {
     struct Missing: Error {}
 
     /// Looks at the next express records: some go, the others are refused.
-    func express() throws {
+    func priority() throws {
         guard unanswered == nil else { return }
         let row = try row
-        var batch = NewBatch(destination: destination, kind: .express, at: store.wall)
-        for record in try reader.express(for: row.id, above: max(row.cursor, row.express), limit: 4) {
-            batch.expressThrough = record.candidate.record
+        var batch = NewBatch(destination: destination, kind: .priority, at: store.wall)
+        for record in try reader.priority(for: row.id, above: max(row.cursor, row.priority), limit: 4) {
+            batch.priorityThrough = record.candidate.record
             if chance(3) > 0 { batch.sent.append(Self.sent(record.candidate)) }
         }
-        guard batch.expressThrough != nil else { return }
+        guard batch.priorityThrough != nil else { return }
         try keep(batch)
     }
 
@@ -67,7 +67,7 @@ final class OutboxDriver {
         let row = try row
         let records = try reader.walk(after: row.cursor, limit: limit)
         guard let last = records.last?.candidate.record, let first = records.first?.candidate.record else { return }
-        let ahead = try reader.goneAhead(of: destination, in: first...last, express: row.express)
+        let ahead = try reader.goneAhead(of: destination, in: first...last, priority: row.priority)
         var batch = NewBatch(destination: destination, at: store.wall)
         batch.span = (row.cursor + 1)...last
         for record in records {
@@ -105,7 +105,7 @@ final class OutboxDriver {
     /// Closes all windows, and sends what is to be told.
     func summarise() throws {
         guard unanswered == nil else { return }
-        let at = LogInstant(milliseconds: 1)
+        let at = RecordLogInstant(milliseconds: 1)
         let drafts = open.map { key, window -> SummaryDraft in
             sequence += 1
             return SummaryDraft(

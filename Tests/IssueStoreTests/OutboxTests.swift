@@ -17,7 +17,7 @@ struct OutboxTests {
             for _ in 0..<60 {
                 switch driver.chance(9) {
                 case 0, 1: try driver.report(Int(driver.chance(12)) + 1)
-                case 2: try driver.express()
+                case 2: try driver.priority()
                 case 3: try driver.resend()
                 case 4, 5: try driver.walk(Int(driver.chance(10)) + 1)
                 case 6: try driver.summarise()
@@ -36,35 +36,35 @@ struct OutboxTests {
     }
 
     @Test("A record that goes before the backlog is delivered while those before it wait, and the walk passes it by")
-    func express() throws {
+    func priority() throws {
         try TemporaryStore.with { store in
             let driver = try OutboxDriver(store, seed: 1)
             let usual = try store.store((0..<3).map { _ in IssueRecord(message: "usual") }, to: driver.writer)
             let grave = try store.store([IssueRecord(message: "usual", severity: .critical)], to: driver.writer)
-            let found = try driver.reader.express(for: 1, above: 1, limit: 10)
+            let found = try driver.reader.priority(for: 1, above: 1, limit: 10)
             #expect(found.map(\.candidate.record) == [4])
-            let backlog = try driver.reader.backlog(of: driver.destination, after: 0, express: 1)
-            #expect(backlog.expressRecords == 1)
+            let backlog = try driver.reader.backlog(of: driver.destination, after: 0, priority: 1)
+            #expect(backlog.priorityRecords == 1)
 
-            var batch = NewBatch(destination: driver.destination, kind: .express, at: store.wall)
+            var batch = NewBatch(destination: driver.destination, kind: .priority, at: store.wall)
             let candidate = try #require(found.first).candidate
             batch.sent = [
                 SentRecord(
                     row: 4, account: candidate.account, count: 1, suppressedBefore: 0, occurrences: 1)
             ]
-            batch.expressThrough = 4
+            batch.priorityThrough = 4
             let stored = try driver.writer.store(batch)
             #expect(try driver.reader.unansweredBatch(of: driver.destination) == stored)
-            #expect(try driver.row.express == 4)
+            #expect(try driver.row.priority == 4)
             #expect(try driver.row.cursor == 0)
             #expect(try fate(grave[0], driver) == .pending)
             try driver.writer.settle(settlement(stored, store), destination: driver.destination)
             #expect(try fate(grave[0], driver) == .delivered)
             #expect(try fate(usual[0], driver) == .pending)
-            let ahead = try driver.reader.goneAhead(of: driver.destination, in: 1...4, express: 4)
+            let ahead = try driver.reader.goneAhead(of: driver.destination, in: 1...4, priority: 4)
             #expect(ahead == StoreReader.GoneAhead(gone: [4], refused: [1]))
             #expect(
-                try driver.reader.backlog(of: driver.destination, after: 0, express: 4).expressRecords == 0)
+                try driver.reader.backlog(of: driver.destination, after: 0, priority: 4).priorityRecords == 0)
             try expectSound(store)
         }
     }
@@ -81,7 +81,7 @@ struct OutboxTests {
             // Two reasons in one group at the same time.
             batch.held = [.groupRate: [1, 3], .globalRate: [2, 4]]
             _ = try driver.writer.store(batch)
-            let at = LogInstant(milliseconds: 1)
+            let at = RecordLogInstant(milliseconds: 1)
             let drafts = [SuppressionReason.groupRate, .globalRate].map { reason in
                 SummaryDraft(
                     group: nil, account: walked[0].account, reason: reason, windowStart: at, windowEnd: at,

@@ -39,7 +39,7 @@ struct RetentionClockTests {
     func ageOfNothing() throws {
         try TemporaryStore.with { store in
             let writer = try setBack(store)
-            func oldest() throws -> RetentionFacts.ClosedRange? {
+            func oldest() throws -> RetentionSnapshot.ClosedRange? {
                 try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest
             }
             let range = try #require(try oldest())

@@ -29,7 +29,7 @@ struct RetentionTests {
             reader = try store.reader()
         }
 
-        func facts() throws -> RetentionFacts {
+        func facts() throws -> RetentionSnapshot {
             try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
         }
 
@@ -37,7 +37,7 @@ struct RetentionTests {
         func retain(atMost count: Int = .max) throws -> [(reason: Retention.Reason, expired: Int64)] {
             var gone: [(reason: Retention.Reason, expired: Int64)] = []
             while gone.count < count {
-                let range: RetentionFacts.ClosedRange
+                let range: RetentionSnapshot.ClosedRange
                 let reason: Retention.Reason
                 switch Retention(settings: writer.retention).next(try facts()) {
                 case .forget(let oldest, let why): (range, reason) = (oldest, why)
@@ -214,7 +214,7 @@ struct RetentionTests {
             }
             // At least 16 records to a slice.
             try store.shell().execute("UPDATE ranges SET bytes = 1 << 30 WHERE id = 1")
-            #expect(try scene.writer.forget(range) == ForgettingProgress(records: 16, expired: 16, isDone: false))
+            #expect(try scene.writer.forget(range) == ExpiryProgress(records: 16, expired: 16, isDone: false))
             try scene.expectSound(from: 17)
             scene.writer = try store.writer()
             try scene.expectSound(from: 17)
@@ -314,7 +314,7 @@ struct RetentionTests {
     func marks() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
-            var middle = LogInstant(milliseconds: 0)
+            var middle = RecordLogInstant(milliseconds: 0)
             for number in 0..<10 {
                 let producer = ProducerID(high: 1, low: UInt64(number))
                 let call = SentCall([IssueRecord(message: "m")], producer: producer)

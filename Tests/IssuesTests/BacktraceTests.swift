@@ -52,7 +52,7 @@ struct BacktraceTests {
     }
 
     @Test("A record with much in it has fewer frames rather than too many keys")
-    func crowded() async throws {
+    func onCardinalityOverflow() async throws {
         try await Desk.with { desk in
             for count in [1, 100, 155, 1000] {
                 let keys = Dictionary(uniqueKeysWithValues: (0..<count).map { (IssueMetadata.Key("key \($0)"), 1) })

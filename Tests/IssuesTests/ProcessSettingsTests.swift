@@ -51,7 +51,7 @@ struct ProcessSettingsTests {
     func level() async throws {
         try await Desk.with { desk in
             let delivery = Delivery(
-                paths: [desk.path], limits: Desk.quickLimits, gate: SendingGate(level: .warning))
+                paths: [desk.path], limits: Desk.quickLimits, gate: SendGate(level: .warning))
             defer { delivery.stop() }
             let reporter = DaemonReporter(delivery: delivery)
             for level in IssueLevel.allCases { reporter.receive(IssueReport("\(level)", level: level)) }

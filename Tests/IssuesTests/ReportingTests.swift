@@ -43,7 +43,7 @@ struct ReportingTests {
     }
 
     @Test("An issue without words still says something")
-    func wordless() {
+    func defaultMessage() {
         let collector = Collector()
 
         withIssueReporters([collector]) {

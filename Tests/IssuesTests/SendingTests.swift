@@ -7,7 +7,7 @@ import Testing
 struct SendingTests {
     /// Runs a body with a gate, and a reporter behind it.
     private func with(
-        _ gate: SendingGate, limits: OutboxLimits = Desk.quickLimits, _ body: (Desk, Delivery) async throws -> Void
+        _ gate: SendGate, limits: OutboxLimits = Desk.quickLimits, _ body: (Desk, Delivery) async throws -> Void
     ) async throws {
         try await Desk.with { desk in
             let delivery = Delivery(paths: [desk.path], limits: limits, gate: gate)
@@ -18,7 +18,7 @@ struct SendingTests {
 
     @Test("A report can be changed, and withheld; the next one says how many were")
     func beforeSend() async throws {
-        let gate = SendingGate()
+        let gate = SendGate()
         gate.beforeSend = { report in
             guard report.message != "secret" else { return nil }
             var report = report
@@ -40,7 +40,7 @@ struct SendingTests {
 
     @Test("A receipt of what is withheld says so")
     func receipt() async throws {
-        let gate = SendingGate()
+        let gate = SendGate()
         gate.beforeSend = { _ in nil }
         try await with(gate) { _, delivery in
             let receipt = DaemonReporter(delivery: delivery).submit(IssueReport("secret"))
@@ -51,7 +51,7 @@ struct SendingTests {
 
     @Test("What looks at reports may report, and is not asked about that")
     func recursion() async throws {
-        let gate = SendingGate()
+        let gate = SendGate()
         let calls = Atomic(0)
         try await with(gate) { _, delivery in
             let reporter = DaemonReporter(delivery: delivery)
@@ -71,7 +71,7 @@ struct SendingTests {
 
     @Test("A share of a level goes, as chance has it, and the others are counted")
     func sampling() async throws {
-        let gate = SendingGate()
+        let gate = SendGate()
         gate.sampling = [.debug: 0, .info: 0.25]
         #expect(gate.judge(IssueReport("m", level: .info), mayBeLeftOut: true, chance: 0.24).isSent)
         #expect(!gate.judge(IssueReport("m", level: .info), mayBeLeftOut: true, chance: 0.25).isSent)
@@ -91,7 +91,7 @@ struct SendingTests {
 
     @Test("A count is not lost with the report that would have told it")
     func dropped() async throws {
-        let gate = SendingGate()
+        let gate = SendGate()
         gate.beforeSend = { $0.message == "secret" ? nil : $0 }
         var limits = Desk.quickLimits
         limits.entries = 2
@@ -111,7 +111,7 @@ struct SendingTests {
     }
 }
 
-extension SendingGate.Verdict {
+extension SendGate.Verdict {
     fileprivate var isSent: Bool {
         switch self {
         case .send: true

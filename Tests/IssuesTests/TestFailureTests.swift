@@ -19,7 +19,7 @@ struct TestFailureTests {
     }
 
     @Test("An issue without words fails the test too", arguments: [nil, ""])
-    func wordless(text: String?) {
+    func defaultMessage(text: String?) {
         withKnownIssue {
             reportIssue(text)
         } matching: {

@@ -10,7 +10,7 @@ struct ThreadTests {
         let name = Monitor<String>("")
         let thread = try UnixIO.Thread.start(name: "issues-übertragung") {
             let comm = try? FileSystem.read("/proc/self/task/\(CurrentProcess.threadID)/comm", limit: 64)
-            name.withLock { $0 = ProcessFacts.command(inComm: comm ?? []) }
+            name.withLock { $0 = ProcessMetadata.command(inComm: comm ?? []) }
         }
         thread.join()
         #expect(name.withLock { $0 } == "issues-übertra")

@@ -9,7 +9,7 @@ struct Receipts {
     /// How many milliseconds lie between ten reports and the next.
     private let pause: Int
     /// How many milliseconds the last answers are waited for before it ends.
-    private let patience: Int
+    private let timeout: Int
 
     /// - Parameter plan: Whose reports they are, the number of the first, the pause and the patience, with commas
     ///   between them.
@@ -17,7 +17,7 @@ struct Receipts {
         let numbers = plan.split(separator: ",").compactMap { Int($0) }
         guard numbers.count == 4 else { return nil }
         self.count = count
-        (reporter, first, pause, patience) = (numbers[0], numbers[1], numbers[2], numbers[3])
+        (reporter, first, pause, timeout) = (numbers[0], numbers[1], numbers[2], numbers[3])
     }
 
     func run() {
@@ -25,7 +25,7 @@ struct Receipts {
             report(number)
             if number % 10 == 9, pause > 0 { rest(.milliseconds(pause)) }
         }
-        flushIssues(timeout: .milliseconds(patience))
+        flushIssues(timeout: .milliseconds(timeout))
     }
 
     private func report(_ number: Int) {

@@ -16,8 +16,8 @@ package struct Credential: Sendable {
     package var isMissing: Bool { read != nil && token == nil }
 
     /// What comes of sending where it is missing.
-    package static var missing: DeliveryAnswer {
-        DeliveryAnswer(.paused(.noCredential), AnswerSummary("there is no credential to send with"))
+    package static var missing: DeliveryResult {
+        DeliveryResult(.paused(.noCredential), ResponseSummary("there is no credential to send with"))
     }
 
     /// Reads it again, and says whether it is another one now.
@@ -30,7 +30,7 @@ package struct Credential: Sendable {
 
 /// The shipping token, which never prints itself.
 package struct ShippingToken: Hashable, Sendable {
-    package static let mostBytes = 4096
+    package static let maxBytes = 4096
 
     package let text: String
 
@@ -39,7 +39,7 @@ package struct ShippingToken: Hashable, Sendable {
     /// - Note: A line feed at the end is the file's, not the token's.
     package init?(_ bytes: [UInt8]) {
         let trimmed = Array(bytes.drop(while: Self.isSpace).reversed().drop(while: Self.isSpace).reversed())
-        guard !trimmed.isEmpty, trimmed.count <= Self.mostBytes, !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }),
+        guard !trimmed.isEmpty, trimmed.count <= Self.maxBytes, !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }),
             let text = String(validating: trimmed, as: UTF8.self)
         else { return nil }
         self.text = text
@@ -109,7 +109,8 @@ private struct DecodedText {
     /// The index in the original text of each byte, and of the end.
     var places: [Int]
 
-    /// The text as it stands, and decoded once and twice from JSON and from percent-encoding, as far as that changes it.
+    /// The text as it stands, and decoded once and twice from JSON and from percent-encoding, as far as that changes
+    /// it.
     static func views(of text: [UInt8]) -> [DecodedText] {
         let original = DecodedText(bytes: text, places: Array(0...text.count))
         let once = [original.withoutJSONEscapes(), original.withoutPercentEncoding()].compactMap(\.self)

@@ -5,7 +5,7 @@ package struct HTTPAddress: Hashable, Sendable {
         case https
 
         /// The port that a URL means which names none.
-        var usualPort: UInt16 {
+        var defaultPort: UInt16 {
             switch self {
             case .http: 80
             case .https: 443
@@ -37,7 +37,7 @@ package struct HTTPAddress: Hashable, Sendable {
         }
         self.scheme = scheme
         self.host = host
-        self.port = port ?? scheme.usualPort
+        self.port = port ?? scheme.defaultPort
         let path = String(Substring(rest.dropFirst(authority.count)))
         self.path = path.isEmpty ? "/" : path
     }

@@ -36,15 +36,17 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
 
     package func cut(_ line: [UInt8]) -> [UInt8]? { format.cut(line) }
 
-    package func prepare() -> any PreparedBody { BodyPress(Format.frame, level: format.http.compressionLevel) }
+    package func prepare() -> any PreparedBody {
+        StreamingCompressor(Format.frame, level: format.http.compressionLevel)
+    }
 
     package mutating func begin(_ body: any PreparedBody, within limit: Duration?) {
         let request = Monitor<HTTPReply?>(nil)
         self.request = request
         guard !credential.isMissing else { return Self.end(request, with: .unsent) }
-        guard let body = (body as? BodyPress)?.finished() else {
+        guard let body = (body as? StreamingCompressor)?.finished() else {
             let error = HTTPTransferError(
-                code: .other, sentence: "The lines could not be compressed", bodyFullySent: false)
+                code: .other, message: "The lines could not be compressed", bodyFullySent: false)
             return Self.end(request, with: .failure(error))
         }
         let (sender, post) = (sender, format.post(token: credential.token))
@@ -61,8 +63,8 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
         request.broadcast()
     }
 
-    package func answer(to lines: SentLines) -> DeliveryAnswer {
-        let reader = AnswerReader(origin: format.http.address.origin, token: credential.token)
+    package func answer(to lines: RequestLines) -> DeliveryResult {
+        let reader = ResponseClassifier(origin: format.http.address.origin, token: credential.token)
         return switch request.wait(until: { $0 }) {
         case .response(let response): reader.meaning(of: response, to: lines, in: Format.self, at: now())
         case .failure(let error): reader.meaning(of: error)
@@ -152,7 +154,8 @@ package protocol HTTPFormat: Sendable {
     func post(token: ShippingToken?) -> HTTPPost
 
     /// What an answer means beyond its status; nothing where the status says it all.
-    static func reading(of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader) -> AnswerReading?
+    static func reading(of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier)
+        -> ClassifiedResponse?
 }
 
 extension HTTPFormat {

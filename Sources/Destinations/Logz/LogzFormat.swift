@@ -32,16 +32,16 @@ package struct LogzFormat: HTTPFormat {
     }
 
     package static func reading(
-        of response: HTTPResponse, to lines: SentLines, by reader: AnswerReader
-    ) -> AnswerReading? {
+        of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
+    ) -> ClassifiedResponse? {
         guard response.status == 400 else { return nil }
         guard let counters = RefusalCounters(response.body) else {
             let text = reader.text(of: response, ifSilent: "lines refused, none counted")
-            return AnswerReading(.partial(PartialAnswer(successful: nil)), text)
+            return ClassifiedResponse(.partial(PartialAnswer(successful: nil)), text)
         }
         let successful = counters.successful.flatMap { Int(exactly: $0) }
-        let answer = PartialAnswer(successful: successful, suspects: LineCheck.suspects(in: lines.all))
-        return AnswerReading(.partial(answer), "400: \(counters.text(of: lines.count))")
+        let answer = PartialAnswer(successful: successful, corruptionCheck: LineCheck.corruptionCheck(in: lines.all))
+        return ClassifiedResponse(.partial(answer), "400: \(counters.text(of: lines.count))")
     }
 }
 
@@ -121,15 +121,15 @@ package struct LogzSettings: Equatable, Sendable {
 /// What it takes and spoils later is no part of this, since it does not count
 /// among the refused.
 enum LineCheck {
-    static let mostBytes = 500_000
+    static let maxBytes = 500_000
 
     /// The places of the bad lines.
-    static func suspects(in lines: [[UInt8]]) -> [Int] {
+    static func corruptionCheck(in lines: [[UInt8]]) -> [Int] {
         lines.indices.filter { !isGood(lines[$0]) }
     }
 
     private static func isGood(_ line: [UInt8]) -> Bool {
-        guard !line.isEmpty, line.count <= mostBytes, !line.contains(0x0A) else { return false }
+        guard !line.isEmpty, line.count <= maxBytes, !line.contains(0x0A) else { return false }
         var scanner = JSONScanner(line.span)
         do {
             guard try scanner.kind() == .object else { return false }

@@ -38,7 +38,7 @@ extension LogzPayload {
         let (time, timeRepair) = stored.believedTime
 
         var line = LineWriter()
-        var memo = outbound.memory?.memo ?? LineMemo()
+        var memo = outbound.memory?.memo ?? CachedLine()
         var shared = SharedParts(memo.parts)
         let moment = time.text
         line.put("@timestamp", moment)
@@ -94,7 +94,7 @@ extension LogzPayload {
 
     /// Puts in what fits, and answers what does not.
     private func putMetadata(
-        of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ memo: inout LineMemo
+        of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ memo: inout CachedLine
     ) -> (context: [JSONValue.Member], repairs: [String]) {
         if memo.metadataName.isEmpty {
             memo.metadataName =

@@ -42,10 +42,10 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
         last = (body as? StreamLines).map { send($0.lines, within: limit) } ?? Credential.missing
     }
 
-    package func answer(to lines: SentLines) -> DeliveryAnswer { last }
+    package func answer(to lines: RequestLines) -> DeliveryResult { last }
 
-    private mutating func send(_ lines: [[UInt8]], within limit: Duration?) -> DeliveryAnswer {
-        let reader = AnswerReader(origin: settings.http.address.origin, token: credential.token)
+    private mutating func send(_ lines: [[UInt8]], within limit: Duration?) -> DeliveryResult {
+        let reader = ResponseClassifier(origin: settings.http.address.origin, token: credential.token)
         guard let token = credential.token else {
             return Credential.missing
         }
@@ -54,8 +54,9 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
         let body = BodyFrame.lines.body(of: lines.map { head + [UInt8(ascii: ",")] + $0.dropFirst() })
         do throws(HTTPTransferError) {
             try client.send(body, to: sender.request(within: limit))
-            return DeliveryAnswer(
-                .unconfirmed, AnswerSummary("\(AnswerReader.count(lines.count)) sent, to where no answer is given"))
+            return DeliveryResult(
+                .unconfirmed,
+                ResponseSummary("\(ResponseClassifier.count(lines.count)) sent, to where no answer is given"))
         } catch {
             return reader.meaning(of: error)
         }

@@ -152,11 +152,11 @@ struct PlainMetadata {
 
     private let name: String
     /// The keys that were met last, none of them twice, and what they take.
-    private(set) var fields: [LineMemo.Field]
+    private(set) var fields: [CachedLine.Field]
     private var json: [UInt8] = []
 
     /// - Parameter fields: What was found under this name before.
-    init(under name: String, _ fields: [LineMemo.Field] = []) {
+    init(under name: String, _ fields: [CachedLine.Field] = []) {
         self.name = name
         self.fields = fields
     }
@@ -227,7 +227,7 @@ struct PlainMetadata {
         guard !key.hasEscapes, Self.isPlain(text), !fields.contains(where: { $0.key == name }),
             let kind = types.kind(at: "\(self.name).\(text)")
         else { return nil }
-        fields.append(LineMemo.Field(key: name, kind: kind))
+        fields.append(CachedLine.Field(key: name, kind: kind))
         return kind
     }
 

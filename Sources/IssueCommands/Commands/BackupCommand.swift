@@ -27,7 +27,7 @@ struct BackupCommand: Command {
         try context.files.check(file)
         let collector = try context.collector()
         var (answer, copy) = try collector.backup { tell($0, context) }
-        context.tellProgress("")
+        context.publishProgress("")
         guard let copy else {
             let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
             throw CommandFailure(
@@ -43,20 +43,20 @@ struct BackupCommand: Command {
     private func runInPlace(_ context: CommandContext) throws(CommandFailure) -> ExitCode {
         let collector = try context.collector()
         let answer: Answer<BackupReply> = try collector.order(.backup, BackupParameters().json) { tell($0, context) }
-        context.tellProgress("")
-        guard let path = answer.value.path else { throw collector.senseless("it names no file") }
+        context.publishProgress("")
+        guard let path = answer.value.path else { throw collector.invalid("it names no file") }
         return try print(answer, path, context)
     }
 
     private func tell(_ reply: BackupReply, _ context: CommandContext) {
-        context.tellProgress("\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied")
+        context.publishProgress("\(Quantity.bytes(reply.bytesDone)) of \(Quantity.bytes(reply.bytesTotal)) copied")
     }
 
     private func print(
         _ answer: Answer<BackupReply>, _ path: String, _ context: CommandContext
     ) throws(CommandFailure) -> ExitCode {
         switch context.format {
-        case .human: try context.print("\(HarmlessText.line(path)): \(Quantity.bytes(answer.value.bytesTotal))")
+        case .human: try context.print("\(TerminalSanitizer.line(path)): \(Quantity.bytes(answer.value.bytesTotal))")
         case .json, .lines: try context.print(json: answer.json)
         }
         return .success

@@ -120,9 +120,9 @@ struct DeadLettersCommand: Command {
         let parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
         let collector = try context.collector(notFound: noneOfThese)
         let answer: Answer<RequeueReply> = try collector.order(.requeue, parameters.json) { reply in
-            context.tellProgress("\(Quantity.text(reply.count, "dead letter"))")
+            context.publishProgress("\(Quantity.text(reply.count, "dead letter"))")
         }
-        context.tellProgress("")
+        context.publishProgress("")
         switch context.format {
         case .human:
             let count = answer.value.count

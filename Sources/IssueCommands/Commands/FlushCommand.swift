@@ -43,7 +43,7 @@ struct FlushCommand: Command {
             for destination in answer.value.destinations {
                 let earlier = before.first { $0.name == destination.name }?.ledger ?? Ledger()
                 try context.print(line(destination, since: earlier))
-                if let advice = destination.advice { try context.print("  " + HarmlessText.line(advice)) }
+                if let advice = destination.advice { try context.print("  " + TerminalSanitizer.line(advice)) }
             }
         case .json: try context.print(json: answer.json)
         case .lines: for element in answer.elements(of: "destinations") { try context.print(json: element) }
@@ -76,6 +76,6 @@ struct FlushCommand: Command {
         if destination.ledger.pending > 0 {
             text += " (\(destination.state.rawValue)\(destination.reason.map { ": \($0)" } ?? ""))"
         }
-        return HarmlessText.line("\(destination.name): \(text)")
+        return TerminalSanitizer.line("\(destination.name): \(text)")
     }
 }

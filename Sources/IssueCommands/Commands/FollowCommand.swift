@@ -37,7 +37,7 @@ struct FollowCommand: Command {
         let head = "\(PageTime.second(stored.receivedAt)) "
         let word = Fitting.pad(severity.name, to: 8)
         let app = record.app?.name ?? stored.sender.command ?? "uid \(stored.sender.uid)"
-        let body = HarmlessText.line(" \(app): \(count > 1 ? "(\(count) times) " : "")\(record.message)")
+        let body = TerminalSanitizer.line(" \(app): \(count > 1 ? "(\(count) times) " : "")\(record.message)")
         guard let width = context.width else { return head + context.painter(word, Style(severity)) + body }
         let left = Fitting.cut(head + word, to: width)
         guard left == head + word else { return left }

@@ -80,7 +80,7 @@ struct HistogramPage {
     private let painter: Painter
 
     /// How long bars are where nothing says how much room there is.
-    private static let usualWidth = 80
+    private static let defaultWidth = 80
 
     init(
         _ reply: HistogramReply, bucket: Duration, by dimension: HistogramDimension, width: Int?, painter: Painter
@@ -105,7 +105,7 @@ struct HistogramPage {
         let times = counts.indices.map { time(ofBucket: $0) }
         let numbers = counts.map { Quantity.text($0) }
         let taken = widest(times, columns[0]) + widest(numbers, columns[1]) + 4
-        let room = max(1, (width ?? Self.usualWidth) - taken)
+        let room = max(1, (width ?? Self.defaultWidth) - taken)
         var table = Table(columns, width: width, painter: painter)
         return table.lines(
             counts.indices.map { index in
@@ -125,7 +125,7 @@ struct HistogramPage {
         let numbers = reply.series.map { Quantity.text($0.sum) }
         let keys = reply.series.map(\.key)
         let taken = min(widest(keys, columns[0]), columns[0].maximum) + widest(numbers, columns[1]) + 4
-        let room = max(1, (width ?? Self.usualWidth) - taken)
+        let room = max(1, (width ?? Self.defaultWidth) - taken)
         var table = Table(columns, width: width, painter: painter)
         return table.lines(
             reply.series.indices.map { index in

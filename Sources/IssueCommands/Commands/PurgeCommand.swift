@@ -57,9 +57,9 @@ struct PurgeCommand: Command {
     ) throws(CommandFailure) -> Answer<PurgeReply> {
         let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
         let answer: Answer<PurgeReply> = try collector.order(.purge, parameters.json) { reply in
-            context.tellProgress("\(Quantity.text(reply.count, "record"))")
+            context.publishProgress("\(Quantity.text(reply.count, "record"))")
         }
-        context.tellProgress("")
+        context.publishProgress("")
         return answer
     }
 
@@ -68,7 +68,7 @@ struct PurgeCommand: Command {
         var lines = [isDryRun ? "\(count) would be erased." : "\(count) \(reply.count == 1 ? "was" : "were") erased."]
         guard !reply.unreachable.isEmpty else { return lines }
         lines.append("Not reached, and maybe with some of it:")
-        lines += reply.unreachable.map { "  " + HarmlessText.line($0) }
+        lines += reply.unreachable.map { "  " + TerminalSanitizer.line($0) }
         return lines
     }
 }

@@ -27,9 +27,9 @@ struct RepairCommand: Command {
         let notFound = parameters.file.map { "no database '\($0)' was set aside: see issuectl repair --list" }
         let answer: Answer<RepairReply> = try context.collector(notFound: notFound).order(.repair, parameters.json) {
             reply in
-            context.tellProgress("\(Quantity.text(reply.recovered, "record")) brought over")
+            context.publishProgress("\(Quantity.text(reply.recovered, "record")) brought over")
         }
-        context.tellProgress("")
+        context.publishProgress("")
         switch context.format {
         case .human: try context.print(lines(answer.value))
         case .json, .lines: try context.print(json: answer.json)
@@ -39,17 +39,17 @@ struct RepairCommand: Command {
 
     private func lines(_ reply: RepairReply) -> [String] {
         guard !reply.files.isEmpty else { return ["No database was set aside."] }
-        guard parameters.isDryRun != true else { return reply.files.map { HarmlessText.line($0) } }
+        guard parameters.isDryRun != true else { return reply.files.map { TerminalSanitizer.line($0) } }
         var lines: [String] = []
         let read = reply.files.filter { !reply.hopeless.contains($0) }
         if !read.isEmpty {
             var text = "\(Quantity.text(reply.recovered, "record")) brought over"
             if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
-            lines += ["\(text), from:"] + read.map { "  \(HarmlessText.line($0))" }
+            lines += ["\(text), from:"] + read.map { "  \(TerminalSanitizer.line($0))" }
         }
         if !reply.hopeless.isEmpty {
             lines += ["Nothing can be read of these, which stay as they are (journalctl -u issued says why):"]
-            lines += reply.hopeless.map { "  \(HarmlessText.line($0))" }
+            lines += reply.hopeless.map { "  \(TerminalSanitizer.line($0))" }
         }
         return lines
     }

@@ -125,7 +125,7 @@ struct ReportSession {
         }
         if how.echoes, let message = record["message"]?.asString {
             let app = record["app"]?["name"]?.asString.map { "\($0): " } ?? ""
-            context.output.writeError(Array((HarmlessText.line(app + message) + "\n").utf8))
+            context.output.writeError(Array((TerminalSanitizer.line(app + message) + "\n").utf8))
         }
         if batch.count == Self.batchRecords || batchSize + json.count > Self.batchBytes { try send() }
         batch.append(Entry(line: line, json: json, time: context.reporting.now()))
@@ -281,7 +281,7 @@ struct ReportSession {
     }
 
     private mutating func show(id: String) {
-        if context.format == .human { output(Array(HarmlessText.line(id).utf8)) }
+        if context.format == .human { output(Array(TerminalSanitizer.line(id).utf8)) }
     }
 
     /// A line that is not even sent; what was before it goes first, so that receipts come in the order of the lines.
@@ -373,8 +373,8 @@ package enum CallerName {
     }
 
     static func ofThisProcess() -> String {
-        let parent = (try? ProcessFacts.read(pid: CurrentProcess.parentPID)) ?? nil
-        let own = (try? ProcessFacts.read(pid: CurrentProcess.pid)) ?? nil
+        let parent = (try? ProcessMetadata.read(pid: CurrentProcess.parentPID)) ?? nil
+        let own = (try? ProcessMetadata.read(pid: CurrentProcess.pid)) ?? nil
         return name(parent: parent?.command, unit: own?.unit)
     }
 }

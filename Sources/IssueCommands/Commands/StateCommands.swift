@@ -117,7 +117,7 @@ struct StateChange {
         if parameters.untilNewerVersion == true {
             text += group.mutedUntil == nil ? " until a newer version shows it" : ", or until a newer version shows it"
         }
-        return HarmlessText.line("\(text): \(group.title)")
+        return TerminalSanitizer.line("\(text): \(group.title)")
     }
 }
 

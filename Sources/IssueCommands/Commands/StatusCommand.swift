@@ -53,7 +53,7 @@ struct StatusPage {
             ("Size", size(store)),
             ("Oldest", store.oldest.map { PageTime.full($0, now: now) }),
         ])
-        for fault in store.faults { page.add([painter("Fault: " + HarmlessText.line(fault), .error)]) }
+        for fault in store.faults { page.add([painter("Fault: " + TerminalSanitizer.line(fault), .error)]) }
         if status.destinations.isEmpty, isStoreOpen {
             page.gap()
             page.add(["No destination is configured: issues are kept, and go nowhere."], indent: 0)
@@ -186,7 +186,7 @@ struct LedgerTable {
     private func table(_ destinations: [DestinationStatus]) -> [String] {
         let columns =
             [Column("LEDGER")]
-            + destinations.map { Column(HarmlessText.line($0.name), alignment: .right, maximum: 16, minimum: 4) }
+            + destinations.map { Column(TerminalSanitizer.line($0.name), alignment: .right, maximum: 16, minimum: 4) }
         var rows = [
             [Cell("  received")] + destinations.map { Cell(Quantity.text($0.ledger.received)) }
         ]

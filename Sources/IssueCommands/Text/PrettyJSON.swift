@@ -50,7 +50,7 @@ enum PrettyJSON {
     private static func minified(_ value: JSONValue) -> String {
         var writer = JSONWriter()
         writer.value(value)
-        return HarmlessText.line(writer.text)
+        return TerminalSanitizer.line(writer.text)
     }
 }
 
@@ -78,7 +78,7 @@ package enum TerminalSafeJSON {
                 }
             default: break
             }
-            guard HarmlessText.isActive(scalar) else {
+            guard TerminalSanitizer.isActive(scalar) else {
                 safe.append(contentsOf: String(scalar).utf8)
                 continue
             }

@@ -11,7 +11,7 @@ struct Page {
 
     mutating func heading(_ text: String) {
         if !lines.isEmpty { lines.append("") }
-        lines.append(painter(HarmlessText.line(text), .heading))
+        lines.append(painter(TerminalSanitizer.line(text), .heading))
     }
 
     /// Facts with their names aligned; those without a value are left out.
@@ -19,7 +19,7 @@ struct Page {
         let present = facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
         let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
         for fact in present {
-            let value = painter(HarmlessText.line(fact.value), styles[fact.name] ?? .plain)
+            let value = painter(TerminalSanitizer.line(fact.value), styles[fact.name] ?? .plain)
             lines.append("  " + Fitting.pad(fact.name, to: width) + "  " + value)
         }
     }
@@ -66,7 +66,7 @@ struct RecordPage {
     var lines: [String] {
         var page = Page(painter: painter)
         let record = reply.record?.record
-        for line in HarmlessText.lines(record?.message ?? reply.group.title) {
+        for line in TerminalSanitizer.lines(record?.message ?? reply.group.title) {
             page.add([painter(line, .heading)], indent: 0)
         }
         page.add([summary(record)], indent: 0)
@@ -96,7 +96,7 @@ struct RecordPage {
         } else if let app = reply.group.app {
             text = " in \(app)"
         }
-        return painter(severity.name, Style(severity)) + HarmlessText.line(text)
+        return painter(severity.name, Style(severity)) + TerminalSanitizer.line(text)
     }
 
     private func facts(_ stored: StoredRecord) -> [(name: String, value: String?)] {
@@ -162,7 +162,7 @@ struct RecordPage {
             for (number, cause) in record.causes.enumerated() {
                 let head = [cause.domain, cause.code.map { String($0) }].compactMap(\.self).joined(separator: " ")
                 let parts = [head, cause.message ?? ""].filter { !$0.isEmpty }
-                page.add(["\(number + 1). " + HarmlessText.line(parts.joined(separator: ": "))])
+                page.add(["\(number + 1). " + TerminalSanitizer.line(parts.joined(separator: ": "))])
             }
         }
         if !record.backtrace.isEmpty {

@@ -116,7 +116,7 @@ struct Cell: Equatable, Sendable {
 
     /// A text of ours or of a stranger; it is made harmless here, so that none can be forgotten.
     init(_ text: String, style: Style = .plain) {
-        self.text = HarmlessText.line(text)
+        self.text = TerminalSanitizer.line(text)
         self.style = style
     }
 }

@@ -3,20 +3,22 @@ package import IssueProtocol
 extension Admission {
     /// What follows for the next records of the same series from one that was held back; nothing where each has to be
     /// judged.
-    package func run(after candidate: Candidate, heldFor reason: SuppressionReason, at now: LogInstant) -> HeldRun? {
+    package func run(after candidate: Candidate, heldFor reason: SuppressionReason, at now: RecordLogInstant)
+        -> SuppressedRun?
+    {
         // Reserved shares are asked one by one.
         guard candidate.severity != .critical else { return nil }
         switch reason {
         case .groupRate:
             guard let group = groups.peek(candidate.group) else { return nil }
-            return HeldRun(of: candidate, reason, until: group.bucket.whenNext(after: now), untilNext: false)
+            return SuppressedRun(of: candidate, reason, until: group.bucket.whenNext(after: now), untilNext: false)
         case .applicationRate:
             guard let bucket = accounts.peek(candidate.account)?.buckets[.common] else { return nil }
-            return HeldRun(of: candidate, reason, until: bucket.tokens.whenNext(after: now), untilNext: true)
+            return SuppressedRun(of: candidate, reason, until: bucket.tokens.whenNext(after: now), untilNext: true)
         case .globalRate:
             guard let bucket = global[.common] else { return nil }
             let until = bucket.whenNext(for: candidate.user, after: now)
-            return HeldRun(of: candidate, reason, until: until, untilNext: true)
+            return SuppressedRun(of: candidate, reason, until: until, untilNext: true)
         case .dailyBytes, .cardinality:
             return nil
         }
@@ -25,7 +27,7 @@ extension Admission {
     /// Counts what a run has held back.
     ///
     /// It comes before anything else that its group is asked, and before windows are closed.
-    package mutating func count(_ run: HeldRun) {
+    package mutating func count(_ run: SuppressedRun) {
         guard run.records > 0 else { return }
         var group = group(
             of: Candidate(
@@ -45,7 +47,7 @@ extension Admission {
 ///
 /// A bucket that is empty stays so until it has filled, and what it refuses
 /// takes nothing from the others: until then the judgement is known.
-package struct HeldRun: Sendable {
+package struct SuppressedRun: Sendable {
     package let group: Int64
     package let account: Int64
     package let user: UInt32
@@ -54,18 +56,18 @@ package struct HeldRun: Sendable {
     /// Of the reason, among all of them.
     package let place: Int
     /// From then on the next one has to be judged.
-    package let until: LogInstant
+    package let until: RecordLogInstant
     /// Whether a record that is let through ends it, since that could change the reason.
     package let endsWithAdmission: Bool
 
     package private(set) var records: Int64 = 0
     package private(set) var occurrences: Int64 = 0
-    private(set) var first = LogInstant(milliseconds: 0)
-    private(set) var last = LogInstant(milliseconds: 0)
+    private(set) var first = RecordLogInstant(milliseconds: 0)
+    private(set) var last = RecordLogInstant(milliseconds: 0)
     private(set) var rows: ClosedRange<Int64> = 0...0
     private(set) var samples: [Int64] = []
 
-    init(of candidate: Candidate, _ reason: SuppressionReason, until: LogInstant, untilNext: Bool) {
+    init(of candidate: Candidate, _ reason: SuppressionReason, until: RecordLogInstant, untilNext: Bool) {
         group = candidate.group
         account = candidate.account
         user = candidate.user
@@ -77,7 +79,7 @@ package struct HeldRun: Sendable {
     }
 
     /// Counts one more.
-    package mutating func add(_ row: Int64, count: Int64, at now: LogInstant) {
+    package mutating func add(_ row: Int64, count: Int64, at now: RecordLogInstant) {
         if records == 0 {
             first = now
             last = now
@@ -87,11 +89,11 @@ package struct HeldRun: Sendable {
         rows = rows.lowerBound...max(rows.upperBound, row)
         records += 1
         occurrences = occurrences.clampedSum(count)
-        if samples.count < WindowRow.mostSamples { samples.append(row) }
+        if samples.count < WindowRow.maxSamples { samples.append(row) }
     }
 
     /// Counts some more, in ascending order, of which the first and the last came at those times.
-    package mutating func add(_ rows: ArraySlice<Int64>, occurrences: Int64, _ times: ClosedRange<LogInstant>) {
+    package mutating func add(_ rows: ArraySlice<Int64>, occurrences: Int64, _ times: ClosedRange<RecordLogInstant>) {
         guard let lowest = rows.first, let highest = rows.last else { return }
         if records == 0 {
             first = times.lowerBound
@@ -102,11 +104,11 @@ package struct HeldRun: Sendable {
         self.rows = self.rows.lowerBound...max(self.rows.upperBound, highest)
         records += Int64(rows.count)
         self.occurrences = self.occurrences.clampedSum(occurrences)
-        samples += rows.prefix(max(0, WindowRow.mostSamples - samples.count))
+        samples += rows.prefix(max(0, WindowRow.maxSamples - samples.count))
     }
 
     /// The same with nothing counted.
-    package var emptied: HeldRun {
+    package var emptied: SuppressedRun {
         var run = self
         run.records = 0
         run.occurrences = 0

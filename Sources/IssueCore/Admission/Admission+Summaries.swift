@@ -2,24 +2,24 @@ package import IssueProtocol
 
 extension Admission {
     /// When the next summary is due, if something is held back: when its window ends and a summary's token is there.
-    package var nextSummaryDue: LogInstant? {
+    package var nextSummaryDue: RecordLogInstant? {
         guard let earliestDue else { return nil }
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
     }
 
     /// Log time has come this far: closes the windows that ended, each flush at its own time.
-    package mutating func dueSummaries(at now: LogInstant) -> [SummaryDraft] {
+    package mutating func dueSummaries(at now: RecordLogInstant) -> [SummaryDraft] {
         var drafts: [SummaryDraft] = []
         while let due = nextSummaryDue, due <= now { drafts += flush(at: due) }
         return drafts
     }
 
     /// Closes all windows: at a shutdown, and at a start for those that a crash left open.
-    package mutating func closeAll(at now: LogInstant) -> [SummaryDraft] {
+    package mutating func closeAll(at now: RecordLogInstant) -> [SummaryDraft] {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, most: bounds.summaries, tokens: .max)
         let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
-        summaryBucket.takeUp(to: Int64(drafts.count), at: now)
+        summaryBucket.resumePreempted(to: Int64(drafts.count), at: now)
         unsaved.buckets.insert(.init(account: nil, role: summaryRole))
         for window in windows.values { close(window, wasTold: window.suppressedCount > 0) }
         earliestDue = nil
@@ -33,11 +33,11 @@ extension Admission {
     private var summaryRole: BucketRole { global[.summary] == nil ? .common : .summary }
 
     private var summaryBucket: FairBucket {
-        get { global[summaryRole] ?? FairBucket(.unlimited, at: LogInstant(milliseconds: 0)) }
+        get { global[summaryRole] ?? FairBucket(.unlimited, at: RecordLogInstant(milliseconds: 0)) }
         set { global[summaryRole] = newValue }
     }
 
-    private mutating func flush(at now: LogInstant) -> [SummaryDraft] {
+    private mutating func flush(at now: RecordLogInstant) -> [SummaryDraft] {
         let due = windows.values.filter { $0.due <= now }
         // It was quiet for a whole window: suppression is over.
         for window in due where window.suppressedCount == 0 { close(window, wasTold: false) }
@@ -55,14 +55,14 @@ extension Admission {
             for window in windows { renew(window, wasTold: false, at: now) }
         }
         if !drafts.isEmpty {
-            summaryBucket.takeUp(to: Int64(drafts.count), at: now)
+            summaryBucket.resumePreempted(to: Int64(drafts.count), at: now)
             unsaved.buckets.insert(.init(account: nil, role: summaryRole))
         }
         earliestDue = windows.values.lazy.map(\.due).min()
         return drafts
     }
 
-    private func single(_ window: WindowRow, at now: LogInstant) -> SummaryDraft {
+    private func single(_ window: WindowRow, at now: RecordLogInstant) -> SummaryDraft {
         SummaryDraft(
             group: window.key.group, account: window.account, reason: window.key.reason, windowStart: window.start,
             windowEnd: max(now, window.lastSeen), suppressedCount: window.suppressedCount,
@@ -77,7 +77,7 @@ extension Admission {
     }
 
     /// One summary for several windows of one application.
-    private mutating func merge(_ windows: [WindowRow], at now: LogInstant) -> SummaryDraft {
+    private mutating func merge(_ windows: [WindowRow], at now: RecordLogInstant) -> SummaryDraft {
         let parts = windows.map { single($0, at: now) }
         guard var sum = parts.first else {
             preconditionFailure("A summary was made of no window")
@@ -87,7 +87,7 @@ extension Admission {
         sum.summarySequence = nextSequence(of: sum.account)
         sum.distinctGroups = Int64(groups.count)
         sum.occurrences = groups.values.reduce(0) { $0.clampedSum($1.occurrences) }
-        sum.samples = Array(parts.flatMap(\.samples).prefix(WindowRow.mostSamples))
+        sum.samples = Array(parts.flatMap(\.samples).prefix(WindowRow.maxSamples))
         for part in parts.dropFirst() {
             sum.stretches += part.stretches
             sum.windowStart = min(sum.windowStart, part.windowStart)
@@ -111,7 +111,7 @@ extension Admission {
     }
 
     /// The window was told; the next one begins where it ended and lasts twice as long.
-    private mutating func renew(_ window: WindowRow, wasTold: Bool, at now: LogInstant) {
+    private mutating func renew(_ window: WindowRow, wasTold: Bool, at now: RecordLogInstant) {
         guard !window.isOrphan else { return close(window, wasTold: wasTold) }
         let interval = min(window.interval * 2, lastInterval)
         let next = WindowRow(
@@ -169,7 +169,7 @@ extension Admission {
         changes.windows = unsaved.windows.sorted { Self.order($0) < Self.order($1) }.compactMap { windows[$0] }
         changes.closedWindows = closed.sorted { Self.order($0) < Self.order($1) }
         changes.accountSequences = unsaved.sequences
-        unsaved = Unsaved()
+        unsaved = DirtySet()
         return changes
     }
 
@@ -189,8 +189,8 @@ package struct SummaryDraft: Equatable, Sendable {
     package var account: Int64
     /// Of several groups: the reason that held back most.
     package var reason: SuppressionReason
-    package var windowStart: LogInstant
-    package var windowEnd: LogInstant
+    package var windowStart: RecordLogInstant
+    package var windowEnd: RecordLogInstant
     package var suppressedCount: Int64
     package var suppressedOccurrences: Int64
     package var forwardedCount: Int64
@@ -198,8 +198,8 @@ package struct SummaryDraft: Equatable, Sendable {
     package var occurrences: Int64
     /// Counted for each group and reason; for what speaks for several groups, for each application.
     package var summarySequence: Int64
-    package var firstSeen: LogInstant
-    package var lastSeen: LogInstant
+    package var firstSeen: RecordLogInstant
+    package var lastSeen: RecordLogInstant
     package var samples: [Int64]
     package var maxSeverity: Severity
     /// Something was held back in the second half of the window, so it has not come to rest.
@@ -209,9 +209,10 @@ package struct SummaryDraft: Equatable, Sendable {
     package var stretches: [SummaryStretch]
 
     package init(
-        group: Int64?, account: Int64, reason: SuppressionReason, windowStart: LogInstant, windowEnd: LogInstant,
+        group: Int64?, account: Int64, reason: SuppressionReason, windowStart: RecordLogInstant,
+        windowEnd: RecordLogInstant,
         suppressedCount: Int64, suppressedOccurrences: Int64, forwardedCount: Int64, occurrences: Int64,
-        summarySequence: Int64, firstSeen: LogInstant, lastSeen: LogInstant, samples: [Int64],
+        summarySequence: Int64, firstSeen: RecordLogInstant, lastSeen: RecordLogInstant, samples: [Int64],
         maxSeverity: Severity, stillSuppressing: Bool, distinctGroups: Int64,
         stretches: [SummaryStretch] = []
     ) {
@@ -297,12 +298,12 @@ package struct WindowRow: Equatable, Sendable {
         }
     }
 
-    package static let mostSamples = 3
+    package static let maxSamples = 3
 
     package let key: Key
     package var account: Int64
-    package var start: LogInstant
-    package var due: LogInstant
+    package var start: RecordLogInstant
+    package var due: RecordLogInstant
     /// How long it lasts; the next one lasts twice as long, up to a limit.
     package var interval: Duration
     package var suppressedCount: Int64 = 0
@@ -310,8 +311,8 @@ package struct WindowRow: Equatable, Sendable {
     package var forwardedCount: Int64 = 0
     /// The group's running total when something was last counted here.
     package var occurrences: Int64 = 0
-    package var firstSeen: LogInstant
-    package var lastSeen: LogInstant
+    package var firstSeen: RecordLogInstant
+    package var lastSeen: RecordLogInstant
     package var samples: [Int64] = []
     /// The first and the last record counted here; between them lies no record of its group and reason that another
     /// window counted. Nothing where none was.
@@ -323,7 +324,7 @@ package struct WindowRow: Equatable, Sendable {
     package var isOrphan = false
 
     package init(
-        key: Key, account: Int64, start: LogInstant, due: LogInstant, interval: Duration, sequence: Int64
+        key: Key, account: Int64, start: RecordLogInstant, due: RecordLogInstant, interval: Duration, sequence: Int64
     ) {
         self.key = key
         self.account = account
@@ -336,12 +337,12 @@ package struct WindowRow: Equatable, Sendable {
     }
 
     /// Whether something was held back in its second half, so that it has not come to rest.
-    func isLively(at end: LogInstant) -> Bool {
+    func isLively(at end: RecordLogInstant) -> Bool {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }
 
     /// Counts what a run has held back, of which each record lies behind all that was counted when the run began.
-    mutating func count(_ run: HeldRun, occurrences total: Int64) {
+    mutating func count(_ run: SuppressedRun, occurrences total: Int64) {
         firstSeen = suppressedCount == 0 ? run.first : min(firstSeen, run.first)
         lastSeen = max(lastSeen, run.last)
         suppressedCount += run.records
@@ -350,10 +351,10 @@ package struct WindowRow: Equatable, Sendable {
         let known = records ?? run.rows
         records = min(known.lowerBound, run.rows.lowerBound)...max(known.upperBound, run.rows.upperBound)
         maxSeverity = max(maxSeverity, run.severity)
-        samples = Array((samples + run.samples).sorted().prefix(Self.mostSamples))
+        samples = Array((samples + run.samples).sorted().prefix(Self.maxSamples))
     }
 
-    mutating func count(_ candidate: Candidate, occurrences total: Int64, at now: LogInstant) {
+    mutating func count(_ candidate: Candidate, occurrences total: Int64, at now: RecordLogInstant) {
         if suppressedCount == 0 { firstSeen = now }
         lastSeen = max(lastSeen, now)
         suppressedCount += 1
@@ -362,12 +363,12 @@ package struct WindowRow: Equatable, Sendable {
         let first = records?.lowerBound ?? candidate.record
         records = min(first, candidate.record)...max(records?.upperBound ?? first, candidate.record)
         maxSeverity = max(maxSeverity, candidate.severity)
-        if samples.count < Self.mostSamples { samples.append(candidate.record) }
+        if samples.count < Self.maxSamples { samples.append(candidate.record) }
     }
 }
 
 /// What admission changed since its changes were last taken.
-struct Unsaved: Sendable {
+struct DirtySet: Sendable {
     var buckets: Set<BucketRow.Key> = []
     /// Each at most once: the group itself knows that it is here.
     var groups: [Int64] = []

@@ -54,8 +54,8 @@ package struct Admission: Sendable {
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
     /// The earliest end of a window, or earlier; so that not every record has all windows looked through.
-    var earliestDue: LogInstant?
-    var unsaved = Unsaved()
+    var earliestDue: RecordLogInstant?
+    var unsaved = DirtySet()
 
     package init(
         settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds(),
@@ -69,10 +69,10 @@ package struct Admission: Sendable {
         for (account, number) in state.accountSequences { _ = sequences.insert(number, for: account) }
         global = SharedLimit(
             settings.global, reserves: settings.globalReserves,
-            levels: Self.levels(state.buckets.filter { $0.key.account == nil }), at: LogInstant(milliseconds: 0))
+            levels: Self.levels(state.buckets.filter { $0.key.account == nil }), at: RecordLogInstant(milliseconds: 0))
 
         let known = Dictionary(grouping: state.buckets, by: \.key.account)
-        let lastUse = { (account: Int64) in known[account]?.map(\.at).max() ?? LogInstant(milliseconds: 0) }
+        let lastUse = { (account: Int64) in known[account]?.map(\.at).max() ?? RecordLogInstant(milliseconds: 0) }
         let seen = known.keys.compactMap(\.self)
         for account in seen.sorted(by: { (lastUse($0), $0) < (lastUse($1), $1) }).suffix(bounds.accounts) {
             adopt(account: account, limits: limits(account), buckets: known[account] ?? [])
@@ -123,7 +123,7 @@ package struct Admission: Sendable {
         let evicted = unsaved.takeEvictedBuckets(of: account)
         let shared = SharedLimit(
             limits.application, reserves: settings.applicationReserves,
-            levels: Self.levels(buckets + evicted), at: LogInstant(milliseconds: 0))
+            levels: Self.levels(buckets + evicted), at: RecordLogInstant(milliseconds: 0))
         if let gone = accounts.insert(Account(limits: limits, buckets: shared), for: account) {
             unsaved.evict(gone.value.buckets, of: gone.key)
         }
@@ -131,7 +131,7 @@ package struct Admission: Sendable {
 
     /// The limits were read again; what the buckets hold stays.
     package mutating func reload(
-        _ settings: LimitSettings, at now: LogInstant, limits: (_ account: Int64) -> ApplicationLimits
+        _ settings: LimitSettings, at now: RecordLogInstant, limits: (_ account: Int64) -> ApplicationLimits
     ) {
         self.settings = settings
         global = global.under(settings.global, reserves: settings.globalReserves, at: now)
@@ -200,7 +200,7 @@ package struct Admission: Sendable {
     }
 
     /// The group as it is known, or as one that was never seen.
-    mutating func group(of candidate: Candidate, limits: ApplicationLimits, at now: LogInstant) -> Group {
+    mutating func group(of candidate: Candidate, limits: ApplicationLimits, at now: RecordLogInstant) -> Group {
         if let known = groups.peek(candidate.group) { return known }
         if let row = unsaved.evictedGroups.removeValue(forKey: candidate.group) {
             // It was not stored yet and still has to be.
@@ -214,8 +214,8 @@ package struct Admission: Sendable {
 
 extension Admission {
     /// A record is reached by the cursor: says whether it goes.
-    package mutating func judge(_ candidate: Candidate, at now: LogInstant) -> Judgement {
-        var claims = candidate.wasExpress ? [] : Self.reserves(for: candidate)
+    package mutating func judge(_ candidate: Candidate, at now: RecordLogInstant) -> Judgement {
+        var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
         let (judgement, group) = decide(candidate, claims: claims, at: now)
         var counted = group
@@ -232,9 +232,9 @@ extension Admission {
     ///
     /// Only the reserved shares are asked, so that the walk finds the common
     /// buckets as if nothing had gone before it. Where the answer is no,
-    /// nothing is counted: the record goes back to the walk (`wasExpress`),
+    /// nothing is counted: the record goes back to the walk (`wasPriority`),
     /// which decides.
-    package mutating func judgeExpress(_ candidate: Candidate, at now: LogInstant) -> Judgement? {
+    package mutating func evaluatePriority(_ candidate: Candidate, at now: RecordLogInstant) -> Judgement? {
         let (judgement, group) = decide(candidate, claims: Self.reserves(for: candidate), at: now)
         var counted = group
         switch judgement {
@@ -261,7 +261,7 @@ extension Admission {
 
     /// Looks at all limits, then takes from all.
     private mutating func decide(
-        _ candidate: Candidate, claims: [BucketRole], at now: LogInstant
+        _ candidate: Candidate, claims: [BucketRole], at now: RecordLogInstant
     ) -> (Judgement, Group) {
         if !accounts.contains(candidate.account) {
             adopt(account: candidate.account, limits: settings.ofAnyApplication)
@@ -310,7 +310,7 @@ extension Admission {
     }
 
     private mutating func suppress(
-        _ candidate: Candidate, for reason: SuppressionReason, in group: inout Group, at now: LogInstant
+        _ candidate: Candidate, for reason: SuppressionReason, in group: inout Group, at now: RecordLogInstant
     ) {
         group.suppressedBefore += 1
         let key = open(.init(group: candidate.group, reason: reason), of: candidate.account, in: &group, at: now)
@@ -319,7 +319,7 @@ extension Admission {
 
     /// A window in which is counted, which begins now where there is none.
     mutating func open(
-        _ key: WindowRow.Key, of account: Int64, in group: inout Group, at now: LogInstant
+        _ key: WindowRow.Key, of account: Int64, in group: inout Group, at now: RecordLogInstant
     ) -> WindowRow.Key {
         if windows[key] == nil {
             let number = (group.sequences[key.reason] ?? 0) + 1
@@ -415,11 +415,11 @@ package struct Candidate: Equatable, Sendable {
     package var isReportable: Bool
     package var isMuted: Bool
     /// It was refused as express before: then its reserved shares have been asked, and are not asked again.
-    package var wasExpress: Bool
+    package var wasPriority: Bool
 
     package init(
         record: Int64, group: Int64, account: Int64, user: UInt32, severity: Severity, isFirstOfGroup: Bool,
-        count: Int64 = 1, isReportable: Bool = true, isMuted: Bool = false, wasExpress: Bool = false
+        count: Int64 = 1, isReportable: Bool = true, isMuted: Bool = false, wasPriority: Bool = false
     ) {
         self.record = record
         self.group = group
@@ -430,7 +430,7 @@ package struct Candidate: Equatable, Sendable {
         self.count = count
         self.isReportable = isReportable
         self.isMuted = isMuted
-        self.wasExpress = wasExpress
+        self.wasPriority = wasPriority
     }
 }
 

@@ -66,7 +66,7 @@ package struct CardinalityGuard: Sendable {
     }
 
     /// Whether a series that was never seen may be made; if so it is counted, and its group with it if that is new.
-    package mutating func newSeries(account: Int64, isNewGroup: Bool, at now: LogInstant) -> SeriesVerdict {
+    package mutating func newSeries(account: Int64, isNewGroup: Bool, at now: RecordLogInstant) -> SeriesVerdict {
         var known =
             accounts.peek(account)
             ?? Account(groups: Tally(window: .min, count: 0), series: Tally(window: .min, count: 0))
@@ -82,7 +82,7 @@ package struct CardinalityGuard: Sendable {
     }
 
     /// Whether an application name that this user never used may be taken; if so it is counted.
-    package mutating func newApplication(uid: UInt32, at now: LogInstant) -> ApplicationVerdict {
+    package mutating func newApplication(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
         guard Self.hasRoom(user.applications, applications, at: now) else { return .overflow }
         Self.count(&user.applications, applications, at: now)
@@ -91,7 +91,7 @@ package struct CardinalityGuard: Sendable {
     }
 
     /// Whether a sender of which the kernel says what it never said may be taken as it is; if so it is counted.
-    package mutating func newSender(uid: UInt32, at now: LogInstant) -> ApplicationVerdict {
+    package mutating func newSender(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
         guard Self.hasRoom(user.senders, senders, at: now) else { return .overflow }
         Self.count(&user.senders, senders, at: now)
@@ -104,7 +104,9 @@ package struct CardinalityGuard: Sendable {
     }
 
     /// Since when the store is to count new groups, new series and new names after a restart.
-    package func windowStarts(at now: LogInstant) -> (groups: LogInstant, series: LogInstant, names: LogInstant) {
+    package func windowStarts(at now: RecordLogInstant) -> (
+        groups: RecordLogInstant, series: RecordLogInstant, names: RecordLogInstant
+    ) {
         (
             Self.start(of: newGroups, at: now), Self.start(of: newSeries, at: now),
             Self.start(of: applications, at: now)
@@ -113,7 +115,7 @@ package struct CardinalityGuard: Sendable {
 
     /// The store counted what an application made since the starts of the present windows.
     package mutating func restore(
-        account: Int64, newGroups groups: Int64, newSeries series: Int64, at now: LogInstant
+        account: Int64, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
         let known = Account(
             groups: Tally(window: Self.window(of: newGroups, at: now), count: groups),
@@ -122,42 +124,42 @@ package struct CardinalityGuard: Sendable {
     }
 
     /// The store counted what names a user made since the start of the present window.
-    package mutating func restore(uid: UInt32, newApplications: Int64, at now: LogInstant) {
+    package mutating func restore(uid: UInt32, newApplications: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
         user.applications = Tally(window: Self.window(of: applications, at: now), count: newApplications)
         _ = users.insert(user, for: uid)
     }
 
     /// The store counted what kinds of sender a user had since the start of the present window.
-    package mutating func restore(uid: UInt32, newSenders: Int64, at now: LogInstant) {
+    package mutating func restore(uid: UInt32, newSenders: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
         user.senders = Tally(window: Self.window(of: senders, at: now), count: newSenders)
         _ = users.insert(user, for: uid)
     }
 
-    private static func hasRoom(_ tally: Tally, _ rate: Rate, at now: LogInstant) -> Bool {
+    private static func hasRoom(_ tally: Tally, _ rate: Rate, at now: RecordLogInstant) -> Bool {
         rate.isUnlimited || tally.window < window(of: rate, at: now) || tally.count < rate.count
     }
 
-    private static func count(_ tally: inout Tally, _ rate: Rate, at now: LogInstant) {
+    private static func count(_ tally: inout Tally, _ rate: Rate, at now: RecordLogInstant) {
         let present = window(of: rate, at: now)
         if tally.window < present { tally = Tally(window: present, count: 0) }
         tally.count = tally.count.clampedSum(1)
     }
 
-    private static func window(of rate: Rate, at now: LogInstant) -> Int64 {
+    private static func window(of rate: Rate, at now: RecordLogInstant) -> Int64 {
         let length = max(1, rate.period.wholeMilliseconds)
         let (quotient, remainder) = now.milliseconds.quotientAndRemainder(dividingBy: length)
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    private static func start(of rate: Rate, at now: LogInstant) -> LogInstant {
-        LogInstant(milliseconds: window(of: rate, at: now).clampedProduct(max(1, rate.period.wholeMilliseconds)))
+    private static func start(of rate: Rate, at now: RecordLogInstant) -> RecordLogInstant {
+        RecordLogInstant(milliseconds: window(of: rate, at: now).clampedProduct(max(1, rate.period.wholeMilliseconds)))
     }
 }
 
 /// What a user reports under more names than he may, so that the guard keeps the rest together.
-package struct Crowding: Hashable, Sendable {
+package struct CardinalityOverflow: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {
         case applications
         case senders
@@ -177,8 +179,8 @@ package struct Crowding: Hashable, Sendable {
 }
 
 /// Decides which crowding is worth a line: each the first time, and again after an hour.
-package struct CrowdingNews: Sendable {
-    private var told: [Crowding: MonotonicInstant] = [:]
+package struct OverflowWarningLimiter: Sendable {
+    private var told: [CardinalityOverflow: MonotonicInstant] = [:]
 
     package static let interval: Duration = .seconds(3600)
     /// How many are kept in mind: a host has few users.
@@ -187,7 +189,7 @@ package struct CrowdingNews: Sendable {
     package init() {}
 
     /// Something was kept together; answers whether that is to be told.
-    package mutating func came(_ crowding: Crowding, at now: MonotonicInstant) -> Bool {
+    package mutating func came(_ crowding: CardinalityOverflow, at now: MonotonicInstant) -> Bool {
         if let last = told[crowding], last.duration(to: now) < Self.interval { return false }
         if told.count >= Self.most { told = told.filter { $0.value.duration(to: now) < Self.interval } }
         guard told.count < Self.most || told[crowding] != nil else { return false }

@@ -35,7 +35,7 @@ package struct FairBucket: Equatable, Sendable {
     /// - Parameters:
     ///   - level: The content in tokens; nil for a full bucket.
     ///   - uses: What users have outstanding, as it was stored.
-    package init(_ limit: BucketLimit, level: Double? = nil, uses: [BucketRow.Use] = [], at: LogInstant) {
+    package init(_ limit: BucketLimit, level: Double? = nil, uses: [BucketRow.Use] = [], at: RecordLogInstant) {
         tokens = TokenBucket(limit, level: level, at: at)
         guard let scale = tokens.scale, !uses.isEmpty else { return }
         for use in uses where use.tokens.isFinite && use.tokens > 0 {
@@ -57,7 +57,7 @@ package struct FairBucket: Equatable, Sendable {
     package var userCount: Int { shares.count }
 
     /// - Parameter user: Nil where nobody shares the bucket, or nobody in particular draws on it.
-    package func has(for user: UInt32?, at now: LogInstant) -> Bool {
+    package func has(for user: UInt32?, at now: RecordLogInstant) -> Bool {
         guard let user, let scale = tokens.scale else { return tokens.has(at: now) }
         let kept = SystemUsers.contains(user) ? 0 : max(0, systemReserve(scale) - systemParts)
         let rest = tokens.filled(at: now) - kept - scale.partsPerToken
@@ -68,7 +68,7 @@ package struct FairBucket: Equatable, Sendable {
     }
 
     /// Takes a token that `has` found to be there.
-    package mutating func take(for user: UInt32?, at now: LogInstant) {
+    package mutating func take(for user: UInt32?, at now: RecordLogInstant) {
         settle(at: now)
         tokens.take(at: now)
         guard let user, let scale = tokens.scale else { return }
@@ -78,13 +78,13 @@ package struct FairBucket: Equatable, Sendable {
     }
 
     /// Takes what is there, up to a count, for nobody in particular.
-    package mutating func takeUp(to count: Int64, at now: LogInstant) {
+    package mutating func resumePreempted(to count: Int64, at now: RecordLogInstant) {
         settle(at: now)
-        tokens.takeUp(to: count, at: now)
+        tokens.resumePreempted(to: count, at: now)
     }
 
     /// Returns from when on the user can have a token, if nobody takes one before.
-    package func whenNext(for user: UInt32?, after now: LogInstant) -> LogInstant {
+    package func whenNext(for user: UInt32?, after now: RecordLogInstant) -> RecordLogInstant {
         guard let user, let scale = tokens.scale else { return tokens.whenNext(after: now) }
         guard !has(for: user, at: now) else { return now }
         let start = max(now, tokens.at)
@@ -110,7 +110,7 @@ package struct FairBucket: Equatable, Sendable {
 
     // MARK: What users have outstanding
 
-    private func outstanding(of user: UInt32, at now: LogInstant) -> Int64 {
+    private func outstanding(of user: UInt32, at now: RecordLogInstant) -> Int64 {
         guard let parts = shares.first(where: { $0.user == user })?.parts else { return 0 }
         return max(0, parts - credit(at: now))
     }
@@ -119,7 +119,7 @@ package struct FairBucket: Equatable, Sendable {
     ///
     /// The refill is divided among all of them. Whoever has nothing outstanding
     /// any longer takes no further part, so the others get more.
-    private func credit(at now: LogInstant) -> Int64 {
+    private func credit(at now: RecordLogInstant) -> Int64 {
         guard let scale = tokens.scale, let most = shares.last?.parts else { return 0 }
         let filled = tokens.filled(at: now)
         guard filled < scale.capacity else { return most }
@@ -136,7 +136,7 @@ package struct FairBucket: Equatable, Sendable {
     }
 
     /// Credits the refill up to a moment at which tokens are taken.
-    private mutating func settle(at now: LogInstant) {
+    private mutating func settle(at now: RecordLogInstant) {
         guard !shares.isEmpty else { return }
         let credit = credit(at: now)
         // They are in ascending order, and stay so.

@@ -7,7 +7,7 @@ package import IssueProtocol
 /// if nothing had been.
 package struct TokenBucket: Equatable, Sendable {
     /// The largest content in parts: up to here a level survives being stored as a floating point number.
-    private static let mostParts: Int64 = 1 << 51
+    private static let maxParts: Int64 = 1 << 51
 
     /// Nothing where the bucket has no limit.
     struct Scale: Equatable {
@@ -18,20 +18,20 @@ package struct TokenBucket: Equatable, Sendable {
         /// - Note: A share of a small burst may come to less than a token; it still holds one, or it would be no share.
         init?(_ limit: BucketLimit) {
             guard !limit.isUnlimited, limit.share > .nothing else { return nil }
-            partsPerToken = max(1, min(limit.refill.period.wholeMilliseconds, mostParts / 200)) * 100
+            partsPerToken = max(1, min(limit.refill.period.wholeMilliseconds, maxParts / 200)) * 100
             partsPerMillisecond = limit.refill.count.clampedProduct(limit.share.percent)
             let wanted = limit.burst.clampedProduct(limit.share.percent).clampedProduct(partsPerToken / 100)
-            capacity = min(max(wanted, partsPerToken), mostParts)
+            capacity = min(max(wanted, partsPerToken), maxParts)
         }
     }
 
     private(set) var scale: Scale?
     private(set) var parts: Int64
     /// Up to when it has been filled.
-    package private(set) var at: LogInstant
+    package private(set) var at: RecordLogInstant
 
     /// - Parameter level: What it holds, in tokens; full where nothing is said.
-    package init(_ limit: BucketLimit, level: Double? = nil, at: LogInstant) {
+    package init(_ limit: BucketLimit, level: Double? = nil, at: RecordLogInstant) {
         scale = Scale(limit)
         self.at = at
         parts = 0
@@ -54,18 +54,18 @@ package struct TokenBucket: Equatable, Sendable {
     }
 
     /// How many whole tokens it would hold.
-    package func tokens(at now: LogInstant) -> Int64 {
+    package func tokens(at now: RecordLogInstant) -> Int64 {
         guard let scale else { return .max }
         return max(0, filled(at: now) / scale.partsPerToken)
     }
 
-    package func has(_ count: Int64 = 1, at now: LogInstant) -> Bool {
+    package func has(_ count: Int64 = 1, at now: RecordLogInstant) -> Bool {
         guard let scale else { return true }
         return filled(at: now) >= count.clampedProduct(scale.partsPerToken)
     }
 
     /// When there will be a token.
-    package func whenNext(after now: LogInstant) -> LogInstant {
+    package func whenNext(after now: RecordLogInstant) -> RecordLogInstant {
         guard let scale else { return now }
         let missing = scale.partsPerToken - filled(at: now)
         guard missing > 0 else { return now }
@@ -74,7 +74,7 @@ package struct TokenBucket: Equatable, Sendable {
     }
 
     /// Takes tokens that `has` found to be there.
-    package mutating func take(_ count: Int64 = 1, at now: LogInstant) {
+    package mutating func take(_ count: Int64 = 1, at now: RecordLogInstant) {
         guard let scale else { return }
         parts = filled(at: now) - count.clampedProduct(scale.partsPerToken)
         at = max(at, now)
@@ -82,7 +82,7 @@ package struct TokenBucket: Equatable, Sendable {
     }
 
     /// Takes what is there, up to a count.
-    package mutating func takeUp(to count: Int64, at now: LogInstant) {
+    package mutating func resumePreempted(to count: Int64, at now: RecordLogInstant) {
         take(min(count, tokens(at: now)), at: now)
     }
 
@@ -92,7 +92,7 @@ package struct TokenBucket: Equatable, Sendable {
     }
 
     /// - Note: A moment before the last one fills nothing and takes nothing away.
-    func filled(at now: LogInstant) -> Int64 {
+    func filled(at now: RecordLogInstant) -> Int64 {
         guard let scale else { return 0 }
         let elapsed = max(0, now.milliseconds.clampedDifference(at.milliseconds))
         return min(scale.capacity, parts.clampedSum(elapsed.clampedProduct(scale.partsPerMillisecond)))
@@ -155,11 +155,11 @@ package struct BucketRow: Equatable, Sendable {
     package var key: Key
     /// In tokens.
     package var level: Double
-    package var at: LogInstant
+    package var at: RecordLogInstant
     /// Of a bucket that users share.
     package var uses: [Use]
 
-    package init(key: Key, level: Double, at: LogInstant, uses: [Use] = []) {
+    package init(key: Key, level: Double, at: RecordLogInstant, uses: [Use] = []) {
         self.key = key
         self.level = level
         self.at = at
@@ -176,7 +176,10 @@ struct SharedLimit: Equatable, Sendable {
     private var common: FairBucket
     private var reserves: [BucketRole: FairBucket]
 
-    init(_ limit: BucketLimit, reserves shares: [BucketRole: Share], levels: [BucketRole: BucketRow], at: LogInstant) {
+    init(
+        _ limit: BucketLimit, reserves shares: [BucketRole: Share], levels: [BucketRole: BucketRow],
+        at: RecordLogInstant
+    ) {
         func bucket(_ role: BucketRole, _ share: Share) -> FairBucket {
             let part = BucketLimit(burst: limit.burst, refill: limit.refill, share: share)
             let row = levels[role]
@@ -191,12 +194,12 @@ struct SharedLimit: Equatable, Sendable {
     /// Which of the claimant's buckets has a token, in the order of the claims.
     ///
     /// - Parameter user: The user for whom the buckets are shared with others; nil where they have them alone.
-    func source(for claims: [BucketRole], of user: UInt32? = nil, at now: LogInstant) -> BucketRole? {
+    func source(for claims: [BucketRole], of user: UInt32? = nil, at now: RecordLogInstant) -> BucketRole? {
         claims.first { self[$0]?.has(for: user, at: now) ?? false }
     }
 
     /// Takes a token that `source` found to be there.
-    mutating func take(from role: BucketRole, of user: UInt32? = nil, at now: LogInstant) {
+    mutating func take(from role: BucketRole, of user: UInt32? = nil, at now: RecordLogInstant) {
         if role == .common { common.take(for: user, at: now) } else { reserves[role]?.take(for: user, at: now) }
     }
 
@@ -217,7 +220,7 @@ struct SharedLimit: Equatable, Sendable {
     }
 
     /// The same content under another limit.
-    func under(_ limit: BucketLimit, reserves: [BucketRole: Share], at now: LogInstant) -> SharedLimit {
+    func under(_ limit: BucketLimit, reserves: [BucketRole: Share], at now: RecordLogInstant) -> SharedLimit {
         let rows = self.rows(account: nil, roles: Set(BucketRole.allCases))
         let levels = Dictionary(uniqueKeysWithValues: rows.map { ($0.key.role, $0) })
         return SharedLimit(limit, reserves: reserves, levels: levels, at: now)
@@ -269,11 +272,11 @@ package struct GroupRow: Equatable, Sendable {
     package var sequences: [SuppressionReason: Int64]
     /// In tokens; nothing where groups have no limit.
     package var level: Double?
-    package var at: LogInstant
+    package var at: RecordLogInstant
 
     package init(
         group: Int64, account: Int64, lastRecord: Int64, occurrences: Int64, suppressedBefore: Int64,
-        sequences: [SuppressionReason: Int64], level: Double?, at: LogInstant
+        sequences: [SuppressionReason: Int64], level: Double?, at: RecordLogInstant
     ) {
         self.group = group
         self.account = account

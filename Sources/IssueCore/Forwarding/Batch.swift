@@ -6,16 +6,16 @@ package struct ForwardingBatch: Equatable, Sendable {
     /// Of all its lines, before compression.
     package var bytes: Int
     /// It goes before all others.
-    package var isExpress: Bool
+    package var isPriority: Bool
     /// Lines that were sent in the time before the start, and of which nobody knows whether they arrived.
-    package var doubts: LineSet
+    package var unacknowledged: LineSet
 
-    package init(id: Int64, count: Int, bytes: Int, isExpress: Bool = false, doubts: LineSet = LineSet()) {
+    package init(id: Int64, count: Int, bytes: Int, isPriority: Bool = false, unacknowledged: LineSet = LineSet()) {
         self.id = id
         self.count = count
         self.bytes = bytes
-        self.isExpress = isExpress
-        self.doubts = doubts
+        self.isPriority = isPriority
+        self.unacknowledged = unacknowledged
     }
 }
 
@@ -26,7 +26,7 @@ package enum BatchKind: Int64, CaseIterable, Hashable, Sendable {
     /// It carries summaries alone.
     case summaries
     /// They are critical or new, and go before the backlog.
-    case express
+    case priority
     /// They were dead letters, and somebody wants them to go once more.
     case requeued
 }
@@ -61,32 +61,33 @@ package struct BatchOutcome: Equatable, Sendable {
     /// Some of the lines may be at the destination twice.
     package var maybeDuplicate: Bool
     /// How many of the lines that were delivered those are.
-    package var twofold: Int
+    package var possibleDuplicates: Int
     /// The destination gives answers, so what is called delivered has arrived.
     package var isConfirmed: Bool
     /// Requests made for it since it was stored or found again.
     package var requests: Int
 
     package init(
-        delivered: [Range<Int>], dead: [Dead], left: LineSet = LineSet(), maybeDuplicate: Bool, twofold: Int = 0,
+        delivered: [Range<Int>], dead: [Dead], left: LineSet = LineSet(), maybeDuplicate: Bool,
+        possibleDuplicates: Int = 0,
         isConfirmed: Bool = true, requests: Int
     ) {
         self.delivered = delivered
         self.dead = dead
         self.left = left
         self.maybeDuplicate = maybeDuplicate
-        self.twofold = twofold
+        self.possibleDuplicates = possibleDuplicates
         self.isConfirmed = isConfirmed
         self.requests = requests
     }
 }
 
 /// How far one batch has come.
-struct BatchCourse: Sendable {
+struct BatchProgress: Sendable {
     let batch: ForwardingBatch
     var bisection: Bisection
     /// How long it has been tried in vain.
-    var clock: RetryClock
+    var clock: RetryStopwatch
     /// Since when lines of it have been refused without a pause between.
     var bisectingSince: MonotonicInstant?
     var requests = 0
@@ -94,7 +95,7 @@ struct BatchCourse: Sendable {
     /// The lines before this one were sent at least once.
     var sentUpTo = 0
     /// Lines that may have arrived without an answer that says so.
-    var doubts: LineSet
+    var unacknowledged: LineSet
     var isConfirmed = true
     /// What is old, and takes its share of the send rate.
     var isBacklog: Bool
@@ -103,20 +104,20 @@ struct BatchCourse: Sendable {
         self.batch = batch
         self.isBacklog = isBacklog
         bisection = Bisection(count: batch.count)
-        clock = RetryClock(spent: spent)
-        doubts = batch.doubts
-        sentUpTo = batch.doubts.ranges.last?.upperBound ?? 0
+        clock = RetryStopwatch(spent: spent)
+        unacknowledged = batch.unacknowledged
+        sentUpTo = batch.unacknowledged.ranges.last?.upperBound ?? 0
     }
 
     /// What was left of one when some of its lines had come to their end, as a batch of its own.
-    init(_ rest: ForwardingBatch, of course: BatchCourse) {
+    init(_ rest: ForwardingBatch, of course: BatchProgress) {
         let left = course.bisection.left
         batch = rest
         bisection = course.bisection
         bisection.forgetEnded()
         clock = course.clock
         bisectingSince = course.bisectingSince
-        doubts = course.doubts.counted(among: left)
+        unacknowledged = course.unacknowledged.counted(among: left)
         isConfirmed = course.isConfirmed
         isBacklog = course.isBacklog
         sentUpTo = LineSet([0..<course.sentUpTo]).counted(among: left).count
@@ -124,13 +125,14 @@ struct BatchCourse: Sendable {
 
     /// What has become of it so far.
     var outcome: BatchOutcome {
-        var maybe = doubts
+        var maybe = unacknowledged
         maybe.formUnion(bisection.repeated)
         let delivered = bisection.delivered.sorted { $0.lowerBound < $1.lowerBound }
-        let twofold = maybe.counted(among: LineSet(delivered)).count
+        let possibleDuplicates = maybe.counted(among: LineSet(delivered)).count
         return BatchOutcome(
             delivered: delivered, dead: bisection.dead.sorted { $0.line < $1.line }, left: bisection.left,
-            maybeDuplicate: twofold > 0, twofold: twofold, isConfirmed: isConfirmed, requests: requests)
+            maybeDuplicate: possibleDuplicates > 0, possibleDuplicates: possibleDuplicates, isConfirmed: isConfirmed,
+            requests: requests)
     }
 }
 

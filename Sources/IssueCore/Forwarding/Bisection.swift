@@ -32,8 +32,9 @@ package struct Bisection: Equatable, Sendable {
         case done
     }
 
-    /// So many refused lines of one batch may be the lines' fault, also where they are most of those that were looked at.
-    package static let mostDead = 32
+    /// So many refused lines of one batch may be the lines' fault, also where they are most of those that were looked
+    /// at.
+    package static let maxDead = 32
 
     package private(set) var count: Int
     package private(set) var delivered: [Range<Int>] = []
@@ -44,7 +45,7 @@ package struct Bisection: Equatable, Sendable {
     private var evidence = RefusalEvidence()
     /// The next one last.
     private var parts: [Part]
-    private var flying: Part?
+    private var inFlight: Part?
 
     package init(count: Int) {
         precondition(count > 0, "A batch without a line was to be sent")
@@ -52,7 +53,7 @@ package struct Bisection: Equatable, Sendable {
         parts = [Part(0..<count)]
     }
 
-    package var isDone: Bool { parts.isEmpty && flying == nil }
+    package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
     /// Some lines have come to their end, and others have not.
     package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && dead.isEmpty) }
@@ -61,14 +62,14 @@ package struct Bisection: Equatable, Sendable {
     package var isMostTaken: Bool { evidence.isMostTaken(delivered: deliveredCount, refused: refusedCount) }
 
     /// The lines that have not come to their end.
-    package var left: LineSet { LineSet((parts + [flying].compactMap(\.self)).map(\.range)) }
+    package var left: LineSet { LineSet((parts + [inFlight].compactMap(\.self)).map(\.range)) }
 
     private var deliveredCount: Int { delivered.reduce(0) { $0 + $1.count } }
     private var refusedCount: Int { dead.count { $0.reason == .refused } }
 
     /// The next part to send, no longer than the limit.
     package mutating func next(atMost limit: Int? = nil) -> Part? {
-        precondition(flying == nil, "A part was asked for while another is on its way")
+        precondition(inFlight == nil, "A part was asked for while another is on its way")
         guard var part = parts.popLast() else { return nil }
         while part.isKnownBad, part.range.count > 1 {
             part = halve(part, isRefused: true)
@@ -78,7 +79,7 @@ package struct Bisection: Equatable, Sendable {
             parts.append(Part(middle..<part.range.upperBound))
             part = Part(part.range.lowerBound..<middle)
         }
-        flying = part
+        inFlight = part
         return part
     }
 
@@ -98,10 +99,10 @@ package struct Bisection: Equatable, Sendable {
             return repeatOnce(part)
         }
         evidence.met(refused: length - successful, of: length)
-        let suspects = Set(answer.suspects.filter { (0..<length).contains($0) })
-        if !suspects.isEmpty, suspects.count == length - successful {
+        let corruptionCheck = Set(answer.corruptionCheck.filter { (0..<length).contains($0) })
+        if !corruptionCheck.isEmpty, corruptionCheck.count == length - successful {
             // The rules that are known explain the answer exactly.
-            bury(part, suspects)
+            bury(part, corruptionCheck)
         } else if length == 1 {
             dead.append(.init(line: part.range.lowerBound, reason: .refused))
         } else {
@@ -134,7 +135,7 @@ package struct Bisection: Equatable, Sendable {
 
     /// Gives up all that is left.
     package mutating func giveUp(_ reason: DeadLetterReason) {
-        if flying != nil { notTaken() }
+        if inFlight != nil { notTaken() }
         for part in parts.reversed() {
             dead += part.range.map { .init(line: $0, reason: reason) }
         }
@@ -142,10 +143,10 @@ package struct Bisection: Equatable, Sendable {
     }
 
     private mutating func land() -> Part {
-        guard let part = flying else {
+        guard let part = inFlight else {
             preconditionFailure("An answer came for a part that was never sent")
         }
-        flying = nil
+        inFlight = nil
         return part
     }
 
@@ -176,9 +177,9 @@ package struct Bisection: Equatable, Sendable {
         return afterRefusal()
     }
 
-    private mutating func bury(_ part: Part, _ suspects: Set<Int>) {
+    private mutating func bury(_ part: Part, _ corruptionCheck: Set<Int>) {
         var begin = part.range.lowerBound
-        for line in suspects.sorted().map({ part.range.lowerBound + $0 }) {
+        for line in corruptionCheck.sorted().map({ part.range.lowerBound + $0 }) {
             if begin < line { delivered.append(begin..<line) }
             dead.append(.init(line: line, reason: .refused))
             begin = line + 1
@@ -217,7 +218,8 @@ package struct Bisection: Equatable, Sendable {
         // The parts are all that is left, so each begins where those before it end.
         var places: [Int: Int] = [:]
         var end = 0
-        for range in (parts + [flying].compactMap(\.self)).map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+        for range in (parts + [inFlight].compactMap(\.self)).map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound })
+        {
             places[range.lowerBound] = end
             end += range.count
         }
@@ -231,7 +233,7 @@ package struct Bisection: Equatable, Sendable {
             return moved
         }
         parts = parts.map(moved)
-        flying = flying.map(moved)
+        inFlight = inFlight.map(moved)
         delivered = []
         dead = []
         count = left.count
@@ -269,7 +271,7 @@ struct RefusalEvidence: Equatable, Sendable {
     /// - Parameter delivered: Of the lines that are in the batch still.
     func isTheirFault(delivered: Int, refused: Int) -> Bool {
         let refused = refused + self.refused
-        return refused > max(Bisection.mostDead, delivered + self.delivered, told)
+        return refused > max(Bisection.maxDead, delivered + self.delivered, told)
     }
 
     func isMostTaken(delivered: Int, refused: Int) -> Bool {
@@ -285,11 +287,11 @@ package struct PartialAnswer: Equatable, Sendable {
     /// How many lines were taken, as far as the answer says so.
     package var successful: Int?
     /// The lines of the request, counted from nothing, that are known to break the destination's rules.
-    package var suspects: [Int]
+    package var corruptionCheck: [Int]
 
-    package init(successful: Int?, suspects: [Int] = []) {
+    package init(successful: Int?, corruptionCheck: [Int] = []) {
         self.successful = successful
-        self.suspects = suspects
+        self.corruptionCheck = corruptionCheck
     }
 
     /// The same of a part of which not every line was sent, since some had nothing left to send: they count as taken.
@@ -299,6 +301,6 @@ package struct PartialAnswer: Equatable, Sendable {
         let left = count - sent.count
         return PartialAnswer(
             successful: successful.map { min($0, .max - left) + left },
-            suspects: suspects.compactMap { sent.indices.contains($0) ? sent[$0] : nil })
+            corruptionCheck: corruptionCheck.compactMap { sent.indices.contains($0) ? sent[$0] : nil })
     }
 }

@@ -25,9 +25,9 @@ package enum DeliveryVerdict: Equatable, Sendable {
 }
 
 /// A verdict, and the answer it comes from in words.
-package struct DeliveryAnswer: Equatable, Sendable {
+package struct DeliveryResult: Equatable, Sendable {
     package var verdict: DeliveryVerdict
-    package var summary: AnswerSummary
+    package var summary: ResponseSummary
     /// The request was made twice before this answer came, so whatever was taken may be there twice.
     package var mayHaveArrivedTwice: Bool
 
@@ -35,7 +35,7 @@ package struct DeliveryAnswer: Equatable, Sendable {
     package var rejected: Int
 
     package init(
-        _ verdict: DeliveryVerdict, _ summary: AnswerSummary, rejected: Int = 0, mayHaveArrivedTwice: Bool = false
+        _ verdict: DeliveryVerdict, _ summary: ResponseSummary, rejected: Int = 0, mayHaveArrivedTwice: Bool = false
     ) {
         self.verdict = verdict
         self.summary = summary
@@ -45,8 +45,8 @@ package struct DeliveryAnswer: Equatable, Sendable {
 }
 
 /// What a destination answered, in words for people; never its address, which may hold the token.
-package struct AnswerSummary: Hashable, Sendable, CustomStringConvertible {
-    package static let mostCharacters = 300
+package struct ResponseSummary: Hashable, Sendable, CustomStringConvertible {
+    package static let maxCharacters = 300
 
     package let text: String
 
@@ -55,7 +55,7 @@ package struct AnswerSummary: Hashable, Sendable, CustomStringConvertible {
         let printable = text.unicodeScalars.lazy.map { scalar in
             scalar.properties.generalCategory == .control ? " " : Character(scalar)
         }
-        self.text = String(String(printable.prefix(Self.mostCharacters * 4)).prefix(Self.mostCharacters))
+        self.text = String(String(printable.prefix(Self.maxCharacters * 4)).prefix(Self.maxCharacters))
     }
 
     package var description: String { text }

@@ -3,12 +3,12 @@ extension Forwarding {
     ///
     /// - Parameter unit: A number drawn from 0 up to 1.
     package mutating func answered(
-        _ answer: DeliveryAnswer, unit: Double, at now: MonotonicInstant
+        _ answer: DeliveryResult, unit: Double, at now: MonotonicInstant
     ) -> AnswerAction {
         switch state {
         case .sending, .probing:
             lastAnswer = answer.summary
-            if answer.mayHaveArrivedTwice { course?.doubts.insert(lastRange) }
+            if answer.mayHaveArrivedTwice { course?.unacknowledged.insert(lastRange) }
             if answer.verdict.isUnsent {
                 resent = sentBefore.resent
                 course?.sentUpTo = sentBefore.upTo
@@ -18,7 +18,7 @@ extension Forwarding {
             // The request outlived the end. The store still holds the batch,
             // so nothing is lost: the next start sends it again.
             return .rest
-        case .idle, .lingering, .preparing, .waiting, .paused, .settling:
+        case .idle, .batching, .preparing, .waiting, .paused, .settling:
             preconditionFailure("An answer came to a request that this machine never asked for")
         }
     }
@@ -28,12 +28,12 @@ extension Forwarding {
         case .accepted, .unconfirmed:
             if verdict == .unconfirmed { course?.isConfirmed = false }
             isTaking = true
-            answeredInSubstance()
+            destinationResponded()
             pacer.succeeded(at: now)
             return go(on: course?.bisection.accepted(), at: now)
         case .partial(let answer):
             if answer.successful != 0 { isTaking = true }
-            answeredInSubstance()
+            destinationResponded()
             let since = course?.bisectingSince ?? now
             course?.bisectingSince = since
             let step = course?.bisection.partlyAccepted(answer)
@@ -42,7 +42,7 @@ extension Forwarding {
             course?.bisection.stop()
             return go(on: .stop, at: now)
         case .tooLarge:
-            answeredInSubstance()
+            destinationResponded()
             // A single line that is too large says nothing about batches.
             if let batch = course?.batch, lastRange.count > 1 {
                 size.lower(from: batch.bytes / batch.count * lastRange.count, at: now)
@@ -55,18 +55,18 @@ extension Forwarding {
             course?.bisection.notTaken()
             return retry(failure, retryAfter: retryAfter, unit: unit, at: now)
         case .ambiguous(let failure):
-            course?.doubts.insert(lastRange)
+            course?.unacknowledged.insert(lastRange)
             course?.bisection.notTaken()
             return retry(failure, retryAfter: nil, unit: unit, at: now)
         }
     }
 
     /// It is there and lets us in.
-    private mutating func answeredInSubstance() {
+    private mutating func destinationResponded() {
         schedule.succeeded()
         breaker.succeeded(full: settings.batchRecords)
-        course?.clock = RetryClock()
-        aside?.clock = RetryClock()
+        course?.clock = RetryStopwatch()
+        aside?.clock = RetryStopwatch()
         probeDelay = Self.firstProbe
         failing = nil
     }
@@ -96,7 +96,7 @@ extension Forwarding {
     private mutating func stopTaking(failing failure: FailureClass?) {
         isTaking = false
         failing = failure
-        pauseOfAside = nil
+        pauseOfPreempted = nil
         course?.bisectingSince = nil
     }
 
@@ -125,7 +125,7 @@ extension Forwarding {
         return .wait(until: until, progress(at: now))
     }
 
-    private func isOver(_ course: BatchCourse?, at now: MonotonicInstant) -> Bool {
+    private func isOver(_ course: BatchProgress?, at now: MonotonicInstant) -> Bool {
         course.map { $0.clock.spent(at: now) >= settings.retryFor } ?? false
     }
 
@@ -142,7 +142,7 @@ extension Forwarding {
         return .pause(reason, until: until, progress(at: now))
     }
 
-    private mutating func settle(then sequel: Sequel) -> AnswerAction {
+    private mutating func settle(then sequel: NextStep) -> AnswerAction {
         guard let course else { preconditionFailure("A batch ended that was never begun") }
         state = .settling(sequel)
         return .settle(batch: course.batch.id, course.outcome)

@@ -12,13 +12,13 @@ extension Forwarding {
     package func pace(at now: MonotonicInstant) -> SendPacer.Saved { pacer.saved(at: now) }
 
     /// Which lines may have arrived without an answer that says so, of each batch that is under way.
-    package var doubts: [Int64: LineSet] {
-        var doubts: [Int64: LineSet] = [:]
+    package var unacknowledged: [Int64: LineSet] {
+        var unacknowledged: [Int64: LineSet] = [:]
         for one in [course, aside].compactMap(\.self) {
-            doubts[one.batch.id] = one.doubts
-            doubts[one.batch.id]?.formUnion(one.bisection.repeated)
+            unacknowledged[one.batch.id] = one.unacknowledged
+            unacknowledged[one.batch.id]?.formUnion(one.bisection.repeated)
         }
-        return doubts
+        return unacknowledged
     }
 
     /// What became of lines of a batch while others of it have not come to their end: stored before the end.
@@ -28,8 +28,8 @@ extension Forwarding {
         return (course.batch.id, course.outcome)
     }
 
-    /// How much the batch may hold that comes next if all of this one is taken; nothing where that may be another one, or
-    /// less, or later.
+    /// How much the batch may hold that comes next if all of this one is taken; nothing where that may be another one,
+    /// or less, or later.
     package func limitAhead(at now: MonotonicInstant) -> BatchLimit? {
         guard state == .sending, !isStopping, aside == nil, let course, course.requests == 1,
             lastRange.count == course.batch.count, breaker.lineLimit == nil, settings.sendRate.isUnlimited
@@ -59,9 +59,9 @@ extension Forwarding {
         let age = pending.oldest.map { $0.duration(to: now) } ?? .zero
         let isBacklog = age > Self.freshness
         // What is express goes first, and not at the pace of what is old.
-        let express = min(pending.expressRecords, most)
-        if isBacklog, express > 0, !settings.sendRate.isUnlimited,
-            case .now(let records) = pacer.pace(of: express, at: now)
+        let priority = min(pending.priorityRecords, most)
+        if isBacklog, priority > 0, !settings.sendRate.isUnlimited,
+            case .now(let records) = pacer.pace(of: priority, at: now)
         {
             return prepare(records, isBacklog: false, at: now)
         }
@@ -70,8 +70,8 @@ extension Forwarding {
             return prepare(records, isBacklog: isBacklog, at: now)
         case .wait(let until):
             // What is express need not wait until there is room for all the rest.
-            guard express > 0 else { return linger(until: until, isPaced: true) }
-            switch pacer.pace(of: express, at: now) {
+            guard priority > 0 else { return linger(until: until, isPaced: true) }
+            switch pacer.pace(of: priority, at: now) {
             case .now(let records): return prepare(records, isBacklog: false, at: now)
             case .wait(let sooner): return linger(until: min(until, sooner), isPaced: true)
             }
@@ -85,7 +85,7 @@ extension Forwarding {
     }
 
     private mutating func linger(until: MonotonicInstant, isPaced: Bool = false) -> NextAction {
-        state = .lingering(until: until, isPaced: isPaced)
+        state = .batching(until: until, isPaced: isPaced)
         return .wait(until: until)
     }
 
@@ -128,28 +128,28 @@ extension Forwarding {
     /// Something waits that may go before the batch that is under way.
     var canOvertake: Bool {
         guard let course, aside == nil, !isStopping else { return false }
-        return !course.batch.isExpress && pending.expressRecords > 0
+        return !course.batch.isPriority && pending.priorityRecords > 0
     }
 
     /// Lays the batch aside.
     mutating func overtake(at now: MonotonicInstant) -> NextAction {
-        if case .paused(let reason, let until) = state { pauseOfAside = (reason, until) }
+        if case .paused(let reason, let until) = state { pauseOfPreempted = (reason, until) }
         aside = course
         course = nil
         state = .preparing
         buildsBacklog = false
-        let records = min(settings.batchRecords, pending.expressRecords)
+        let records = min(settings.batchRecords, pending.priorityRecords)
         return .overtake(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
 
     /// Goes on with the batch that was laid aside.
     ///
     /// - Parameter isAnswered: The other one has come to its end, so the destination lets us in.
-    mutating func takeUp(isAnswered: Bool, at now: MonotonicInstant) -> NextAction {
+    mutating func resumePreempted(isAnswered: Bool, at now: MonotonicInstant) -> NextAction {
         course = aside
         aside = nil
-        let pause = pauseOfAside
-        pauseOfAside = nil
+        let pause = pauseOfPreempted
+        pauseOfPreempted = nil
         guard !isStopping else {
             state = .stopped
             return .rest
@@ -173,7 +173,7 @@ extension Forwarding {
         return .send(probe(reason, at: now))
     }
 
-    mutating func follow(_ sequel: Sequel, at now: MonotonicInstant) -> NextAction {
+    mutating func follow(_ sequel: NextStep, at now: MonotonicInstant) -> NextAction {
         guard !isStopping else {
             state = .stopped
             return .rest
@@ -205,12 +205,12 @@ package struct BatchPlanner: Equatable, Sendable {
         self.settings = settings
     }
 
-    package func plan(_ pending: PendingFacts, at now: MonotonicInstant) -> Plan {
+    package func plan(_ pending: PendingCounts, at now: MonotonicInstant) -> Plan {
         guard pending.records > 0 else { return .nothing }
         if pending.records >= settings.batchRecords || pending.bytes >= settings.batchBytes { return .send }
         let usual = (pending.oldest ?? now).advanced(by: settings.batchDelay)
-        let express = pending.oldestExpress?.advanced(by: min(settings.criticalDelay, settings.batchDelay))
-        let due = min(usual, express ?? usual)
+        let priority = pending.oldestPriority?.advanced(by: min(settings.criticalDelay, settings.batchDelay))
+        let due = min(usual, priority ?? usual)
         return due <= now ? .send : .wait(until: due)
     }
 }

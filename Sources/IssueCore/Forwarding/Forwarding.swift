@@ -11,7 +11,7 @@ package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
         /// Something waits, but not long enough, or the send rate says later.
-        case lingering(until: MonotonicInstant, isPaced: Bool)
+        case batching(until: MonotonicInstant, isPaced: Bool)
         /// The shell builds and stores a batch.
         case preparing
         case sending
@@ -20,7 +20,7 @@ package struct Forwarding: Sendable {
         /// A probe of a paused destination is under way.
         case probing(PauseReason)
         /// The shell stores an outcome, or what is known of it so far.
-        case settling(Sequel)
+        case settling(NextStep)
         case stopped
     }
 
@@ -32,7 +32,7 @@ package struct Forwarding: Sendable {
     }
 
     /// What follows once an outcome is stored.
-    enum Sequel: Equatable {
+    enum NextStep: Equatable {
         case plan
         case goOn
         case wait(until: MonotonicInstant, Wait)
@@ -48,20 +48,20 @@ package struct Forwarding: Sendable {
     package static let unstoredRequests = 64
     /// What has waited longer than this is backlog.
     package static let freshness: Duration = .seconds(60)
-    /// In an outage one try in so long may take all the time that a request may take, or a destination that is only slow
-    /// would be cut off for ever.
+    /// In an outage one try in so long may take all the time that a request may take, or a destination that is only
+    /// slow would be cut off for ever.
     package static let fullProbe: Duration = .seconds(600)
 
     let settings: ForwardSettings
     let planner: BatchPlanner
     var state: State = .idle
-    var pending: PendingFacts = .nothing
+    var pending: PendingCounts = .nothing
     /// Beside the state and not in it, as its arrays would be copied at each change.
-    var course: BatchCourse?
+    var course: BatchProgress?
     /// The batch that another one has overtaken.
-    var aside: BatchCourse?
+    var aside: BatchProgress?
     /// Why the destination was paused when the batch was laid aside, and until when.
-    var pauseOfAside: (reason: PauseReason, until: MonotonicInstant)?
+    var pauseOfPreempted: (reason: PauseReason, until: MonotonicInstant)?
     /// What is being built is old, and takes its share of the send rate.
     var buildsBacklog = false
     /// What was counted before the last request, for where nothing of it left.
@@ -75,11 +75,11 @@ package struct Forwarding: Sendable {
     var schedule = RetrySchedule()
     var breaker = CircuitBreaker()
     var pacer: SendPacer
-    var size: LearnedSize
+    var size: AdaptiveBodyLimit
     var probeDelay = Self.firstProbe
     var isFlushing = false
     var isStopping = false
-    var lastAnswer: AnswerSummary?
+    var lastAnswer: ResponseSummary?
     /// Why the last request came to nothing, while none has been taken since.
     var failing: FailureClass?
     /// Whether the last answer that says so was that something is taken.
@@ -92,7 +92,7 @@ package struct Forwarding: Sendable {
         self.settings = settings
         planner = BatchPlanner(settings: settings)
         self.pacer = pacer ?? SendPacer(settings: settings, at: now)
-        size = LearnedSize(most: settings.batchBytes)
+        size = AdaptiveBodyLimit(most: settings.batchBytes)
         begun = now
         begunInFull = now
     }
@@ -108,10 +108,10 @@ package struct Forwarding: Sendable {
         unit: Double, at now: MonotonicInstant
     ) -> NextAction {
         precondition(state == .idle, "A batch was resumed by a forwarder that is at work already")
-        course = BatchCourse(batch, spent: progress.spent)
+        course = BatchProgress(batch, spent: progress.spent)
         if let later {
             aside = course
-            course = BatchCourse(later)
+            course = BatchProgress(later)
         }
         schedule = RetrySchedule(attempts: progress.attempts)
         breaker = CircuitBreaker(failures: progress.attempts)
@@ -121,17 +121,17 @@ package struct Forwarding: Sendable {
     }
 
     /// Records were stored, or more became known of what waits.
-    package mutating func recordsArrived(_ pending: PendingFacts, at now: MonotonicInstant) -> NextAction {
+    package mutating func recordsArrived(_ pending: PendingCounts, at now: MonotonicInstant) -> NextAction {
         self.pending = pending
         switch state {
-        case .idle, .lingering: return plan(at: now)
+        case .idle, .batching: return plan(at: now)
         case .paused(.manyLinesRefused, _) where canOvertake: return overtake(at: now)
         case .preparing, .sending, .waiting, .paused, .probing, .settling, .stopped: return .rest
         }
     }
 
     /// More became known of what waits while a batch goes in parts.
-    package mutating func learned(_ pending: PendingFacts) { self.pending = pending }
+    package mutating func learned(_ pending: PendingCounts) { self.pending = pending }
 
     /// Parts of the batch have been sent, and others have not.
     package var isInParts: Bool { course.map { $0.requests > 0 && lastRange.count < $0.batch.count } ?? false }
@@ -140,27 +140,27 @@ package struct Forwarding: Sendable {
     package mutating func batchStored(_ batch: ForwardingBatch, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .preparing:
-            course = BatchCourse(batch, isBacklog: buildsBacklog)
+            course = BatchProgress(batch, isBacklog: buildsBacklog)
             guard !isStopping else {
                 state = .stopped
                 return .rest
             }
-            return .send(pauseOfAside.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
+            return .send(pauseOfPreempted.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
         case .stopped:
             // It was stored while the daemon lost patience. The next start finds it.
             return .rest
-        case .idle, .lingering, .sending, .waiting, .paused, .probing, .settling:
+        case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
             preconditionFailure("A batch was stored that this machine never asked for")
         }
     }
 
     /// All that the cursor met was held back, so there is no batch.
-    package mutating func nothingToSend(_ pending: PendingFacts, at now: MonotonicInstant) -> NextAction {
+    package mutating func nothingToSend(_ pending: PendingCounts, at now: MonotonicInstant) -> NextAction {
         self.pending = pending
         switch state {
-        case .preparing: return aside == nil ? plan(at: now) : takeUp(isAnswered: false, at: now)
+        case .preparing: return aside == nil ? plan(at: now) : resumePreempted(isAnswered: false, at: now)
         case .stopped: return .rest
-        case .idle, .lingering, .sending, .waiting, .paused, .probing, .settling:
+        case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
             preconditionFailure("The log was walked though this machine never asked for it")
         }
     }
@@ -169,17 +169,19 @@ package struct Forwarding: Sendable {
     ///
     /// - Parameter rest: What is left of it, stored as a batch of its own.
     package mutating func settled(
-        _ pending: PendingFacts, rest: ForwardingBatch? = nil, at now: MonotonicInstant
+        _ pending: PendingCounts, rest: ForwardingBatch? = nil, at now: MonotonicInstant
     ) -> NextAction {
         self.pending = pending
         switch state {
         case .settling(let sequel):
-            course = rest.flatMap { rest in course.map { BatchCourse(rest, of: $0) } }
-            guard course != nil else { return aside == nil ? plan(at: now) : takeUp(isAnswered: true, at: now) }
+            course = rest.flatMap { rest in course.map { BatchProgress(rest, of: $0) } }
+            guard course != nil else {
+                return aside == nil ? plan(at: now) : resumePreempted(isAnswered: true, at: now)
+            }
             return follow(sequel, at: now)
         case .stopped:
             return .rest
-        case .idle, .lingering, .preparing, .sending, .waiting, .paused, .probing:
+        case .idle, .batching, .preparing, .sending, .waiting, .paused, .probing:
             preconditionFailure("An outcome was stored that this machine never asked for")
         }
     }
@@ -187,7 +189,7 @@ package struct Forwarding: Sendable {
     /// The time that this machine asked to wait for has come.
     package mutating func waited(at now: MonotonicInstant) -> NextAction {
         switch state {
-        case .lingering(let until, _):
+        case .batching(let until, _):
             return until <= now ? plan(at: now) : .wait(until: until)
         case .waiting(let until, _):
             return until <= now ? tryAgain(at: now) : .wait(until: until)
@@ -202,7 +204,7 @@ package struct Forwarding: Sendable {
     /// Somebody asks that what waits goes now.
     package mutating func flushRequested(at now: MonotonicInstant) -> NextAction {
         switch state {
-        case .idle, .lingering:
+        case .idle, .batching:
             isFlushing = true
             return plan(at: now)
         case .preparing, .sending, .settling:
@@ -227,7 +229,7 @@ package struct Forwarding: Sendable {
         switch state {
         case .paused(let reason, let until):
             return changed ? .send(probe(reason, at: now)) : .wait(until: until)
-        case .idle, .lingering, .preparing, .sending, .waiting, .probing, .settling, .stopped:
+        case .idle, .batching, .preparing, .sending, .waiting, .probing, .settling, .stopped:
             return .rest
         }
     }
@@ -236,7 +238,7 @@ package struct Forwarding: Sendable {
     package mutating func stopRequested() -> StopAction {
         isStopping = true
         switch state {
-        case .idle, .lingering, .waiting, .paused, .stopped:
+        case .idle, .batching, .waiting, .paused, .stopped:
             state = .stopped
             return .stop
         case .sending, .probing:
@@ -323,14 +325,14 @@ extension Forwarding {
     package var view: ForwardingView {
         var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, requests: requests, resent: resent)
         // Until something is taken, a try that is under way changes nothing.
-        if let pauseOfAside {
-            view.pause(pauseOfAside.reason, until: nil)
+        if let pauseOfPreempted {
+            view.pause(pauseOfPreempted.reason, until: nil)
             return view
         }
         switch state {
-        case .idle, .stopped, .lingering(_, isPaced: false):
+        case .idle, .stopped, .batching(_, isPaced: false):
             view.reason = failing?.rawValue
-        case .lingering(let until, isPaced: true):
+        case .batching(let until, isPaced: true):
             view.wait("send_rate", until: until)
         case .preparing, .sending, .settling(.plan), .settling(.goOn), .settling(.stop):
             view.state = .sending
@@ -391,27 +393,27 @@ package struct ForwardingView: Equatable, Sendable {
 }
 
 /// What waits to be sent, as far as it matters for when it goes.
-package struct PendingFacts: Equatable, Sendable {
+package struct PendingCounts: Equatable, Sendable {
     package var records: Int
     /// Of their lines, as far as known; an estimate does.
     package var bytes: Int
     /// Since when the oldest of them waits; nothing where nothing does.
     package var oldest: MonotonicInstant?
     /// How many of them are critical or new.
-    package var expressRecords: Int
+    package var priorityRecords: Int
     /// Since when the oldest of those waits that are critical or new.
-    package var oldestExpress: MonotonicInstant?
+    package var oldestPriority: MonotonicInstant?
 
     package init(
-        records: Int = 0, bytes: Int = 0, oldest: MonotonicInstant? = nil, expressRecords: Int = 0,
-        oldestExpress: MonotonicInstant? = nil
+        records: Int = 0, bytes: Int = 0, oldest: MonotonicInstant? = nil, priorityRecords: Int = 0,
+        oldestPriority: MonotonicInstant? = nil
     ) {
         self.records = records
         self.bytes = bytes
         self.oldest = oldest
-        self.expressRecords = expressRecords
-        self.oldestExpress = oldestExpress
+        self.priorityRecords = priorityRecords
+        self.oldestPriority = oldestPriority
     }
 
-    package static let nothing = PendingFacts()
+    package static let nothing = PendingCounts()
 }

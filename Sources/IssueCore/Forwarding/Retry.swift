@@ -52,7 +52,7 @@ package struct RetrySchedule: Equatable, Sendable {
 }
 
 /// Measures how long a batch has been tried in vain; it stands still while the destination is paused.
-struct RetryClock: Equatable, Sendable {
+struct RetryStopwatch: Equatable, Sendable {
     private var before: Duration = .zero
     private var runningSince: MonotonicInstant?
 

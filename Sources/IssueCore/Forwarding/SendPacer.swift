@@ -30,7 +30,7 @@ package struct SendPacer: Equatable, Sendable {
         }
     }
 
-    private static let leastFactor = 0.1
+    private static let minFactor = 0.1
     private static let recoveryPerMinute = 0.05
     /// What comes in within so long may go at once.
     private static let burst: Duration = .seconds(5)
@@ -66,7 +66,7 @@ package struct SendPacer: Equatable, Sendable {
     package init(settings: ForwardSettings, from saved: Saved, after elapsed: Duration, at now: MonotonicInstant) {
         self.init(settings: settings, at: now)
         guard saved.factor.isFinite, saved.level.isFinite, saved.backlog.isFinite else { return }
-        factor = min(max(saved.factor, Self.leastFactor), 1)
+        factor = min(max(saved.factor, Self.minFactor), 1)
         level = min(max(saved.level, -deepest), capacity)
         backlog = min(max(saved.backlog, -deepest), backlogCapacity)
         at = now.advanced(by: .zero - max(.zero, elapsed))
@@ -90,7 +90,8 @@ package struct SendPacer: Equatable, Sendable {
         return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
-    /// So many records were sent; a batch that is sent again may take more than there is, and what follows waits for it.
+    /// So many records were sent; a batch that is sent again may take more than there is, and what follows waits for
+    /// it.
     package mutating func sent(_ count: Int, isBacklog: Bool = false, at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
         settle(at: now)
@@ -101,7 +102,7 @@ package struct SendPacer: Equatable, Sendable {
     /// The destination asked for less.
     package mutating func slowedDown(at now: MonotonicInstant) {
         settle(at: now)
-        factor = max(Self.leastFactor, factor / 2)
+        factor = max(Self.minFactor, factor / 2)
         adaptedAt = now
     }
 
@@ -249,7 +250,7 @@ package struct DailyBudget: Equatable, Sendable {
 }
 
 /// How large a request may be, learnt from what was too large.
-struct LearnedSize: Equatable, Sendable {
+struct AdaptiveBodyLimit: Equatable, Sendable {
     private static let least = 16 << 10
     private static let backOff = 0.8
     private static let growthPerHour = 0.05
@@ -278,7 +279,7 @@ struct LearnedSize: Equatable, Sendable {
 }
 
 /// Puts what many users wait for in an order in which they take turns.
-package enum UserTurns {
+package enum RoundRobinOrder {
     /// Returns the places of all entries: the first of each user, then the second of each, and so on.
     ///
     /// In each round system users come first, and otherwise the order stays as

@@ -7,9 +7,9 @@ package import IssueProtocol
 /// begun in 1970: hours are full hours, days begin at midnight UTC.
 package struct HistogramFrame: Equatable, Sendable {
     /// More are refused.
-    package static let mostBuckets = 1000
+    package static let maxBuckets = 1000
     /// The time that is counted where none is named.
-    package static let usualSpan: Duration = .seconds(86_400)
+    package static let defaultSpan: Duration = .seconds(86_400)
 
     package let minutesPerBucket: Int64
     package let minutes: ClosedRange<Int64>
@@ -24,17 +24,17 @@ package struct HistogramFrame: Equatable, Sendable {
                 field: "bucket", reason: "it must be a number of whole minutes, and at least 1 min")
         }
         let end = until ?? now
-        let start = since ?? end.advanced(by: .zero - Self.usualSpan)
+        let start = since ?? end.advanced(by: .zero - Self.defaultSpan)
         let first = max(0, start.milliseconds / Self.millisecondsPerMinute)
         minutesPerBucket = width
         minutes = first...max(first, end.milliseconds / Self.millisecondsPerMinute)
         let count = minutes.upperBound / width - minutes.lowerBound / width + 1
-        guard count <= Self.mostBuckets else {
-            let fitting = (minutes.upperBound - minutes.lowerBound) / Int64(Self.mostBuckets - 1) + 1
+        guard count <= Self.maxBuckets else {
+            let fitting = (minutes.upperBound - minutes.lowerBound) / Int64(Self.maxBuckets - 1) + 1
             throw QueryLimits.Excess(
                 field: "bucket",
                 reason:
-                    "\(count) buckets of \(width) min would be needed for this time, and at most \(Self.mostBuckets) "
+                    "\(count) buckets of \(width) min would be needed for this time, and at most \(Self.maxBuckets) "
                     + "are counted; use buckets of at least \(fitting) min")
         }
     }

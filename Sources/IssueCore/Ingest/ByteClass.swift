@@ -94,7 +94,7 @@ enum ByteClass {
     }
 
     /// Whether a byte at the end of a path or an address is the sentence's own.
-    static func endsSentence(_ byte: UInt8) -> Bool {
+    static func endsMessage(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "?"), UInt8(ascii: ";"): true
         default: false

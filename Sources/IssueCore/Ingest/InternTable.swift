@@ -26,7 +26,7 @@ struct InternTable: Sendable {
         var tag: UInt32
     }
 
-    private static let mostProbes = 64
+    private static let maxProbes = 64
 
     private var slots: [Slot] = []
     private var ranges: [ByteRange] = []
@@ -45,7 +45,7 @@ struct InternTable: Sendable {
     func find(_ input: Span<UInt8>, at start: Int, hash: UInt64) -> Run? {
         guard !slots.isEmpty else { return nil }
         var place = firstPlace(hash)
-        for _ in 0..<Self.mostProbes {
+        for _ in 0..<Self.maxProbes {
             let slot = slots[place]
             guard slot.number > 0 else { return nil }
             let count = Int(slot.bytes.count)
@@ -86,8 +86,8 @@ struct InternTable: Sendable {
         return kept.word(at: start &+ 8)
     }
 
-    /// Notes a value for some bytes behind a run that has room for them: whoever has found the run has the note at hand,
-    /// where a look into another piece of memory would cost as much as the first.
+    /// Notes a value for some bytes behind a run that has room for them: whoever has found the run has the note at
+    /// hand, where a look into another piece of memory would cost as much as the first.
     mutating func note(_ value: UInt64, for input: Span<UInt8>, behind number: Int) {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]
@@ -136,7 +136,7 @@ struct InternTable: Sendable {
 
     private mutating func place(_ slot: Slot) {
         var place = firstPlace(slot.hash)
-        for _ in 1..<Self.mostProbes where slots[place].number > 0 { place = next(place) }
+        for _ in 1..<Self.maxProbes where slots[place].number > 0 { place = next(place) }
         slots[place] = slot
     }
 
@@ -151,7 +151,7 @@ struct InternTable: Sendable {
 ///
 /// It is asked for each record while a commit waits, so it is one look into a
 /// table that is never more than half full.
-package struct DenseNumbers {
+package struct IDInterner {
     /// The ids met so far, by their numbers.
     package private(set) var ids: [Int64] = []
     private var table = [UInt32](repeating: 0, count: 256)

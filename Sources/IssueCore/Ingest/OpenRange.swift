@@ -60,7 +60,7 @@ package struct OpenRange: Sendable {
     /// The posting lists and counts of all that came in, by series in ascending order.
     package func postings() -> RangePostings {
         // First the records of each series are brought together, so that each list is written in one go.
-        var numbers = DenseNumbers()
+        var numbers = IDInterner()
         var slotOfRecord = [UInt32](repeating: 0, count: count)
         var ends: [Int] = []
         for index in entries.indices where entries[index].series != 0 {

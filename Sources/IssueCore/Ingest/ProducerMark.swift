@@ -1,6 +1,7 @@
 import IssueProtocol
 
-/// What the daemon remembers of one client process, so that a call sent again after a lost receipt stores nothing twice.
+/// What the daemon remembers of one client process, so that a call sent again after a lost receipt stores nothing
+/// twice.
 ///
 /// A client numbers its records. All up to the mark were received; of the
 /// last calls it is also known which ids their records got.
@@ -26,7 +27,7 @@ package struct ProducerMark: Equatable, Sendable {
 
         fileprivate func isContinued(by next: Call) -> Bool {
             rejected.isEmpty && next.rejected.isEmpty && next.sequence == end && next.firstRow == firstRow &+ count
-                && count.clampedSum(next.count) <= ProducerMark.mostRecords
+                && count.clampedSum(next.count) <= ProducerMark.maxRecords
         }
 
         fileprivate func answer(to number: Int64) -> PastAnswer {
@@ -55,9 +56,9 @@ package struct ProducerMark: Equatable, Sendable {
     }
 
     /// As many calls as a client may have under way.
-    package static let mostCalls = 64
+    package static let maxCalls = 64
     /// A longer call is not kept whole in memory for its sake; the socket lets none through either.
-    package static let mostRecords: Int64 = 1 << 20
+    package static let maxRecords: Int64 = 1 << 20
 
     /// The highest number received.
     package internal(set) var highest: Int64
@@ -73,7 +74,7 @@ package struct ProducerMark: Equatable, Sendable {
     ///
     /// - Parameter sequence: The number of its first record, counted from nothing or from one.
     package func received(sequence: Int64, count: Int64) -> Reception {
-        let wanted = min(max(count, 0), Self.mostRecords)
+        let wanted = min(max(count, 0), Self.maxRecords)
         let last = sequence.clampedSum(wanted - 1)
         guard wanted > 0, sequence <= highest else { return .fresh }
         let known = (sequence...min(last, highest)).map(answer)
@@ -91,7 +92,7 @@ package struct ProducerMark: Equatable, Sendable {
             return
         }
         calls.append(call)
-        if calls.count > Self.mostCalls { calls.removeFirst(calls.count - Self.mostCalls) }
+        if calls.count > Self.maxCalls { calls.removeFirst(calls.count - Self.maxCalls) }
     }
 
     private func answer(to number: Int64) -> PastAnswer {
@@ -129,7 +130,7 @@ extension ProducerMark {
     package init?(bytes: [UInt8]) {
         var rest = bytes[...]
         guard rest.popFirst() == Self.version, let highest = Self.number(from: &rest),
-            let count = Self.number(from: &rest), (0...Int64(Self.mostCalls)).contains(count)
+            let count = Self.number(from: &rest), (0...Int64(Self.maxCalls)).contains(count)
         else { return nil }
 
         var calls: [Call] = []

@@ -132,8 +132,8 @@ extension RecordDecoder {
 
 /// The numbers of the series met lately, by a key of few bytes: what a record says itself of its series, and which
 /// source and application it has, by their serials.
-struct SeriesMemo: Sendable {
-    private static let mostShortBytes = 8 << 20
+struct SeriesKeyCache: Sendable {
+    private static let maxShortBytes = 8 << 20
 
     /// Where the numbers are given.
     private(set) var directory: SeriesDirectory
@@ -154,7 +154,7 @@ struct SeriesMemo: Sendable {
     /// Begins another directory where the last is full, so that numbers mean what they did until this is called again.
     @inline(__always)
     mutating func makeRoom() {
-        if directory.isFull { self = SeriesMemo(generation: directory.generation + 1) }
+        if directory.isFull { self = SeriesKeyCache(generation: directory.generation + 1) }
     }
 
     /// The number of the series with a short key, if it was met before.
@@ -164,7 +164,7 @@ struct SeriesMemo: Sendable {
 
     /// Keeps the number of the series with a short key.
     mutating func remember(_ number: UInt32, _ key: Span<UInt8>, hash: UInt64) {
-        if keys.count >= SeriesDirectory.mostSeries || keys.byteCount >= Self.mostShortBytes {
+        if keys.count >= SeriesDirectory.maxSeries || keys.byteCount >= Self.maxShortBytes {
             keys.removeAll()
             numbers = []
         }
@@ -190,8 +190,8 @@ package struct SeriesDirectory: Sendable {
     /// Whose numbers they are: the same for a directory and all of its copies, whatever was added since.
     package final class Identity: Sendable {}
 
-    static let mostSeries = 32_768
-    static let mostBytes = 16 << 20
+    static let maxSeries = 32_768
+    static let maxBytes = 16 << 20
     private static let pieceSize = 64
 
     /// What a batch has that holds no record yet.
@@ -215,7 +215,7 @@ package struct SeriesDirectory: Sendable {
     }
 
     /// Whether what is new is better kept in another one.
-    var isFull: Bool { count >= Self.mostSeries || byteCount >= Self.mostBytes }
+    var isFull: Bool { count >= Self.maxSeries || byteCount >= Self.maxBytes }
 
     /// Gives a number to the series with a key in the form of `SeriesKey`.
     mutating func append(_ key: [UInt8]) -> UInt32 {

@@ -13,14 +13,14 @@ package struct RecordDecoder: Sendable {
     let hash: WordHash
     var fields = RecordFields()
     var times = TimeReader()
-    var memo: ObjectMemo
-    var series = SeriesMemo()
+    var memo: ObjectCache
+    var series = SeriesKeyCache()
     /// What a series is found by, which is no part of a batch.
     var key = ByteBuffer()
     var template = ByteBuffer()
     private var parts = ByteBuffer()
     /// The source of the record, as long as nobody has looked whether it is just that.
-    var guess: ObjectMemo.Guess?
+    var guess: ObjectCache.Guess?
     /// How many sources are not guessed, since a guess was wrong.
     var caution = 0
 
@@ -29,7 +29,7 @@ package struct RecordDecoder: Sendable {
     package init(limits: RecordLimits, seed: UInt64) {
         self.limits = limits
         hash = WordHash(seed: seed)
-        memo = ObjectMemo(seed: seed)
+        memo = ObjectCache(seed: seed)
     }
 
     /// Reads the record that comes next and adds it to a batch.
@@ -105,7 +105,7 @@ package struct RecordDecoder: Sendable {
     /// Takes the source to be the one that was guessed, if it is.
     @inline(__always)
     private mutating func confirm(
-        _ guess: ObjectMemo.Guess, _ scanner: inout JSONScanner
+        _ guess: ObjectCache.Guess, _ scanner: inout JSONScanner
     ) throws(RecordRejection) {
         guard let known = memo.find(guess, in: scanner.bytes), scanner.passObject(0, keys: known.keys) else {
             throw RecordRejection(field: nil, reason: "the source is another than was guessed")

@@ -129,7 +129,7 @@ struct TemplateReader: ~Escapable {
         }
         while position < end, ByteClass.inPath(bytes[position]) { position += 1 }
         // A full stop or colon at the end belongs to the sentence.
-        while position > first + 1, ByteClass.endsSentence(bytes[position - 1]) { position -= 1 }
+        while position > first + 1, ByteClass.endsMessage(bytes[position - 1]) { position -= 1 }
         return .part(.path, from: first, to: position)
     }
 
@@ -224,8 +224,8 @@ extension TemplateReader {
         colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
     }
 
-    /// An address of IPv6, perhaps with its zone, or of a network card: groups of hexadecimal digits with colons between
-    /// them. A time of day is neither, nor a name with two colons in which there is no figure.
+    /// An address of IPv6, perhaps with its zone, or of a network card: groups of hexadecimal digits with colons
+    /// between them. A time of day is neither, nor a name with two colons in which there is no figure.
     mutating func hardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
             var last = colonGroupsEnd(from: first)
@@ -310,7 +310,7 @@ extension TemplateReader {
     mutating func address(from first: Int, continuing: Int) -> Token {
         var index = continuing
         while index < end, ByteClass.inAddress(bytes[index]) { index += 1 }
-        while index > continuing, ByteClass.endsSentence(bytes[index - 1]) { index -= 1 }
+        while index > continuing, ByteClass.endsMessage(bytes[index - 1]) { index -= 1 }
         position = index
         return .part(.address, from: first, to: index)
     }

@@ -11,9 +11,9 @@ package struct Retention: Equatable, Sendable {
     }
 
     package enum Action: Equatable, Sendable {
-        case forget(RetentionFacts.ClosedRange, Reason)
+        case forget(RetentionSnapshot.ClosedRange, Reason)
         /// What a user has most of in a range goes.
-        case thin(RetentionFacts.Holding, Reason)
+        case thin(RetentionSnapshot.Holding, Reason)
         /// The open range holds what is so old that it must not wait until it is full.
         case closeRange
         /// Nothing is to be done; look again after so long.
@@ -30,37 +30,37 @@ package struct Retention: Equatable, Sendable {
     }
 
     /// What is to be done next.
-    package func next(_ facts: RetentionFacts) -> Action {
+    package func next(_ facts: RetentionSnapshot) -> Action {
         if let oldest = facts.oldest, let reason = reason(toForget: oldest, facts) {
             // An oldest range in which nobody has anything is only a rest.
             guard reason != .age, facts.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
-                let giver = Fairness.giver(facts.holdings)
+                let evictionCandidate = Fairness.evictionCandidate(facts.holdings)
             else { return .forget(oldest, reason) }
-            return .thin(giver, reason)
+            return .thin(evictionCandidate, reason)
         }
         if let since = facts.openSince, since.duration(to: facts.now) >= longestOpen { return .closeRange }
         return .rest(untilNextLook(facts))
     }
 
     /// Whether the database or the disk holds more than it should.
-    package func lacksRoom(_ facts: RetentionFacts) -> Bool {
+    package func lacksRoom(_ facts: RetentionSnapshot) -> Bool {
         facts.usedBytes > settings.maxSize || lacksFreeSpace(facts)
     }
 
     /// Whether too little is free on the disk, with everything that comes back without removing a record.
-    private func lacksFreeSpace(_ facts: RetentionFacts) -> Bool {
+    private func lacksFreeSpace(_ facts: RetentionSnapshot) -> Bool {
         guard let free = facts.freeBytes else { return false }
         return free.clampedSum(facts.spareBytes).clampedSum(facts.excessWALBytes) < settings.keepFree
     }
 
-    private func reason(toForget oldest: RetentionFacts.ClosedRange, _ facts: RetentionFacts) -> Reason? {
+    private func reason(toForget oldest: RetentionSnapshot.ClosedRange, _ facts: RetentionSnapshot) -> Reason? {
         if facts.usedBytes > settings.maxSize { return .size }
         if lacksFreeSpace(facts) { return .freeSpace }
-        return oldest.newest.duration(to: facts.now) >= patience(with: oldest) ? .age : nil
+        return oldest.newest.duration(to: facts.now) >= timeout(with: oldest) ? .age : nil
     }
 
     /// How old a range may become: what a destination is being offered may still be taken.
-    private func patience(with range: RetentionFacts.ClosedRange) -> Duration {
+    private func timeout(with range: RetentionSnapshot.ClosedRange) -> Duration {
         range.isUnderWay ? settings.maxAge + settings.maxAge : settings.maxAge
     }
 
@@ -69,9 +69,9 @@ package struct Retention: Equatable, Sendable {
         max(Self.interval, min(settings.maxAge / 10, .seconds(86_400)))
     }
 
-    private func untilNextLook(_ facts: RetentionFacts) -> Duration {
+    private func untilNextLook(_ facts: RetentionSnapshot) -> Duration {
         guard let oldest = facts.oldest else { return Self.interval }
-        let left = patience(with: oldest) - oldest.newest.duration(to: facts.now)
+        let left = timeout(with: oldest) - oldest.newest.duration(to: facts.now)
         return max(.seconds(1), min(Self.interval, left))
     }
 }
@@ -94,18 +94,18 @@ package struct RetentionSettings: Hashable, Sendable {
 }
 
 /// What retention has to know of the store and of the disk.
-package struct RetentionFacts: Equatable, Sendable {
+package struct RetentionSnapshot: Equatable, Sendable {
     /// A range that is closed.
     package struct ClosedRange: Equatable, Sendable {
         package var id: Int64
         package var firstID: Int64
         package var lastID: Int64
         /// When its last record came, by the log's clock.
-        package var newest: LogInstant
+        package var newest: RecordLogInstant
         /// Whether a batch refers to it whose answer is not known.
         package var isUnderWay: Bool
 
-        package init(id: Int64, firstID: Int64, lastID: Int64, newest: LogInstant, isUnderWay: Bool) {
+        package init(id: Int64, firstID: Int64, lastID: Int64, newest: RecordLogInstant, isUnderWay: Bool) {
             self.id = id
             self.firstID = firstID
             self.lastID = lastID
@@ -119,7 +119,7 @@ package struct RetentionFacts: Equatable, Sendable {
     /// Who has what in which closed range; only where there is too little room.
     package var holdings: [Holding] = []
     /// When the first record of the open range came, by the log's clock.
-    package var openSince: LogInstant?
+    package var openSince: RecordLogInstant?
     /// What the database holds, without the pages in it that are free.
     package var usedBytes: Int64
     /// The pages in the database that are free: the disk can have them back.
@@ -129,11 +129,11 @@ package struct RetentionFacts: Equatable, Sendable {
     /// The bytes that the write-ahead log takes beyond its usual size. A checkpoint frees them; removing records does
     /// not.
     package var excessWALBytes: Int64 = 0
-    package var now: LogInstant
+    package var now: RecordLogInstant
 
     package init(
-        oldest: ClosedRange?, openSince: LogInstant?, usedBytes: Int64, spareBytes: Int64, freeBytes: Int64?,
-        now: LogInstant
+        oldest: ClosedRange?, openSince: RecordLogInstant?, usedBytes: Int64, spareBytes: Int64, freeBytes: Int64?,
+        now: RecordLogInstant
     ) {
         self.oldest = oldest
         self.openSince = openSince
@@ -144,7 +144,7 @@ package struct RetentionFacts: Equatable, Sendable {
     }
 }
 
-extension RetentionFacts {
+extension RetentionSnapshot {
     /// What one user has in one closed range.
     package struct Holding: Equatable, Sendable {
         package var range: ClosedRange
@@ -170,7 +170,7 @@ extension RetentionFacts {
 /// until the others are as small.
 package enum Fairness {
     /// What gives next, or nothing where nobody has anything.
-    package static func giver(_ holdings: [RetentionFacts.Holding]) -> RetentionFacts.Holding? {
+    package static func evictionCandidate(_ holdings: [RetentionSnapshot.Holding]) -> RetentionSnapshot.Holding? {
         var sums: [UInt32: Int64] = [:]
         for holding in holdings where holding.bytes > 0 { sums[holding.user, default: 0] += holding.bytes }
         let most = sums.max { ($0.value, $1.key) < ($1.value, $0.key) }

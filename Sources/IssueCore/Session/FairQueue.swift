@@ -26,7 +26,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
     }
 
     private struct User: Sendable {
-        var turns: Turns<UInt64>
+        var turns: DeficitRoundRobin<UInt64>
         var lines: [UInt64: Line] = [:]
 
         mutating func take() -> (item: Item, cost: Int)? {
@@ -39,7 +39,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
     }
 
     private let connectionQuantum: Int
-    private var turns: Turns<UInt32>
+    private var turns: DeficitRoundRobin<UInt32>
     private var users: [UInt32: User] = [:]
     /// What all that waits costs.
     package private(set) var cost = 0
@@ -47,7 +47,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
     /// - Parameter userQuantum: what a user is charged in one turn, of which a connection has its own share.
     package init(userQuantum: Int, connectionQuantum: Int) {
         self.connectionQuantum = connectionQuantum
-        turns = Turns(quantum: userQuantum)
+        turns = DeficitRoundRobin(quantum: userQuantum)
     }
 
     package var isEmpty: Bool { users.isEmpty }
@@ -56,7 +56,8 @@ package struct FairQueue<Item: Sendable>: Sendable {
     package mutating func append(_ item: Item, cost: Int, user: UInt32, connection: UInt64) {
         self.cost += cost
         turns.join(user, with: cost)
-        users[user, default: User(turns: Turns(quantum: connectionQuantum))].turns.join(connection, with: cost)
+        users[user, default: User(turns: DeficitRoundRobin(quantum: connectionQuantum))].turns.join(
+            connection, with: cost)
         users[user]?.lines[connection, default: Line()].items.append((item, cost))
     }
 
@@ -85,11 +86,11 @@ package struct FairQueue<Item: Sendable>: Sendable {
 /// costs too much is taken off the turns that follow. So costs need not be
 /// known beforehand, and large ones are not passed over. Whoever comes anew
 /// with little has the next turn, once.
-struct Turns<Key: Hashable & Sendable>: Sendable {
+struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     private let quantum: Int
     private var line = Line()
     /// Those who came anew with little.
-    private var express = Line()
+    private var priority = Line()
     private var credits: [Key: Int] = [:]
 
     /// Keys in their order, of which those at the front go.
@@ -119,12 +120,12 @@ struct Turns<Key: Hashable & Sendable>: Sendable {
     mutating func join(_ key: Key, with cost: Int) {
         guard credits[key] == nil else { return }
         credits[key] = quantum
-        if cost <= quantum / 8 { express.append(key) } else { line.append(key) }
+        if cost <= quantum / 8 { priority.append(key) } else { line.append(key) }
     }
 
     /// Whose turn it is, or nothing when nobody has joined.
     mutating func next() -> Key? {
-        if let key = express.first { return key }
+        if let key = priority.first { return key }
         while let key = line.first {
             let credit = credits[key, default: 0]
             if credit > 0 { return key }
@@ -137,13 +138,13 @@ struct Turns<Key: Hashable & Sendable>: Sendable {
 
     /// The one whose turn it is has spent something, and may have nothing more to spend it for.
     mutating func charge(_ cost: Int, isDone: Bool) {
-        let isExpress = express.first != nil
-        guard let key = express.first ?? line.first else {
+        let isPriority = priority.first != nil
+        guard let key = priority.first ?? line.first else {
             preconditionFailure("Only who has a turn can spend something")
         }
         credits[key] = isDone ? nil : credits[key, default: 0] - cost
-        if isExpress {
-            express.removeFirst()
+        if isPriority {
+            priority.removeFirst()
             if !isDone { line.append(key) }
         } else if isDone {
             line.removeFirst()

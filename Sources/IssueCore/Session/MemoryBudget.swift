@@ -22,7 +22,7 @@ package struct MemoryBudget: Sendable {
 }
 
 /// Something that the daemon holds for one connection, and that may be given up.
-package struct MemoryHolding: Equatable, Sendable {
+package struct MemoryReservation: Equatable, Sendable {
     package var connection: UInt64
     package var owner: UInt32
     package var bytes: Int
@@ -44,7 +44,7 @@ package struct MemoryHolding: Equatable, Sendable {
     ///
     /// - Parameter guaranteed: A user who holds no more than this loses nothing.
     package static func excess(
-        of holdings: [MemoryHolding], above target: Int, guaranteed: Int
+        of holdings: [MemoryReservation], above target: Int, guaranteed: Int
     ) -> [UInt64] {
         var total = holdings.reduce(0) { $0 + $1.bytes }
         guard total > target else { return [] }

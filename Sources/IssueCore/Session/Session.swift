@@ -105,7 +105,7 @@ package struct NumberGate: Equatable, Sendable {
 
 /// When somebody who waits for news is looked after again: as often as something has happened since the last look
 /// began, never twice at a time, and not at all while nothing happens.
-package struct Lookout: Equatable, Sendable {
+package struct ChangePollGate: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         case look
         case none

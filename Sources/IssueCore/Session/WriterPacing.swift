@@ -116,7 +116,7 @@ package struct WALLimits: Equatable, Sendable {
     /// The same while a backup holds its snapshot, which only operators can start.
     package static let maxBytesDuringBackup: Int64 = 512 << 20
     /// The length to which the WAL's file is truncated when it restarts.
-    package static let usualBytes: Int64 = 16 << 20
+    package static let typicalBytes: Int64 = 16 << 20
 
     /// A frame's header (sqlite.org/fileformat2.html, 4.1).
     private static let frameHeaderBytes: Int64 = 24

@@ -15,7 +15,7 @@ package struct OutboundRecord: Sendable {
     /// How often its group has occurred so far, as this destination's walk has seen it.
     package var occurrences: Int64
     /// What its line shares with others of its series; nothing where it differs from them.
-    package var memory: (any LineMemory)?
+    package var memory: (any LineCache)?
 
     /// All that is stored of it; its id is the `event_id` by which a receiver tells a duplicate.
     package var stored: StoredRecord {
@@ -33,7 +33,7 @@ package struct OutboundRecord: Sendable {
     /// - Parameter stored: All of it, or what is its own where there is a memory of the rest.
     package init(
         stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
-        suppressedBefore: Int64, occurrences: Int64, memory: (any LineMemory)? = nil
+        suppressedBefore: Int64, occurrences: Int64, memory: (any LineCache)? = nil
     ) {
         own = stored
         self.storedMetadata = storedMetadata

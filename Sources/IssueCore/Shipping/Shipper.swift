@@ -33,7 +33,7 @@ package protocol Shipper: ~Copyable {
     /// Waits for the answer to the request that is under way.
     ///
     /// - Parameter lines: What the request carried.
-    func answer(to lines: SentLines) -> DeliveryAnswer
+    func answer(to lines: RequestLines) -> DeliveryResult
 
     /// `true` if a credential is needed to send, and there is none.
     var lacksCredential: Bool { get }
@@ -48,11 +48,11 @@ extension Shipper where Self: ~Copyable {
     package var lacksCredential: Bool { false }
 
     /// Sends lines as one request and waits for the answer.
-    package mutating func send(_ lines: [[UInt8]]) -> DeliveryAnswer {
+    package mutating func send(_ lines: [[UInt8]]) -> DeliveryResult {
         let body = prepare()
         for line in lines { body.add(line) }
         begin(body, within: nil)
-        return answer(to: SentLines(lines))
+        return answer(to: RequestLines(lines))
     }
 }
 
@@ -63,7 +63,7 @@ package protocol PreparedBody: AnyObject {
 }
 
 /// The lines that a request carried, made again only where an answer can't be understood without them.
-package struct SentLines {
+package struct RequestLines {
     package let count: Int
     private let make: () -> [[UInt8]]
 
@@ -81,7 +81,7 @@ package struct SentLines {
 }
 
 /// What the lines of one series have in common, so that it is written once and copied then.
-package struct LineMemo: Sendable {
+package struct CachedLine: Sendable {
     /// A key of the metadata that stands in a line as it came, and the type that its field has.
     package struct Field: Sendable {
         package let key: [UInt8]
@@ -105,8 +105,8 @@ package struct LineMemo: Sendable {
 
 /// Where what lines of one series share is kept; one destination fills and uses it, and it is forgotten with what the
 /// store has looked up of the series.
-package protocol LineMemory: AnyObject, Sendable {
-    var memo: LineMemo { get set }
+package protocol LineCache: AnyObject, Sendable {
+    var memo: CachedLine { get set }
 
     /// Adds to a record what it has in common with others of its series.
     func complete(_ record: inout IssueRecord)

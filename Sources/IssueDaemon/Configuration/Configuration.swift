@@ -19,7 +19,7 @@ package struct Configuration: Hashable, Sendable {
     package var log = LogSettings()
     /// None: everything is collected, and nothing is forwarded.
     package var logzIO: [LogzIODestination] = []
-    package var ownStores: [OwnStoreDestination] = []
+    package var ownStores: [SelfHostedDestination] = []
     /// Destinations whose section has an error. Their records are kept until it is fixed.
     package var misconfigured: [MisconfiguredDestination] = []
 
@@ -89,7 +89,7 @@ extension Configuration {
     ///
     /// - Throws: All errors in them, if there are any.
     package static func load(
-        _ source: ConfigurationSource, in surroundings: Surroundings, for purpose: ConfigurationPurpose
+        _ source: ConfigurationSource, in surroundings: HostEnvironment, for purpose: ConfigurationPurpose
     ) throws(InvalidConfiguration) -> Configuration {
         let reading = read(source, in: surroundings, for: purpose)
         guard reading.problems.isEmpty else { throw InvalidConfiguration(reading.problems) }
@@ -98,7 +98,7 @@ extension Configuration {
 
     /// Reads all files and leaves out what is wrong.
     package static func read(
-        _ source: ConfigurationSource, in surroundings: Surroundings, for purpose: ConfigurationPurpose
+        _ source: ConfigurationSource, in surroundings: HostEnvironment, for purpose: ConfigurationPurpose
     ) -> ConfigurationReading {
         var reader = ConfigurationReader(surroundings: surroundings, purpose: purpose)
         return reader.read(source)
@@ -121,12 +121,12 @@ extension Configuration {
             let shared = LogzIOSettings(limits: limits, forward: forward)
             let own = (ConfigurationTable.ownLimits + ConfigurationTable.ownForwarding)
                 .filter { $0.text(shared) != $0.text(destination.settings) }
-            let name = destination.name == LogzIODestination.usualName ? "" : " \(destination.name)"
+            let name = destination.name == LogzIODestination.defaultName ? "" : " \(destination.name)"
             sections.append(
                 Self.text("[LogzIO\(name)]", of: destination.settings, by: ConfigurationTable.logzIO + own))
         }
         for destination in ownStores {
-            let shared = OwnStoreSettings(destination.kind, forward)
+            let shared = SelfHostedSettings(destination.kind, forward)
             let own = (ConfigurationTable.ownStoreLimits + ConfigurationTable.ownStoreForwarding)
                 .filter { $0.text(shared) != $0.text(destination.settings) }
             let name = destination.name == destination.kind.word ? "" : " \(destination.name)"

@@ -83,8 +83,8 @@ package struct ConfigurationFile: Hashable, Sendable {
         sections.append(Section(kind: String(kind), name: name, line: line))
     }
 
-    private mutating func complain(_ line: Int, _ sentence: String) {
-        problems.append(ConfigurationProblem(at: ConfigurationPlace(file: path, line: line), sentence))
+    private mutating func complain(_ line: Int, _ message: String) {
+        problems.append(ConfigurationProblem(at: ConfigurationLocation(file: path, line: line), message))
         problemSections.append(isInUnknownSection || sections.isEmpty ? nil : sections.count - 1)
     }
 }
@@ -159,7 +159,7 @@ struct ConfigurationLine: Equatable {
 }
 
 /// A line of a configuration file, or the file as a whole.
-package struct ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
+package struct ConfigurationLocation: Hashable, Sendable, CustomStringConvertible {
     package var file: String
     /// Counted from 1; nil for the whole file.
     package var line: Int?
@@ -193,17 +193,17 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         }
     }
 
-    package var place: ConfigurationPlace
-    package var sentence: String
+    package var place: ConfigurationLocation
+    package var message: String
     package var scope: Scope
 
-    package init(at place: ConfigurationPlace, _ sentence: String, scope: Scope = .everything) {
+    package init(at place: ConfigurationLocation, _ message: String, scope: Scope = .everything) {
         self.place = place
-        self.sentence = sentence
+        self.message = message
         self.scope = scope
     }
 
-    package var description: String { "\(place): \(sentence)" }
+    package var description: String { "\(place): \(message)" }
 }
 
 /// All that is wrong in a configuration: whoever mends it wants to do so once.

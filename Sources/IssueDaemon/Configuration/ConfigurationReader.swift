@@ -4,13 +4,13 @@ import UnixIO
 
 /// Reads the files that a source stands for.
 struct ConfigurationReader {
-    let surroundings: Surroundings
+    let surroundings: HostEnvironment
     let purpose: ConfigurationPurpose
     private var merger = ConfigurationMerger()
     private var unreadable: [ConfigurationProblem] = []
     private var files: [String] = []
 
-    init(surroundings: Surroundings, purpose: ConfigurationPurpose) {
+    init(surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
         self.surroundings = surroundings
         self.purpose = purpose
     }
@@ -69,8 +69,8 @@ struct ConfigurationReader {
         }
     }
 
-    private mutating func complain(_ file: String, _ sentence: String) {
-        unreadable.append(ConfigurationProblem(at: ConfigurationPlace(file: file), sentence))
+    private mutating func complain(_ file: String, _ message: String) {
+        unreadable.append(ConfigurationProblem(at: ConfigurationLocation(file: file), message))
     }
 
     /// File by file as they were read, and from top to bottom in each.
@@ -88,7 +88,7 @@ struct ConfigurationReader {
 struct ConfigurationMerger {
     struct Assigned {
         var text: String
-        var place: ConfigurationPlace
+        var place: ConfigurationLocation
     }
 
     struct Section {
@@ -96,7 +96,7 @@ struct ConfigurationMerger {
         var name: String?
         /// Tells two sections of one application apart that are for different users.
         var user: String?
-        var place: ConfigurationPlace
+        var place: ConfigurationLocation
         /// What holds: the last value, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
@@ -111,13 +111,13 @@ struct ConfigurationMerger {
         /// The name of the destination that the section configures, if any.
         var destinationName: String? {
             switch kind {
-            case .logzIO: name ?? LogzIODestination.usualName
+            case .logzIO: name ?? LogzIODestination.defaultName
             case .ownStore(let kind): name ?? kind.word
             case .socket, .store, .access, .limits, .forward, .log: nil
             }
         }
 
-        func place(of key: String) -> ConfigurationPlace? { values[key]?.last?.place }
+        func place(of key: String) -> ConfigurationLocation? { values[key]?.last?.place }
     }
 
     private(set) var sections: [Section] = []
@@ -138,7 +138,7 @@ struct ConfigurationMerger {
         // What this file has said already: a second time is a mistake.
         var said: Set<Said> = []
         for section in file.sections {
-            let place = ConfigurationPlace(file: file.path, line: section.line)
+            let place = ConfigurationLocation(file: file.path, line: section.line)
             guard let kind = kind(of: section, at: place) else {
                 indices.append(nil)
                 continue
@@ -166,9 +166,9 @@ struct ConfigurationMerger {
         _ assignment: ConfigurationFile.Assignment, of index: Int, in file: String, said: inout Set<Said>
     ) {
         let section = sections[index]
-        let place = ConfigurationPlace(file: file, line: assignment.line)
+        let place = ConfigurationLocation(file: file, line: assignment.line)
         guard let key = section.keys.first(where: { $0.name == assignment.key }) else {
-            return complain(place, UnknownKey.sentence(for: assignment.key, in: section), scope: section.scope)
+            return complain(place, UnknownKey.message(for: assignment.key, in: section), scope: section.scope)
         }
         guard !assignment.value.isEmpty else {
             // From here on it is as if the key had never been said.
@@ -196,7 +196,7 @@ struct ConfigurationMerger {
     }
 
     private mutating func kind(
-        of section: ConfigurationFile.Section, at place: ConfigurationPlace
+        of section: ConfigurationFile.Section, at place: ConfigurationLocation
     ) -> ConfigurationSection? {
         guard let kind = ConfigurationSection.named(section.kind) else {
             if ConfigurationSection.planned.contains(section.kind) {
@@ -228,7 +228,7 @@ struct ConfigurationMerger {
     }
 
     private mutating func index(
-        of kind: ConfigurationSection, name: String?, user: String?, at place: ConfigurationPlace
+        of kind: ConfigurationSection, name: String?, user: String?, at place: ConfigurationLocation
     ) -> Int {
         if let index = sections.firstIndex(where: { $0.kind == kind && $0.name == name && $0.user == user }) {
             return index
@@ -238,14 +238,14 @@ struct ConfigurationMerger {
     }
 
     private mutating func complain(
-        _ place: ConfigurationPlace, _ sentence: String, scope: ConfigurationProblem.Scope = .everything
+        _ place: ConfigurationLocation, _ message: String, scope: ConfigurationProblem.Scope = .everything
     ) {
-        problems.append(ConfigurationProblem(at: place, sentence, scope: scope))
+        problems.append(ConfigurationProblem(at: place, message, scope: scope))
     }
 }
 
 extension ConfigurationMerger.Section {
-    var keys: [KeyFacts] { kind.keys(named: name != nil) }
+    var keys: [KeyMetadata] { kind.keys(named: name != nil) }
     var title: String { "[\(kind.name)\(name.map { " " + $0 } ?? "")]" }
 }
 
@@ -266,12 +266,12 @@ struct ConfigurationBuilder {
 
     private(set) var configuration: Configuration
     private(set) var problems: [ConfigurationProblem] = []
-    private let surroundings: Surroundings
+    private let surroundings: HostEnvironment
     private let purpose: ConfigurationPurpose
     /// The scopes affected by errors, before and in this pass.
     private var faulty: Set<ConfigurationProblem.Scope> = []
 
-    init(_ start: Configuration, surroundings: Surroundings, purpose: ConfigurationPurpose) {
+    init(_ start: Configuration, surroundings: HostEnvironment, purpose: ConfigurationPurpose) {
         configuration = start
         self.surroundings = surroundings
         self.purpose = purpose
@@ -319,8 +319,8 @@ struct ConfigurationBuilder {
         configuration.logzIO.append(destination)
     }
 
-    private mutating func buildOwnStore(_ kind: OwnStoreKind, _ section: Section) {
-        var settings = OwnStoreSettings(kind, configuration.forward)
+    private mutating func buildOwnStore(_ kind: SelfHostedKind, _ section: Section) {
+        var settings = SelfHostedSettings(kind, configuration.forward)
         settings.limits.overrides = configuration.limits.overrides
         Self.assign(section, to: &settings, by: ConfigurationTable.ownStoreDestination(kind))
         checkLimits(settings.limits, of: section)
@@ -410,8 +410,8 @@ struct ConfigurationBuilder {
     private mutating func checkStore(_ section: Section) {
         guard let place = section.place(of: "Path") else { return }
         let path = configuration.store.path
-        func complain(_ sentence: String) {
-            self.complain([ConfigurationProblem(at: place, sentence, scope: section.scope)])
+        func complain(_ message: String) {
+            self.complain([ConfigurationProblem(at: place, message, scope: section.scope)])
         }
         if let status = try? FileSystem.status(of: path), status.kind != .regular {
             return complain(
@@ -502,7 +502,7 @@ package enum ConfigurationSource: Hashable, Sendable {
 
 /// What to say of a key that its section does not have.
 enum UnknownKey {
-    static func sentence(for key: String, in section: ConfigurationMerger.Section) -> String {
+    static func message(for key: String, in section: ConfigurationMerger.Section) -> String {
         if key.lowercased().hasSuffix("token") {
             return "A token does not belong into this file, which too many can read. Write it into a file that only "
                 + "the daemon's user can read, or into /etc/credstore/logzio-token, and name that by Credential=."

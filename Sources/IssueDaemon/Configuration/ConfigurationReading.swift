@@ -75,7 +75,7 @@ extension EffectiveConfiguration {
 
     /// Reads the files, and if need be the last valid configuration.
     package init(
-        _ source: ConfigurationSource, in surroundings: Surroundings, lastValid: Configuration? = nil,
+        _ source: ConfigurationSource, in surroundings: HostEnvironment, lastValid: Configuration? = nil,
         running: EffectiveConfiguration? = nil
     ) {
         let reading = Configuration.read(source, in: surroundings, for: .running)
@@ -162,9 +162,9 @@ package struct LastValidConfiguration: Sendable {
     package static let fileName = "issued.conf.last-valid"
 
     private let source: ConfigurationSource
-    private let surroundings: Surroundings
+    private let surroundings: HostEnvironment
 
-    package init(of source: ConfigurationSource, in surroundings: Surroundings) {
+    package init(of source: ConfigurationSource, in surroundings: HostEnvironment) {
         self.source = source
         self.surroundings = surroundings
     }
@@ -234,7 +234,7 @@ package struct LastValidConfiguration: Sendable {
     }
 }
 
-extension Surroundings {
+extension HostEnvironment {
     /// The folder where the daemon's state lies unless the configuration says
     /// otherwise; nil for files of which there may be several sets on a host.
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {

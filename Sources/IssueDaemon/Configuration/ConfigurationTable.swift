@@ -168,7 +168,7 @@ extension ConfigurationTable {
 
 extension ConfigurationTable {
     /// What each of them has before the keys of its own.
-    private static let ownStore: [ConfigurationKey<OwnStoreSettings>] = [
+    private static let ownStore: [ConfigurationKey<SelfHostedSettings>] = [
         .init(optional: "URL", \.url, .listener, default: "", "Where it listens."),
         .init(optional: "Credential", \.credential, .credential, default: "", "Where its password or key is."),
         .init(optional: "CAFile", \.caFile, .path, default: "", "Certificates to trust instead of the system's."),
@@ -177,20 +177,20 @@ extension ConfigurationTable {
     ]
 
     /// The keys of a kind that no other section of a destination shares.
-    static func ownStore(_ kind: OwnStoreKind) -> [ConfigurationKey<OwnStoreSettings>] {
+    static func ownStore(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
         let name = ValueForm<String>.name("a name of at most 64 letters, digits, “_”, “-” and “.”")
         return ownStore
             + kind.format.options.map {
                 .init(
-                    optional: $0.name, \OwnStoreSettings[option: $0.name], name, default: $0.defaultText, $0.help)
+                    optional: $0.name, \SelfHostedSettings[option: $0.name], name, default: $0.defaultText, $0.help)
             }
     }
 
     /// What each may say besides.
-    static let ownStoreLimits = (admission + reserves).map { $0.lifted(\OwnStoreSettings.limits) }
-    static let ownStoreForwarding = forward.map { $0.lifted(\OwnStoreSettings.forward) }
+    static let ownStoreLimits = (admission + reserves).map { $0.lifted(\SelfHostedSettings.limits) }
+    static let ownStoreForwarding = forward.map { $0.lifted(\SelfHostedSettings.forward) }
 
-    static func ownStoreDestination(_ kind: OwnStoreKind) -> [ConfigurationKey<OwnStoreSettings>] {
+    static func ownStoreDestination(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
         ownStore(kind) + ownStoreLimits + ownStoreForwarding
     }
 }
@@ -204,7 +204,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     case forward
     case log
     case logzIO
-    case ownStore(OwnStoreKind)
+    case ownStore(SelfHostedKind)
 
     package var name: String {
         switch self {
@@ -220,7 +220,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     }
 
     package static let all: [ConfigurationSection] =
-        [.socket, .store, .access, .limits, .forward, .log, .logzIO] + OwnStoreKind.all.map { .ownStore($0) }
+        [.socket, .store, .access, .limits, .forward, .log, .logzIO] + SelfHostedKind.all.map { .ownStore($0) }
 
     package static func named(_ name: String) -> ConfigurationSection? { all.first { $0.name == name } }
 
@@ -236,7 +236,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     }
 
     /// The kind of store of the team's own that it is about, if it is.
-    package var ownStore: OwnStoreKind? {
+    package var ownStore: SelfHostedKind? {
         guard case .ownStore(let kind) = self else { return nil }
         return kind
     }
@@ -244,7 +244,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     /// Whether it says where records go.
     package var isDestination: Bool { self == .logzIO || ownStore != nil }
 
-    package func keys(named: Bool) -> [KeyFacts] {
+    package func keys(named: Bool) -> [KeyMetadata] {
         switch self {
         case .socket: ConfigurationTable.socket.map(\.facts)
         case .store: ConfigurationTable.store.map(\.facts)
@@ -274,7 +274,7 @@ package enum ConfigurationSection: Hashable, Sendable {
 
 /// One key of a section: how it is written, what it sets, and what to say of it.
 struct ConfigurationKey<Root>: Sendable {
-    let facts: KeyFacts
+    let facts: KeyMetadata
     /// Sets what the text says; a text that is not accepted changes nothing.
     let assign: @Sendable (inout Root, String) -> Void
     let text: @Sendable (Root) -> String
@@ -285,7 +285,7 @@ struct ConfigurationKey<Root>: Sendable {
         _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String
     ) {
-        facts = KeyFacts(
+        facts = KeyMetadata(
             name: name, defaultText: defaultText, help: help, isList: false, expected: form.expected,
             isRepeated: form.isRepeated, accepts: { form.parse($0) != nil })
         assign = { root, text in
@@ -307,7 +307,7 @@ struct ConfigurationKey<Root>: Sendable {
         list name: String, _ path: any WritableKeyPath<Root, [Element]> & Sendable, _ form: ValueForm<[Element]>,
         default defaultText: String, _ help: String
     ) {
-        facts = KeyFacts(
+        facts = KeyMetadata(
             name: name, defaultText: defaultText, help: help, isList: true, expected: form.expected,
             isRepeated: form.isRepeated, accepts: { form.parse($0) != nil })
         assign = { root, text in root[keyPath: path] += form.parse(text) ?? [] }
@@ -315,7 +315,7 @@ struct ConfigurationKey<Root>: Sendable {
     }
 
     private init(
-        facts: KeyFacts, assign: @escaping @Sendable (inout Root, String) -> Void,
+        facts: KeyMetadata, assign: @escaping @Sendable (inout Root, String) -> Void,
         text: @escaping @Sendable (Root) -> String
     ) {
         self.facts = facts
@@ -334,7 +334,7 @@ struct ConfigurationKey<Root>: Sendable {
 }
 
 /// What can be said of a key without knowing what it sets.
-package struct KeyFacts: Sendable {
+package struct KeyMetadata: Sendable {
     package let name: String
     /// As it stands in the shipped file.
     package let defaultText: String

@@ -4,15 +4,15 @@ import UnixIO
 /// Finds out where a destination is and where its token lies, or why it cannot work.
 struct DestinationResolver {
     let section: ConfigurationMerger.Section
-    let surroundings: Surroundings
+    let surroundings: HostEnvironment
     let purpose: ConfigurationPurpose
     private(set) var problems: [ConfigurationProblem] = []
 
     /// More than any bundle of authorities has.
-    private static let mostAuthorities = 16 << 20
+    private static let maxAuthorities = 16 << 20
 
     init(
-        section: ConfigurationMerger.Section, surroundings: Surroundings, purpose: ConfigurationPurpose
+        section: ConfigurationMerger.Section, surroundings: HostEnvironment, purpose: ConfigurationPurpose
     ) {
         self.section = section
         self.surroundings = surroundings
@@ -28,11 +28,11 @@ struct DestinationResolver {
         var settings = settings
         if settings.connection != .streaming { settings.connection = LogzIOConnection(address.scheme) }
         return LogzIODestination(
-            name: section.name ?? LogzIODestination.usualName, address: address, tokenFile: token, settings: settings)
+            name: section.name ?? LogzIODestination.defaultName, address: address, tokenFile: token, settings: settings)
     }
 
     /// Nil where something is wrong.
-    mutating func resolve(_ settings: OwnStoreSettings, _ kind: OwnStoreKind) -> OwnStoreDestination? {
+    mutating func resolve(_ settings: SelfHostedSettings, _ kind: SelfHostedKind) -> SelfHostedDestination? {
         if let caFile = settings.caFile { check(authorities: caFile) }
         var tokenFile: TokenFile?
         if let credential = settings.credential {
@@ -45,7 +45,7 @@ struct DestinationResolver {
             }
             return nil
         }
-        return OwnStoreDestination(
+        return SelfHostedDestination(
             kind: kind, name: section.name ?? kind.word, address: address, tokenFile: tokenFile, settings: settings)
     }
 
@@ -153,7 +153,7 @@ struct DestinationResolver {
         do throws(Errno) {
             let file = try FileDescriptor.open(path, .nonBlocking)
             var content: [UInt8] = []
-            while content.count < Self.mostAuthorities, try file.read(appendingTo: &content, atMost: 1 << 16) > 0 {}
+            while content.count < Self.maxAuthorities, try file.read(appendingTo: &content, atMost: 1 << 16) > 0 {}
             // OpenSSL's two words for it.
             let isFound = ["-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----"].contains {
                 content.contains(Array($0.utf8))
@@ -166,9 +166,9 @@ struct DestinationResolver {
     }
 
     private mutating func complain(
-        of key: String?, _ sentence: String, scope: ConfigurationProblem.Scope? = nil
+        of key: String?, _ message: String, scope: ConfigurationProblem.Scope? = nil
     ) {
         let place = key.flatMap { section.place(of: $0) } ?? section.place
-        problems.append(ConfigurationProblem(at: place, sentence, scope: scope ?? section.scope))
+        problems.append(ConfigurationProblem(at: place, message, scope: scope ?? section.scope))
     }
 }

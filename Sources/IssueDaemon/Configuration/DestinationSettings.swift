@@ -41,7 +41,7 @@ package struct LogzIODestination: Hashable, Sendable {
     }
 
     /// The name of the one whose section has none.
-    package static let usualName = "logzio"
+    package static let defaultName = "logzio"
 
     /// The listener, fit to be shown.
     package var listener: String { address.url }
@@ -79,21 +79,21 @@ package struct LogzIOSettings: Hashable, Sendable {
 }
 
 /// A store of the team's own that records are forwarded to.
-package struct OwnStoreDestination: Hashable, Sendable {
-    package var kind: OwnStoreKind
+package struct SelfHostedDestination: Hashable, Sendable {
+    package var kind: SelfHostedKind
     /// What `status` and the fates call it.
     package var name: String
     package var address: HTTPAddress
     /// Read again whenever it may have changed; nothing where the store needs none.
     package var tokenFile: TokenFile?
-    package var settings: OwnStoreSettings
+    package var settings: SelfHostedSettings
 
     /// What the shipper goes by.
     var http: HTTPSettings { HTTPSettings(address, caFile: settings.caFile, proxy: settings.proxy, settings.forward) }
 }
 
 /// A kind of store, or of way to one, that a team runs itself.
-package struct OwnStoreKind: Sendable {
+package struct SelfHostedKind: Sendable {
     let format: any StoreFormat.Type
 
     init(_ format: any StoreFormat.Type) {
@@ -106,17 +106,17 @@ package struct OwnStoreKind: Sendable {
     /// The word in `status` for it, and the name of the one whose section has none.
     package var word: String { format.kind }
 
-    static func named(_ section: String) -> OwnStoreKind? { all.first { $0.section == section } }
+    static func named(_ section: String) -> SelfHostedKind? { all.first { $0.section == section } }
 }
 
-extension OwnStoreKind: Hashable {
-    package static func == (one: OwnStoreKind, other: OwnStoreKind) -> Bool { one.section == other.section }
+extension SelfHostedKind: Hashable {
+    package static func == (one: SelfHostedKind, other: SelfHostedKind) -> Bool { one.section == other.section }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(section) }
 }
 
 /// What stands in the section of a store of the team's own.
-package struct OwnStoreSettings: Hashable, Sendable {
+package struct SelfHostedSettings: Hashable, Sendable {
     package var url: HTTPAddress?
     /// Nil: none is needed.
     package var credential: String?
@@ -136,7 +136,7 @@ package struct OwnStoreSettings: Hashable, Sendable {
 
     /// - Parameter kind: Whose keys have defaults.
     /// - Parameter shared: What `[Forward]` says for all.
-    package init(_ kind: OwnStoreKind, _ shared: ForwardSettings) {
+    package init(_ kind: SelfHostedKind, _ shared: ForwardSettings) {
         let own = ForwardSettings.withoutLimits
         forward = shared
         forward.batchRecords = own.batchRecords

@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    private static var mostSummaries: Int { 100 }
+    private static var maxSummaries: Int { 100 }
 
     /// Goes on behind what retention has taken.
     private func catchUp() throws {
@@ -11,9 +11,9 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// What waits behind the cursor.
-    func pending() throws -> PendingFacts {
+    func pending() throws -> PendingCounts {
         try catchUp()
-        let backlog = try reader.backlog(of: service.destination.id, after: cursor, express: express)
+        let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
         let now = Clock.monotonic
         let wall = Clock.wall
         func instant(_ time: Timestamp?) -> MonotonicInstant? {
@@ -23,15 +23,15 @@ extension ForwardingLoop where Destination: ~Copyable {
         var oldest = instant(backlog.oldest) ?? (backlog.unsentSummaries > 0 ? now : nil)
         // Somebody has asked for these.
         if backlog.requeued > 0 { oldest = now.advanced(by: .zero - service.settings.forward.batchDelay) }
-        return PendingFacts(
-            records: records, bytes: 512 * records, oldest: oldest, expressRecords: Int(backlog.expressRecords),
-            oldestExpress: instant(backlog.oldestExpress))
+        return PendingCounts(
+            records: records, bytes: 512 * records, oldest: oldest, priorityRecords: Int(backlog.priorityRecords),
+            oldestPriority: instant(backlog.oldestPriority))
     }
 
     /// Walks the log, judges, and stores a batch before it is sent.
     func build(_ limit: BatchLimit) throws -> Step {
         // What is express goes before it also where it came meanwhile.
-        if let next, next.limit == limit, try !isExpressWaiting() {
+        if let next, next.limit == limit, try !isPriorityWaiting() {
             self.next = nil
             return try store(next)
         }
@@ -43,10 +43,9 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// What waits behind the cursor, judged and made into lines.
-    func walk(_ limit: BatchLimit) throws -> Walk {
-        var walk = Walk(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
-        for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.mostSummaries))
-        {
+    func walk(_ limit: BatchLimit) throws -> OutboxScan {
+        var walk = OutboxScan(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
+        for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.maxSummaries)) {
             let line = try reader.line(ofSummary: id)
             walk.batch.summaries.append(id)
             walk.add(line, of: nil)
@@ -59,7 +58,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return walk
     }
 
-    func store(_ walk: Walk) throws -> Step {
+    func store(_ walk: OutboxScan) throws -> Step {
         let now = Clock.monotonic
         let new = walk.finished
         if new.span == nil, new.lineCount == 0, new.changes.isEmpty {
@@ -70,14 +69,14 @@ extension ForwardingLoop where Destination: ~Copyable {
             stored = try service.writer.perform { try $0.store(new) }
         } catch StoreFailure.outdated {
             // Retention was faster.
-            try goOnFromStore()
+            try reloadStateFromStore()
             return batch == nil ? .build(walk.limit) : .overtake(walk.limit)
         }
         cursor = new.span?.upperBound ?? cursor
-        express = max(express, new.expressThrough ?? express)
+        priority = max(priority, new.priorityThrough ?? priority)
         if new.span != nil { fatesMoved() }
         guard new.lineCount > 0 else { return step(machine.nothingToSend(try pending(), at: now)) }
-        if batch != nil { layAside() }
+        if batch != nil { preempt() }
         (batch, lines) = (stored, BatchLines(of: walk))
         return step(machine.batchStored(ForwardingBatch(of: stored, lines), at: now))
     }
@@ -104,7 +103,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// The limiter has judged what does not go, so it goes on from what is stored.
-    func goOnFromStore() throws {
+    func reloadStateFromStore() throws {
         admission = try Self.admission(service, reader)
         types = try reader.fieldTypes(of: service.destination.id)
     }
@@ -138,8 +137,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         if !drafts.isEmpty || !changes.isEmpty { try storeSummaries(try summaries(of: drafts), changes) }
     }
 
-    private var logTime: LogInstant {
-        get throws { LogInstant(milliseconds: Clock.wall.milliseconds + (try reader.logOffset())) }
+    private var logTime: RecordLogInstant {
+        get throws { RecordLogInstant(milliseconds: Clock.wall.milliseconds + (try reader.logOffset())) }
     }
 
     private func storeSummaries(_ summaries: [StoreWriter.NewSummary], _ changes: AdmissionChanges) throws {
@@ -152,7 +151,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         let offset = try reader.logOffset()
         return try drafts.map { draft in
             let subject = try reader.subject(of: draft)
-            func wall(_ instant: LogInstant) -> Timestamp { Timestamp(milliseconds: instant.milliseconds - offset) }
+            func wall(_ instant: RecordLogInstant) -> Timestamp {
+                Timestamp(milliseconds: instant.milliseconds - offset)
+            }
             let summary = OutboundSummary(
                 eventID: SummaryID.text(of: draft, destination: service.destination.name, host: service.settings.host),
                 app: subject.app, host: service.settings.host, fingerprint: subject.fingerprint, title: subject.title,
@@ -171,15 +172,15 @@ extension ForwardingLoop where Destination: ~Copyable {
 /// What goes before the log is walked on.
 extension ForwardingLoop where Destination: ~Copyable {
     /// How many records are put in order by their users' turns at once, and how often that is done for one batch.
-    private static var expressPortion: Int { 4096 }
-    private static var maxExpressPortions: Int { 64 }
+    private static var priorityPortion: Int { 4096 }
+    private static var maxPriorityPortions: Int { 64 }
 
     /// Stores a batch of what is critical or new, or of what somebody wants to go once more; nothing where the walk is
     /// next.
     func buildAhead(_ limit: BatchLimit) throws -> Step? {
-        if let step = try buildExpress(limit) { return step }
+        if let step = try buildPriority(limit) { return step }
         let again = try reader.requeued(for: service.destination.id, limit: limit.records)
-        var walk = Walk(
+        var walk = OutboxScan(
             NewBatch(destination: service.destination.id, kind: .requeued, at: Clock.wall), limit, shipper.prepare())
         for record in again where !walk.isFull {
             let candidate = record.candidate
@@ -193,29 +194,29 @@ extension ForwardingLoop where Destination: ~Copyable {
     func buildOvertaking(_ limit: BatchLimit) throws -> Step {
         try forgetNext()
         admission.dailyBytes = budget.today(at: Clock.wall)
-        let step = try buildExpress(limit, isOvertaking: true)
+        let step = try buildPriority(limit, isOvertaking: true)
         return try step ?? self.step(machine.nothingToSend(try pending(), at: Clock.monotonic))
     }
 
-    func isExpressWaiting() throws -> Bool {
+    func isPriorityWaiting() throws -> Bool {
         try reader.snapshot {
-            try !reader.express(for: service.destination.id, above: max(cursor, express), limit: 1).isEmpty
+            try !reader.priority(for: service.destination.id, above: max(cursor, priority), limit: 1).isEmpty
         }
     }
 
-    private func buildExpress(_ limit: BatchLimit, isOvertaking: Bool = false) throws -> Step? {
+    private func buildPriority(_ limit: BatchLimit, isOvertaking: Bool = false) throws -> Step? {
         // What all goes into one batch needs no order.
         guard try isOvertaking || reader.newest() - cursor > Int64(limit.records) else { return nil }
-        var walk = Walk(
-            NewBatch(destination: service.destination.id, kind: .express, at: Clock.wall), limit, shipper.prepare())
+        var walk = OutboxScan(
+            NewBatch(destination: service.destination.id, kind: .priority, at: Clock.wall), limit, shipper.prepare())
         var chosen: [(record: SentRecord, line: [UInt8], user: UInt32)] = []
         var room = BatchBuilder(limit: limit)
-        var above = max(cursor, express)
-        for _ in 0..<Self.maxExpressPortions where !room.isFull {
+        var above = max(cursor, priority)
+        for _ in 0..<Self.maxPriorityPortions where !room.isFull {
             let (records, newest) = try reader.snapshot {
                 let id = service.destination.id
                 return (
-                    try reader.express(for: id, above: above, limit: Self.expressPortion), try reader.newestExpress()
+                    try reader.priority(for: id, above: above, limit: Self.priorityPortion), try reader.newestPriority()
                 )
             }
             guard let last = records.last?.candidate.record else {
@@ -223,10 +224,10 @@ extension ForwardingLoop where Destination: ~Copyable {
                 break
             }
             // Users take turns, so nobody's records wait for the many of somebody else.
-            let order = UserTurns.order(records.map(\.candidate.user))
+            let order = RoundRobinOrder.order(records.map(\.candidate.user))
             let judged = try order.prefix { place in
                 guard !room.isFull else { return false }
-                guard let (record, line) = try judgeExpress(records[place]) else { return true }
+                guard let (record, line) = try evaluatePriority(records[place]) else { return true }
                 chosen.append((record, line, records[place].candidate.user))
                 admission.dailyBytes.charge(line.count + 1, to: records[place].candidate.user)
                 room.add(bytes: line.count + 1)
@@ -234,10 +235,10 @@ extension ForwardingLoop where Destination: ~Copyable {
             }
             // Those behind the first that was not asked are asked again, but for those that go.
             let left = order[judged.count...].map { records[$0].candidate.record }.min()
-            above = left.map { $0 - 1 } ?? (records.count < Self.expressPortion ? max(last, newest) : last)
+            above = left.map { $0 - 1 } ?? (records.count < Self.priorityPortion ? max(last, newest) : last)
         }
-        guard above > max(cursor, express) || !chosen.isEmpty else { return nil }
-        walk.batch.expressThrough = above
+        guard above > max(cursor, priority) || !chosen.isEmpty else { return nil }
+        walk.batch.priorityThrough = above
         for (record, line, user) in chosen.sorted(by: { $0.record.row < $1.record.row }) {
             walk.batch.sent.append(record)
             walk.add(line, of: user)
@@ -248,17 +249,17 @@ extension ForwardingLoop where Destination: ~Copyable {
         // None may go ahead: that is noted, so that they are not asked again, and the walk is next.
         let refused = walk.finished
         _ = try service.writer.perform { try $0.store(refused) }
-        express = max(express, refused.expressThrough ?? express)
+        priority = max(priority, refused.priorityThrough ?? priority)
         return nil
     }
 
     /// Returns the record with its line if it may go before the walk.
-    private func judgeExpress(_ record: WalkedRecord) throws -> (SentRecord, line: [UInt8])? {
+    private func evaluatePriority(_ record: OutboxRecord) throws -> (SentRecord, line: [UInt8])? {
         let candidate = record.candidate
         // What is not for this destination is for the walk to say.
         guard candidate.isReportable, !candidate.isMuted else { return nil }
         try recall(candidate)
-        guard case .admit(let before, let occurrences) = admission.judgeExpress(candidate, at: record.at) else {
+        guard case .admit(let before, let occurrences) = admission.evaluatePriority(candidate, at: record.at) else {
             return nil
         }
         let sent = SentRecord(
@@ -268,7 +269,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     private func add(
-        _ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64, to walk: inout Walk
+        _ candidate: Candidate, suppressedBefore: Int64, occurrences: Int64, to walk: inout OutboxScan
     ) throws {
         let sent = SentRecord(
             row: candidate.record, account: candidate.account, count: candidate.count,
@@ -344,7 +345,7 @@ struct BatchLines {
         self.whole = whole
     }
 
-    init(of walk: Walk) {
+    init(of walk: OutboxScan) {
         self.init(count: walk.lineCount, bytes: walk.lineBytes, whole: walk.body)
         users = walk.users
     }
@@ -386,7 +387,7 @@ struct BatchLines {
 }
 
 /// A batch that another one has overtaken, with all that belongs to it.
-struct LaidAside {
+struct PreemptedBatch {
     var batch: StoredBatch
     var lines: BatchLines
     /// The last answer that found fault with lines of it, and the last one that took some of them.

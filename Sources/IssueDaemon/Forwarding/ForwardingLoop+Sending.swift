@@ -5,8 +5,8 @@ import IssueStore
 extension ForwardingLoop where Destination: ~Copyable {
     /// Sends a part of the batch, waits for the answer, and does what follows from it.
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
-        bringUp(shipment.batch)
-        try doubt(shipment)
+        makeCurrent(shipment.batch)
+        try markUnacknowledged(shipment)
         if shipment.rereadsCredential { _ = shipper.rereadCredential() }
         let before = (budget: budget, requests: state.requests)
         let (answer, ahead) = try answer(to: shipment)
@@ -29,7 +29,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "of": "\(shipment.range.count)", "answer": answer.summary.text,
                 ])
         }
-        tellChange()
+        logChange()
         let step = try perform(action, answer, at: now)
         if case .build = step { return step }
         try forgetNext()
@@ -39,32 +39,32 @@ extension ForwardingLoop where Destination: ~Copyable {
     // MARK: What is sent
 
     /// Has at hand the batch that something is about, and lays the other one aside.
-    func bringUp(_ id: Int64) {
-        guard batch?.id != id, let other = laidAside else { return }
-        layAside()
+    func makeCurrent(_ id: Int64) {
+        guard batch?.id != id, let other = preemptedBatch else { return }
+        preempt()
         (batch, lines, refusal, taking) = (other.batch, other.lines, other.refusal, other.taking)
         state.batchAttempts = other.attempts
     }
 
     /// Another batch comes first; the one under way, if there is one, goes on after it.
-    func layAside() {
-        laidAside = batch.map {
-            LaidAside(batch: $0, lines: lines, refusal: refusal, taking: taking, attempts: state.batchAttempts)
+    func preempt() {
+        preemptedBatch = batch.map {
+            PreemptedBatch(batch: $0, lines: lines, refusal: refusal, taking: taking, attempts: state.batchAttempts)
         }
         (batch, lines, refusal, taking) = (nil, .none, nil, nil)
         state.batchAttempts = 0
     }
 
-    /// Notes before a request that its lines may arrive, where it is stored that they have not: it may be the last thing
-    /// that this daemon does.
-    private func doubt(_ shipment: Forwarding.Shipment) throws {
-        guard let known = state.doubts[shipment.batch], !known.contains(shipment.range) else { return }
+    /// Notes before a request that its lines may arrive, where it is stored that they have not: it may be the last
+    /// thing that this daemon does.
+    private func markUnacknowledged(_ shipment: Forwarding.Shipment) throws {
+        guard let known = state.unacknowledged[shipment.batch], !known.contains(shipment.range) else { return }
         // A single one is a try; of others more follow, and not each is worth a note.
-        state.doubts[shipment.batch] = nil
+        state.unacknowledged[shipment.batch] = nil
         if shipment.range.count == 1 {
             var known = known
             known.insert(shipment.range)
-            state.doubts[shipment.batch] = known
+            state.unacknowledged[shipment.batch] = known
         }
         try saveState()
     }
@@ -72,27 +72,27 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Sends some lines and waits for the answer, while the next batch may be made.
     private func answer(
         to shipment: Forwarding.Shipment
-    ) throws -> (DeliveryAnswer, ahead: Result<Void, any Error>) {
+    ) throws -> (DeliveryResult, ahead: Result<Void, any Error>) {
         let range = shipment.range
         if let whole = lines.whole, range.count == lines.count {
             count(lines.bytes, for: lines.users)
             shipper.begin(whole, within: shipment.timeLimit)
             let ahead = Result { try walkAhead() }
             // Where the store can't give them, none is suspected.
-            let sent = SentLines(count: range.count) { (try? self.allLines())?.compactMap(\.self) ?? [] }
+            let sent = RequestLines(count: range.count) { (try? self.allLines())?.compactMap(\.self) ?? [] }
             return (shipper.answer(to: sent), ahead)
         }
         let all = try allLines()
         let part = all[range].compactMap(\.self)
         guard !part.isEmpty else {
-            return (DeliveryAnswer(.accepted, AnswerSummary("nothing was left to send")), .success(()))
+            return (DeliveryResult(.accepted, ResponseSummary("nothing was left to send")), .success(()))
         }
         let body = shipper.prepare()
         for line in part { body.add(line) }
         let bytes = part.reduce(0) { $0 + $1.count + 1 }
         count(bytes, for: lines.users(in: bytes))
         shipper.begin(body, within: shipment.timeLimit)
-        var answer = shipper.answer(to: SentLines(part))
+        var answer = shipper.answer(to: RequestLines(part))
         if part.count < range.count, case .partial(let partial) = answer.verdict {
             let places = range.filter { all[$0] != nil }.map { $0 - range.lowerBound }
             answer.verdict = .partial(partial.ofPart(count: range.count, sent: places))
@@ -119,8 +119,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         guard let limit = machine.limitAhead(at: Clock.monotonic), budget.isAmple(at: Clock.wall) else {
             return
         }
-        let backlog = try reader.backlog(of: service.destination.id, after: cursor, express: express)
-        guard backlog.records >= limit.records, backlog.expressRecords == 0, backlog.requeued == 0,
+        let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
+        guard backlog.records >= limit.records, backlog.priorityRecords == 0, backlog.requeued == 0,
             backlog.unsentSummaries == 0
         else { return }
         admission.dailyBytes = budget.today(at: Clock.wall)
@@ -131,10 +131,10 @@ extension ForwardingLoop where Destination: ~Copyable {
     func forgetNext() throws {
         guard next != nil else { return }
         next = nil
-        try goOnFromStore()
+        try reloadStateFromStore()
     }
 
-    private func perform(_ action: Forwarding.AnswerAction, _ answer: DeliveryAnswer, at now: MonotonicInstant) throws
+    private func perform(_ action: Forwarding.AnswerAction, _ answer: DeliveryResult, at now: MonotonicInstant) throws
         -> Step
     {
         switch action {
@@ -146,13 +146,13 @@ extension ForwardingLoop where Destination: ~Copyable {
         case .overtake(let limit): return .overtake(limit)
         case .wait(let until, let progress):
             state.progress = progress
-            state.doubts.merge(machine.doubts) { $1 }
+            state.unacknowledged.merge(machine.unacknowledged) { $1 }
             try saveState()
             waitUntil(until)
             return .rest
         case .pause(_, let until, let progress):
             state.progress = progress
-            state.doubts.merge(machine.doubts) { $1 }
+            state.unacknowledged.merge(machine.unacknowledged) { $1 }
             try saveState()
             waitUntil(until)
             return step(machine.credentialReread(changed: shipper.rereadCredential(), at: now))
@@ -160,9 +160,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
     }
 
-    private func settle(_ outcome: BatchOutcome, _ answer: DeliveryAnswer, at now: MonotonicInstant) throws -> Step {
+    private func settle(_ outcome: BatchOutcome, _ answer: DeliveryResult, at now: MonotonicInstant) throws -> Step {
         let ended = outcome.left.isEmpty
-        let wasExpress = batch?.kind == .express
+        let wasPriority = batch?.kind == .priority
         let rest = try book(outcome, answer.summary.text, at: now)
         if ended {
             service.log.info(
@@ -177,7 +177,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         fatesMoved()
         let left = rest.map {
-            ForwardingBatch(id: $0.id, count: lines.count, bytes: lines.bytes, isExpress: wasExpress)
+            ForwardingBatch(id: $0.id, count: lines.count, bytes: lines.bytes, isPriority: wasPriority)
         }
         return step(machine.settled(try pending(), rest: left, at: now))
     }
@@ -190,11 +190,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         let left = lines.left
         let deliveredCount = outcome.delivered.reduce(0) { $0 + $1.count }
         if deliveredCount > left.count { state.lastSuccess = Clock.wall }
-        state.maybeDuplicate += Int64(outcome.twofold)
+        state.maybeDuplicate += Int64(outcome.possibleDuplicates)
         state.progress = machine.progress(at: now)
-        if outcome.left.isEmpty, laidAside == nil { state.progress.spent = .zero }
-        let doubts = machine.doubts
-        state.doubts = doubts.filter { $0.key != batch.id && state.doubts[$0.key] != nil }
+        if outcome.left.isEmpty, preemptedBatch == nil { state.progress.spent = .zero }
+        let unacknowledged = machine.unacknowledged
+        state.unacknowledged = unacknowledged.filter { $0.key != batch.id && state.unacknowledged[$0.key] != nil }
         notePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
@@ -213,10 +213,10 @@ extension ForwardingLoop where Destination: ~Copyable {
         var settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: attempts, answer: taking, refusal: words,
             deadLines: dead, left: left, at: Clock.wall, state: state)
-        settlement.doubtsOfRest = doubts[batch.id]?.counted(among: outcome.left) ?? LineSet()
+        settlement.unacknowledgedOfRest = unacknowledged[batch.id]?.counted(among: outcome.left) ?? LineSet()
         let (stored, id) = (settlement, service.destination.id)
         let rest = try service.writer.perform { try $0.settle(stored, destination: id) }
-        if let rest { state.doubts[rest.id] = settlement.doubtsOfRest }
+        if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
         return rest
     }
 
@@ -252,9 +252,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         try service.writer.perform { try $0.save(state, destination: id) }
     }
 
-    /// One line when the state of the destination changes, not one for each failure; what was told is stored, as whoever
-    /// was told must hear of its end from a later run, too.
-    private func tellChange() {
+    /// One line when the state of the destination changes, not one for each failure; what was told is stored, as
+    /// whoever was told must hear of its end from a later run, too.
+    private func logChange() {
         let view = view
         let name = service.destination.name
         switch view.state {

@@ -5,13 +5,13 @@ import IssueStore
 extension ForwardingLoop where Destination: ~Copyable {
     /// How many rows one walk passes at most, or the rest of a range more, so that a flood of what is held back is
     /// stored in portions.
-    private static var mostWalked: Int { 65_536 }
+    private static var maxScanned: Int { 65_536 }
     private static var stretch: Int { 2048 }
 
     /// Walks on from the cursor until the batch is full, and says how far it came.
-    func walkOn(_ walk: inout Walk) throws -> Int64 {
-        var pass = LogPass(position: cursor, due: admission.nextSummaryDue)
-        while !walk.isFull, walk.walked < Self.mostWalked {
+    func walkOn(_ walk: inout OutboxScan) throws -> Int64 {
+        var pass = ScanCursor(position: cursor, due: admission.nextSummaryDue)
+        while !walk.isFull, walk.walked < Self.maxScanned {
             if pass.isHeldBack, pass.position >= pass.rowsThrough, let lists = try reader.lists(after: pass.position) {
                 try walkOn(lists, &pass, &walk)
             } else {
@@ -26,15 +26,15 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// Passes the next stretch, record by record; false where there is none.
-    private func walkOnByRows(_ pass: inout LogPass, _ walk: inout Walk) throws -> Bool {
+    private func walkOnByRows(_ pass: inout ScanCursor, _ walk: inout OutboxScan) throws -> Bool {
         let stretch = try reader.stretch(after: pass.position, limit: Self.stretch)
         guard let lowest = stretch.steps.first?.row, let highest = stretch.steps.last?.row else { return false }
-        let ahead = try reader.goneAhead(of: service.destination.id, in: lowest...highest, express: express)
+        let ahead = try reader.goneAhead(of: service.destination.id, in: lowest...highest, priority: priority)
         var held = 0
         for step in stretch.steps {
             if walk.isFull { break }
             let number = try pass.runs.number(of: step.series) { try reader.facts(ofSeries: step.series) }
-            let now = LogInstant(milliseconds: step.receivedAt.milliseconds &+ stretch.offset)
+            let now = RecordLogInstant(milliseconds: step.receivedAt.milliseconds &+ stretch.offset)
             pass.position = step.row
             walk.walked += 1
             if pass.due.map({ $0 > now }) ?? true, ahead.isUsual(step.row), pass.runs.take(step, number, at: now) {
@@ -51,8 +51,8 @@ extension ForwardingLoop where Destination: ~Copyable {
     ///
     /// - Returns: the series whose next records have to be judged since.
     func meet(
-        _ step: LogStep, _ number: Int, _ ahead: StoreReader.GoneAhead, offset: Int64, _ pass: inout LogPass,
-        _ walk: inout Walk
+        _ step: ScanRow, _ number: Int, _ ahead: StoreReader.GoneAhead, offset: Int64, _ pass: inout ScanCursor,
+        _ walk: inout OutboxScan
     ) throws -> [Int] {
         guard let facts = pass.runs.facts(number) else { return [] }
         if ahead.gone.contains(step.row) {
@@ -67,7 +67,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             pass.runs.forget()
             walk.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }
-        record.candidate.wasExpress = ahead.refused.contains(step.row)
+        record.candidate.wasPriority = ahead.refused.contains(step.row)
         count(pass.runs.end(ofGroup: facts.group), &walk)
         let released = try judge(record, number, &pass.runs, &walk)
         // What is let through opens no window.
@@ -75,7 +75,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return isDue ? Array(0..<pass.runs.count) : released ?? []
     }
 
-    private func count(_ runs: [HeldRun], _ walk: inout Walk) {
+    private func count(_ runs: [SuppressedRun], _ walk: inout OutboxScan) {
         for run in runs {
             admission.count(run)
             walk.summarise(run)
@@ -84,7 +84,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Judges one record, and says of which series the next have to be judged where it was let through.
     private func judge(
-        _ record: WalkedRecord, _ number: Int, _ runs: inout HeldRuns, _ walk: inout Walk
+        _ record: OutboxRecord, _ number: Int, _ runs: inout SuppressedRuns, _ walk: inout OutboxScan
     ) throws -> [Int]? {
         let candidate = record.candidate
         try recall(candidate)
@@ -114,7 +114,7 @@ extension ForwardingLoop where Destination: ~Copyable {
 }
 
 /// What one walk over the log has gathered so far.
-struct Walk {
+struct OutboxScan {
     var batch: NewBatch
     var walked = 0
     /// What is made of its lines, of which none is kept.
@@ -155,7 +155,7 @@ struct Walk {
     }
 
     /// Counts records whose rows are noted one by one.
-    mutating func summarise(_ run: HeldRun) {
+    mutating func summarise(_ run: SuppressedRun) {
         Self.count(run.records, run.occurrences, of: run.account, in: &summarised)
     }
 
@@ -177,13 +177,13 @@ struct Walk {
 }
 
 /// Where one walk over the log stands.
-struct LogPass {
+struct ScanCursor {
     /// The last row that it has passed.
     var position: Int64
     /// What it holds back without judging each record.
-    var runs = HeldRuns()
+    var runs = SuppressedRuns()
     /// When the next window closes.
-    var due: LogInstant?
+    var due: RecordLogInstant?
     /// Up to which row records are read one by one, since too many of them have to be judged.
     var rowsThrough: Int64 = 0
     /// Whether most of what was read last was held back in runs.
@@ -191,7 +191,7 @@ struct LogPass {
 }
 
 /// What one walk knows of the series that it meets, and the runs of those that are held back.
-struct HeldRuns {
+struct SuppressedRuns {
     /// What is looked at for each record stands by itself, so that to look costs no more than that.
     private struct Known {
         var firstOfGroup: Int64
@@ -199,15 +199,15 @@ struct HeldRuns {
         /// Up to there each record has to be judged.
         var mutedThrough: Int64
         /// Until then the run holds; nothing where there is none.
-        var until: LogInstant?
+        var until: RecordLogInstant?
         /// Of the run's reason, among all of them.
         var place = 0
     }
 
-    private var numbers = DenseNumbers()
-    private var facts: [SeriesFacts?] = []
+    private var numbers = IDInterner()
+    private var facts: [SeriesInfo?] = []
     private var known: [Known] = []
-    private var runs: [HeldRun?] = []
+    private var runs: [SuppressedRun?] = []
     /// The series of each group, by their numbers.
     private var series: [Int64: [Int]] = [:]
     /// The runs that end when a record is let through.
@@ -216,7 +216,7 @@ struct HeldRuns {
     private var rows = [[Int64]](repeating: [], count: SuppressionReason.allCases.count)
 
     /// The number of a series in this walk.
-    mutating func number(of id: Int64, or find: () throws -> SeriesFacts?) rethrows -> Int {
+    mutating func number(of id: Int64, or find: () throws -> SeriesInfo?) rethrows -> Int {
         let number = numbers.number(of: id)
         if number == known.count {
             let found = try find()
@@ -231,11 +231,11 @@ struct HeldRuns {
         return number
     }
 
-    func facts(_ number: Int) -> SeriesFacts? { facts[number] }
+    func facts(_ number: Int) -> SeriesInfo? { facts[number] }
 
     /// Counts a record in its run; false where it has to be judged.
     @inline(__always)
-    mutating func take(_ step: LogStep, _ number: Int, at now: LogInstant) -> Bool {
+    mutating func take(_ step: ScanRow, _ number: Int, at now: RecordLogInstant) -> Bool {
         guard let until = known[number].until, now < until, known[number].firstOfGroup != step.row,
             known[number].regression != step.row, known[number].mutedThrough < step.row
         else { return false }
@@ -246,7 +246,7 @@ struct HeldRuns {
 
     /// Counts records of a series for all of which its last run held.
     mutating func take(
-        _ held: ArraySlice<Int64>, _ number: Int, occurrences: Int64, _ times: ClosedRange<LogInstant>
+        _ held: ArraySlice<Int64>, _ number: Int, occurrences: Int64, _ times: ClosedRange<RecordLogInstant>
     ) {
         runs[number]?.add(held, occurrences: occurrences, times)
         rows[known[number].place] += held
@@ -256,7 +256,7 @@ struct HeldRuns {
     func hasRun(_ number: Int) -> Bool { runs[number] != nil }
 
     /// From when on the next record of a series has to be judged; nothing where the next one has to be in any case.
-    func end(_ number: Int) -> LogInstant? { known[number].until }
+    func end(_ number: Int) -> RecordLogInstant? { known[number].until }
 
     /// The first row, of this one and those behind it, whose record has to be judged whatever the run says.
     func exception(_ number: Int, from row: Int64) -> Int64? {
@@ -271,7 +271,7 @@ struct HeldRuns {
     /// How many series were met.
     var count: Int { known.count }
 
-    mutating func begin(_ run: HeldRun?, _ number: Int) {
+    mutating func begin(_ run: SuppressedRun?, _ number: Int) {
         runs[number] = run
         known[number].until = run?.until
         known[number].place = run?.place ?? 0
@@ -279,9 +279,9 @@ struct HeldRuns {
     }
 
     /// The runs of a group, or all of them, each with something in it; they go on from nothing.
-    mutating func end(ofGroup group: Int64? = nil) -> [HeldRun] {
+    mutating func end(ofGroup group: Int64? = nil) -> [SuppressedRun] {
         let numbers = group.map { self.numbers(ofGroup: $0) } ?? Array(known.indices)
-        var ended: [HeldRun] = []
+        var ended: [SuppressedRun] = []
         for number in numbers {
             guard let run = runs[number], run.records > 0 else { continue }
             ended.append(run)

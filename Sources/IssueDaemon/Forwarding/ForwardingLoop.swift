@@ -17,19 +17,19 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var budget: DailyBudget
     var cursor: Int64
     /// Up to which record those that are express have been looked at.
-    var express: Int64
+    var priority: Int64
     var state: DestinationRow.State
     /// The batch that is under way, and its lines.
     var batch: StoredBatch?
     var lines = BatchLines.none
     /// The one that comes next, made while the answer is awaited, and not stored before that one has come to its end.
-    var next: Walk?
+    var next: OutboxScan?
     /// The last answer that found fault with lines of it.
     var refusal: String?
     /// The last answer that took some of its lines.
     var taking: String?
     /// A batch that another one has overtaken.
-    var laidAside: LaidAside?
+    var preemptedBatch: PreemptedBatch?
     /// How many lines that were sent again are counted already; the machine counts from its start.
     var countedResent: Int64 = 0
     /// Flushes that wait until the cursor has passed a row and nothing is under way.
@@ -60,7 +60,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         let destination = try reader.destination(service.destination.id) ?? service.destination
         types = try reader.fieldTypes(of: destination.id)
         cursor = destination.cursor
-        express = destination.express
+        priority = destination.priority
         state = destination.state
         machine = Self.machine(service.settings.forward, from: destination.state)
         budget = DailyBudget(
@@ -71,7 +71,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     func run() throws {
         try perform(try begin())
-        tellBoard()
+        publishStatus()
         while !machine.isStopped {
             let inbox = wait()
             let now = Clock.monotonic
@@ -89,7 +89,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             try lookForCredential(at: now)
             try closeWindows()
             try completeFlushes()
-            tellBoard()
+            publishStatus()
         }
         for flush in flushes { flush.completed() }
     }
@@ -102,27 +102,28 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         try reader.snapshot {
             var before: Int64 = 0
             var known: [Int64: LineSet] = [:]
-            while laidAside == nil,
+            while preemptedBatch == nil,
                 let found = try reader.unansweredBatch(of: service.destination.id, after: before)
             {
                 before = found.id
-                known[found.id] = state.doubts[found.id]
+                known[found.id] = state.unacknowledged[found.id]
                 var body = BatchLines(in: shipper.prepare())
                 try makeLines(of: found) { body.add($0 ?? [], of: $1) }
                 guard body.count > 0 else { continue }
-                if let batch { laidAside = LaidAside(batch: batch, lines: lines) }
+                if let batch { preemptedBatch = PreemptedBatch(batch: batch, lines: lines) }
                 (batch, lines) = (found, body)
             }
-            state.doubts = known
+            state.unacknowledged = known
         }
         let pending = try pending()
         guard let batch else { return step(machine.recordsArrived(pending, at: now)) }
         machine.learned(pending)
-        let known = ForwardingBatch(of: batch, lines, doubts: state.doubts)
-        guard let laidAside else {
+        let known = ForwardingBatch(of: batch, lines, unacknowledged: state.unacknowledged)
+        guard let preemptedBatch else {
             return step(machine.started(resuming: known, state.progress, unit: random, at: now))
         }
-        let first = ForwardingBatch(of: laidAside.batch, laidAside.lines, doubts: state.doubts)
+        let first = ForwardingBatch(
+            of: preemptedBatch.batch, preemptedBatch.lines, unacknowledged: state.unacknowledged)
         return step(machine.started(resuming: first, overtakenBy: known, state.progress, unit: random, at: now))
     }
 
@@ -149,9 +150,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         let now = Clock.monotonic
         state.progress = machine.progress(at: now)
         // Each request has got its answer, or was ended: what may have arrived is known.
-        state.doubts.merge(machine.doubts) { $1 }
+        state.unacknowledged.merge(machine.unacknowledged) { $1 }
         if let (id, outcome) = machine.takeUnstored() {
-            bringUp(id)
+            makeCurrent(id)
             try book(outcome, state.lastAnswer ?? "", at: now)
         }
         try closeAllWindows()
@@ -169,7 +170,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             deadline = until
             return .rest
         case .rest:
-            // The timer stays: a batch may wait for it while records arrive. One that is of no use any more does no harm.
+            // The timer stays: a batch may wait for it while records arrive. One that is of no use any more does no
+            // harm.
             return .rest
         }
     }
@@ -178,7 +180,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         var next = first
         while true {
             // Whoever asks for `status` is told of a request before its answer.
-            tellBoard()
+            publishStatus()
             switch next {
             case .build(let limit): next = try build(limit)
             case .overtake(let limit): next = try buildOvertaking(limit)
@@ -202,7 +204,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     private func completeFlushes() throws {
         guard !flushes.isEmpty else { return }
-        let batch = batch ?? laidAside?.batch
+        let batch = batch ?? preemptedBatch?.batch
         if batch == nil, try reader.backlog(of: service.destination.id, after: cursor).requeued == 0 {
             for flush in flushes where flush.row <= cursor { flush.completed() }
             flushes.removeAll { $0.row <= cursor }
@@ -212,9 +214,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     // MARK: Telling
 
-    func tellBoard() {
+    func publishStatus() {
         service.board.tell(
-            StatusBoard.Forwarder(name: service.destination.name, view: view, state: state))
+            StatusRegistry.Forwarder(name: service.destination.name, view: view, state: state))
     }
 
     /// What the machine says, with this kind of destination's own advice.
@@ -236,15 +238,15 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
 extension ForwardingBatch {
     /// - Parameter doubts: What is known of batches of the time before the start; of others each line may have arrived.
-    init(of batch: StoredBatch, _ lines: BatchLines, doubts: [Int64: LineSet]) {
+    init(of batch: StoredBatch, _ lines: BatchLines, unacknowledged: [Int64: LineSet]) {
         self.init(
-            id: batch.id, count: lines.count, bytes: lines.bytes, isExpress: batch.kind == .express,
-            doubts: doubts[batch.id] ?? LineSet([0..<lines.count]))
+            id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority,
+            unacknowledged: unacknowledged[batch.id] ?? LineSet([0..<lines.count]))
     }
 
     /// One that was just stored.
     init(of batch: StoredBatch, _ lines: BatchLines) {
-        self.init(id: batch.id, count: lines.count, bytes: lines.bytes, isExpress: batch.kind == .express)
+        self.init(id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority)
     }
 }
 
@@ -279,14 +281,14 @@ final class ForwardingService: Sendable {
     let settings: Settings
     let path: String
     let writer: WriterService
-    let board: StatusBoard
+    let board: StatusRegistry
     let log: Log
     /// Ends the request that is under way.
     let cancellation = HTTPCancellation()
     let inbox = Monitor(ForwardingInbox())
 
     init(
-        destination: DestinationRow, settings: Settings, path: String, writer: WriterService, board: StatusBoard,
+        destination: DestinationRow, settings: Settings, path: String, writer: WriterService, board: StatusRegistry,
         log: Log
     ) {
         self.destination = destination

@@ -46,7 +46,7 @@ final class Connection {
     /// Whose rights the last question of it was asked with.
     var askedAs: Viewer = .nothing
     /// When the store is asked again for what is awaited or followed.
-    var lookout = Lookout()
+    var lookout = ChangePollGate()
 
     /// How many bytes were read at a time, the last time.
     var lastRead = 0
@@ -133,7 +133,7 @@ final class SocketUser {
     /// Whether it waits because all users together hold much.
     var isCrowdedOut = false
     /// Whether he has less under way than he had, so that others of his connections may go on.
-    var isLoosened = false
+    var hasFreedCapacity = false
 
     init(uid: UInt32, limits: UserLoad.Limits) {
         self.uid = uid

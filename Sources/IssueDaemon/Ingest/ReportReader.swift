@@ -20,12 +20,12 @@ struct ReportReader {
     }
 
     /// How a message begins that is a report written as most clients write it; then it need be read only once.
-    private static let usualStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
+    private static let defaultStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
 
     /// Whether a message begins as most clients begin a report.
-    static func beginsAsUsual(_ message: Span<UInt8>) -> Bool {
-        guard message.count > usualStart.count else { return false }
-        let usual = usualStart.span
+    static func beginsFast(_ message: Span<UInt8>) -> Bool {
+        guard message.count > defaultStart.count else { return false }
+        let usual = defaultStart.span
         return message.equals(from: 0, usual, from: 0, count: usual.count)
     }
 
@@ -39,7 +39,7 @@ struct ReportReader {
         var report: Report?
         do throws(CollectorError) {
             var scanner = JSONScanner(
-                message, atMemberValue: Self.usualStart.count - 1, maximumDepth: decoder.limits.depth + 3,
+                message, atMemberValue: Self.defaultStart.count - 1, maximumDepth: decoder.limits.depth + 3,
                 maximumKeys: decoder.limits.keys)
             let call = try readCall(&scanner, token, &batch)
             report = Self.readRest(&scanner).map { Report(call: call, oneway: $0) }
@@ -213,7 +213,7 @@ struct NumberingReader {
     private var producer: ProducerID?
 
     /// What is longer is read each time.
-    private static let mostBytes = 96
+    private static let maxBytes = 96
 
     /// Passes the name of the producer up to its number, if both follow the records as they did the last time.
     @inline(__always)
@@ -223,7 +223,7 @@ struct NumberingReader {
 
     /// The records ended at one index and the number begins at another.
     mutating func read(_ id: ProducerID?, _ bytes: Span<UInt8>, from start: Int, to end: Int) {
-        guard let id, end - start <= Self.mostBytes else { return }
+        guard let id, end - start <= Self.maxBytes else { return }
         producer = id
         before.truncate(to: 0)
         before.append(bytes, from: start, to: end)

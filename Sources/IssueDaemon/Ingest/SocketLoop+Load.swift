@@ -74,7 +74,7 @@ extension SocketLoop {
             connection.callMemory = memory
         }
         guard received != connection.bytesReceived else { return }
-        if received < connection.bytesReceived { loosen(connection.user) }
+        if received < connection.bytesReceived { markCapacityFreed(connection.user) }
         connection.user.load.changed(received: received - connection.bytesReceived)
         settleActivity(of: connection) { $0.bytesReceived = received }
     }
@@ -96,7 +96,7 @@ extension SocketLoop {
         }
         let unread = connection.replies.unsentCount + connection.openJobs * service.limits.questionBytes
         guard unread != connection.bytesUnread, connections[connection.id] != nil else { return }
-        if unread < connection.bytesUnread { loosen(connection.user) }
+        if unread < connection.bytesUnread { markCapacityFreed(connection.user) }
         connection.user.load.changed(replies: unread - connection.bytesUnread)
         connection.bytesUnread = unread
     }
@@ -106,7 +106,7 @@ extension SocketLoop {
         settleActivity(of: connection) { $0.bytesInFlight += difference }
         connection.user.load.changed(unanswered: difference)
         changed(callMemory: difference)
-        if difference < 0 { loosen(connection.user) }
+        if difference < 0 { markCapacityFreed(connection.user) }
     }
 
     /// What a call takes beside its bytes: a record of two bytes may be rejected with a hundred, and what is decoded
@@ -122,27 +122,27 @@ extension SocketLoop {
     }
 
     /// A user has less under way: his other connections may try again.
-    func loosen(_ user: SocketUser) {
-        guard !user.isLoosened else { return }
-        user.isLoosened = true
-        loosened.append(user)
+    func markCapacityFreed(_ user: SocketUser) {
+        guard !user.hasFreedCapacity else { return }
+        user.hasFreedCapacity = true
+        usersWithFreedCapacity.append(user)
     }
 
-    func goOnWithLoosened() {
+    func resumeThrottled() {
         if hasReleasedMemory, !crowdedOut.isEmpty {
             let users = crowdedOut
             crowdedOut = []
             for user in users {
                 user.isCrowdedOut = false
-                loosen(user)
+                markCapacityFreed(user)
             }
         }
         hasReleasedMemory = false
-        guard !loosened.isEmpty else { return }
-        let users = loosened
-        loosened = []
+        guard !usersWithFreedCapacity.isEmpty else { return }
+        let users = usersWithFreedCapacity
+        usersWithFreedCapacity = []
         for user in users {
-            user.isLoosened = false
+            user.hasFreedCapacity = false
             let woken = user.load.takeWoken(
                 within: allowance(of: user),
                 underWay: { connections[$0].map(Self.bytesWaitedFor) ?? 0 },
@@ -185,11 +185,11 @@ extension SocketLoop {
     ) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in
-                MemoryHolding(connection: connection.id, owner: connection.user.uid, bytes: bytes, since: since)
+                MemoryReservation(connection: connection.id, owner: connection.user.uid, bytes: bytes, since: since)
             }
         }
         // Some more than must go, so that the next one is not looked for at once.
-        let chosen = MemoryHolding.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
+        let chosen = MemoryReservation.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
         guard !chosen.isEmpty else { return }
         if let count = memoryCuts.happened(chosen.count, at: Clock.monotonic) {
             let owner = connections[chosen[0]]?.user.uid
@@ -215,7 +215,7 @@ extension SocketLoop {
         changed(replyMemory: -connection.replyMemory)
         connection.replyMemory = 0
         user.load.disconnected(connection.id)
-        loosen(user)
+        markCapacityFreed(user)
         if connection.session.openReports > 0 {
             orphans[connection.id] = Orphan(
                 user: user, bytes: connection.bytesInFlight, reports: connection.session.openReports)
@@ -231,7 +231,7 @@ extension SocketLoop {
         guard orphan.reports == 0 else { return }
         orphan.user.load.changed(unanswered: -orphan.bytes)
         changed(callMemory: -orphan.bytes)
-        loosen(orphan.user)
+        markCapacityFreed(orphan.user)
         forget(orphan.user)
     }
 
@@ -263,15 +263,15 @@ extension SocketLoop {
 }
 
 /// Counts something that may happen very often, so that the log tells of it at most once a minute.
-struct RepeatedEvent: Sendable {
+struct RepeatedEventCounter: Sendable {
     private var count = 0
-    private var isToldFrom = MonotonicInstant(sinceBoot: .zero)
+    private var isReportedFrom = MonotonicInstant(sinceBoot: .zero)
 
     /// Returns how often it has happened since it was last told, or nil where it is not to be told now.
     mutating func happened(_ times: Int = 1, at now: MonotonicInstant) -> Int? {
         count += times
-        guard now >= isToldFrom else { return nil }
-        isToldFrom = now.advanced(by: .seconds(60))
+        guard now >= isReportedFrom else { return nil }
+        isReportedFrom = now.advanced(by: .seconds(60))
         defer { count = 0 }
         return count
     }

@@ -6,7 +6,7 @@ import UnixIO
 
 extension SocketLoop {
     /// What is waited for where nobody says how long.
-    static let usualTimeout: Duration = .seconds(30)
+    static let defaultTimeout: Duration = .seconds(30)
 
     /// Begins a call that is no report.
     func ask(_ method: String, _ parameters: [UInt8], _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
@@ -41,7 +41,7 @@ extension SocketLoop {
             // Its first job does not use the filter.
             try check(filter)
             connection.question = .following(filter, row: 0)
-            connection.lookout = Lookout()
+            connection.lookout = ChangePollGate()
             // Whoever says since when is given what there is first; others begin behind the newest record.
             job(filter.since == nil ? .newest : .news(filter, row: 0), connection)
         case .show:
@@ -52,9 +52,9 @@ extension SocketLoop {
         case .flush: try flush(try read(parameters), connection)
         case .await:
             let query: AwaitParameters = try read(parameters)
-            let until = Clock.monotonic.advanced(by: query.timeout ?? Self.usualTimeout)
+            let until = Clock.monotonic.advanced(by: query.timeout ?? Self.defaultTimeout)
             connection.question = .awaiting(query, until: until)
-            connection.lookout = Lookout()
+            connection.lookout = ChangePollGate()
             job(.fates(query), connection)
         case .purge:
             try allowOperators(connection)
@@ -128,7 +128,7 @@ extension SocketLoop {
 
     private func flush(_ parameters: FlushParameters, _ connection: Connection) throws(CollectorError) {
         try allowOperators(connection)
-        let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.usualTimeout)
+        let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.defaultTimeout)
         let id = connection.id
         let service = service
         let count = handlers.flush(parameters.destination) { service.tell { $0.flushed.append(id) } }
@@ -190,7 +190,8 @@ extension SocketLoop {
         }
     }
 
-    /// Whether the rights of whoever asked have changed meanwhile, so that what goes on is asked again with the new ones.
+    /// Whether the rights of whoever asked have changed meanwhile, so that what goes on is asked again with the new
+    /// ones.
     private func isOutdated(_ question: Question, _ connection: Connection) -> Bool {
         guard connection.openJobs == 0, connection.askedAs != viewer(of: connection) else { return false }
         switch question {

@@ -46,8 +46,8 @@ extension SocketLoop {
         var isGoingOn = true
         while isGoingOn, !connection.hasEnded, mayBegin(connection) {
             do throws(FrameError) {
-                if try takeUsualReports(connection) {
-                    if connection.batch.records.count >= Self.mostGathered { submit(connection) }
+                if try takeReportsFast(connection) {
+                    if connection.batch.records.count >= Self.maxGathered { submit(connection) }
                     continue
                 }
                 guard let message = try nextMessage(of: connection) else { break }
@@ -80,7 +80,7 @@ extension SocketLoop {
             !connection.isReceivingReport, !connection.hasEnded, connection.frames.hasPartialFrame
         else { return true }
         let message = connection.frames.partialFrame
-        if ReportReader.beginsAsUsual(connection.frames[message]) {
+        if ReportReader.beginsFast(connection.frames[message]) {
             connection.isReceivingReport = true
             return true
         }
@@ -98,9 +98,9 @@ extension SocketLoop {
 
     /// Begins a call, or holds it; answers whether the next may be looked at.
     private func begin(_ message: Range<Int>, _ connection: Connection) -> Bool {
-        if ReportReader.beginsAsUsual(connection.frames[message]) {
+        if ReportReader.beginsFast(connection.frames[message]) {
             switch connection.session.reportArrived() {
-            case .begin: return reportAsUsual(message, connection)
+            case .begin: return reportFast(message, connection)
             case .hold:
                 connection.held = message
                 return false
@@ -155,7 +155,7 @@ extension SocketLoop {
     }
 
     /// Takes a report that is written as most are, in one reading.
-    private func reportAsUsual(_ message: Range<Int>, _ connection: Connection) -> Bool {
+    private func reportFast(_ message: Range<Int>, _ connection: Connection) -> Bool {
         let token = openReport(size: message.count, connection)
         do throws(CollectorError) {
             let report = try reader.readUsual(connection.frames[message], token: token, into: &connection.batch)
@@ -243,7 +243,7 @@ extension SocketLoop {
         weigh(call, connection)
         connection.calls.append(call)
         if oneway { connection.silent.insert(call.token) }
-        if connection.batch.records.count >= Self.mostGathered { submit(connection) }
+        if connection.batch.records.count >= Self.maxGathered { submit(connection) }
     }
 
     /// Hands the reports that were read to the writer.

@@ -9,11 +9,11 @@ extension SocketLoop {
     /// that knows all forms, as if nobody had looked at it.
     ///
     /// - Returns: whether there was one, so that the connection is to be looked at again.
-    func takeUsualReports(_ connection: Connection) throws(FrameError) -> Bool {
+    func takeReportsFast(_ connection: Connection) throws(FrameError) -> Bool {
         guard connection.held == nil, connection.session.mayReport else { return false }
         // Out of the connection while it lasts: each access to a part of it would cost as much as a field of a record.
         var frames = FrameDecoder(limit: 0)
-        var intake = UsualIntake()
+        var intake = FastPathIntake()
         swap(&frames, &connection.frames)
         intake.exchange(with: connection)
         defer {
@@ -25,18 +25,18 @@ extension SocketLoop {
             unanswered: connection.bytesInFlight, within: allowance(of: connection.user))
         var size = 0
         defer { took(size, connection) }
-        connection.held = try takeUsualReports(of: &frames, into: &intake, upTo: room, size: &size, reader: &reader)
+        connection.held = try takeReportsFast(of: &frames, into: &intake, upTo: room, size: &size, reader: &reader)
         return size > 0
     }
 
     /// Takes what may be taken, and answers which message is for the other way.
     ///
     /// - Parameter reader: lent for all of it, since each access to a part of the loop would cost as much, too.
-    private func takeUsualReports(
-        of frames: inout FrameDecoder, into intake: inout UsualIntake, upTo room: Int, size: inout Int,
+    private func takeReportsFast(
+        of frames: inout FrameDecoder, into intake: inout FastPathIntake, upTo room: Int, size: inout Int,
         reader: inout ReportReader
     ) throws(FrameError) -> Range<Int>? {
-        while size <= room, intake.batch.records.count < Self.mostGathered, let message = try frames.next() {
+        while size <= room, intake.batch.records.count < Self.maxGathered, let message = try frames.next() {
             guard let taken = take(frames[message], &intake, &reader) else { return message }
             size += taken
         }
@@ -44,7 +44,7 @@ extension SocketLoop {
     }
 
     /// Takes one report, and answers how much of it counts as under way; nothing where it is for the other way.
-    private func take(_ message: Span<UInt8>, _ intake: inout UsualIntake, _ reader: inout ReportReader) -> Int? {
+    private func take(_ message: Span<UInt8>, _ intake: inout FastPathIntake, _ reader: inout ReportReader) -> Int? {
         let before = (records: intake.batch.records.count, bytes: intake.batch.bytes.count)
         let token = intake.replies.nextToken
         guard let report = Self.read(message, token: token, into: &intake.batch, &reader) else { return nil }
@@ -66,7 +66,7 @@ extension SocketLoop {
     private static func read(
         _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch, _ reader: inout ReportReader
     ) -> ReportReader.Report? {
-        guard ReportReader.beginsAsUsual(message) else { return nil }
+        guard ReportReader.beginsFast(message) else { return nil }
         do throws(CollectorError) {
             return try reader.readUsual(message, token: token, into: &batch)
         } catch {
@@ -85,7 +85,7 @@ extension SocketLoop {
 }
 
 /// What taking a report touches of its connection, but for the bytes it is read from.
-struct UsualIntake {
+struct FastPathIntake {
     var batch = RecordBatch()
     var calls: [ReportCall] = []
     var replies = ReplyQueue()

@@ -28,7 +28,7 @@ final class SocketLoop {
     /// Whether all together hold less than they did.
     var hasReleasedMemory = false
     /// Users of whom less is under way than was.
-    var loosened: [SocketUser] = []
+    var usersWithFreedCapacity: [SocketUser] = []
     var deadlines = DeadlineQueue<UInt64>()
     /// What connections read into, one after the other.
     var readBuffer: [UInt8] = []
@@ -39,13 +39,13 @@ final class SocketLoop {
     private(set) var isStopping = false
     private var isEnding = false
     /// What was refused or closed since the log has said so.
-    var refusals = RepeatedEvent()
-    var replacements = RepeatedEvent()
-    var memoryCuts = RepeatedEvent()
+    var refusals = RepeatedEventCounter()
+    var replacements = RepeatedEventCounter()
+    var memoryCuts = RepeatedEventCounter()
     /// Until when no connections are taken, because there was no descriptor left for one.
     private var acceptsAgain: MonotonicInstant?
     /// Whether the log says that none can be taken.
-    private var hasToldShortage = false
+    private var hasReportedShortage = false
 
     static let listenerToken: UInt64 = 0
     static let inboxToken: UInt64 = 1
@@ -53,9 +53,9 @@ final class SocketLoop {
     static let sweep: Duration = .milliseconds(250)
     static let chunk = 128 << 10
     /// How many records of a connection are gathered before the writer is given them.
-    static let mostGathered = WriterService.mostRecords / 8
+    static let maxGathered = WriterService.maxRecords / 8
     /// How many connections are taken before others have their turn.
-    static let mostAccepted = 64
+    static let maxAccepted = 64
 
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
         self.service = service
@@ -73,10 +73,10 @@ final class SocketLoop {
     func run() throws(Errno) {
         var events: [PollEvent] = []
         while true {
-            try poller.wait(into: &events, timeout: patience)
+            try poller.wait(into: &events, timeout: timeout)
             round += 1
             for event in events { handle(event) }
-            goOnWithLoosened()
+            resumeThrottled()
             flushTouched()
             relieveMemory()
             lookAtDeadlines()
@@ -121,12 +121,12 @@ final class SocketLoop {
     // MARK: Connections
 
     func accept() {
-        for _ in 0..<Self.mostAccepted where isAccepting {
+        for _ in 0..<Self.maxAccepted where isAccepting {
             do throws(Errno) {
                 guard let descriptor = try listener.descriptor.accept() else { return }
                 try take(descriptor)
-                if hasToldShortage { service.log.notice("Connections are taken again") }
-                hasToldShortage = false
+                if hasReportedShortage { service.log.notice("Connections are taken again") }
+                hasReportedShortage = false
             } catch {
                 // The one who holds most makes room, as where the limit is reached.
                 guard let largest = shares.largest, makeRoom(of: largest.owner) else { return pause(error) }
@@ -136,11 +136,11 @@ final class SocketLoop {
 
     /// Takes no connections for a moment, since the machine has not what one needs.
     private func pause(_ error: Errno) {
-        if !hasToldShortage {
+        if !hasReportedShortage {
             service.log.warning(
                 "A connection could not be taken, trying again until one can", ["error": "\(error)"])
         }
-        hasToldShortage = true
+        hasReportedShortage = true
         acceptsAgain = Clock.monotonic.advanced(by: .seconds(1))
         try? poller.modify(listener.descriptor, token: Self.listenerToken, for: [])
     }
@@ -158,9 +158,9 @@ final class SocketLoop {
         }
         let user = users[owner] ?? SocketUser(uid: owner, limits: service.limits.ofUser)
 
-        let facts: ProcessFacts?
+        let facts: ProcessMetadata?
         do throws(Errno) {
-            facts = try ProcessFacts.read(of: peer, on: descriptor)
+            facts = try ProcessMetadata.read(of: peer, on: descriptor)
         } catch {
             // Reports of nobody knows whom would be groups of their own.
             _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
@@ -290,8 +290,8 @@ final class SocketLoop {
     // MARK: Time
 
     /// How long nothing need be done if nothing comes.
-    private var patience: Duration? {
-        if !loosened.isEmpty || (hasReleasedMemory && !crowdedOut.isEmpty) { return .zero }
+    private var timeout: Duration? {
+        if !usersWithFreedCapacity.isEmpty || (hasReleasedMemory && !crowdedOut.isEmpty) { return .zero }
         let next = [acceptsAgain, deadlines.next].compactMap { $0 }.min().map { Clock.monotonic.duration(to: $0) }
         return isStopping ? min(next ?? Self.sweep, Self.sweep) : next
     }

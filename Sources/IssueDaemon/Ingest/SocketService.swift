@@ -26,11 +26,12 @@ final class SocketService: Sendable {
     let limits: SocketLimits
     let recordLimits: RecordLimits
     let access: Mutex<AccessPolicy>
-    let board: StatusBoard
+    let board: StatusRegistry
     let log: Log
 
     init(
-        listener: Listener, limits: SocketLimits, recordLimits: RecordLimits, access: AccessPolicy, board: StatusBoard,
+        listener: Listener, limits: SocketLimits, recordLimits: RecordLimits, access: AccessPolicy,
+        board: StatusRegistry,
         log: Log
     ) throws(Errno) {
         wakeUp = try EventCounter()
@@ -124,11 +125,11 @@ struct SocketInbox: Sendable {
 /// Whoever is connected notices nothing of that; nobody else can connect until
 /// there is a file again. One that the service manager has opened is its to
 /// make, so of that it is only said.
-final class SocketKeeper {
+final class ListenerMonitor {
     private(set) var listener: Listener
     /// Whether the file is gone, and making it anew must be tried again.
     private(set) var isMissing = false
-    private var hasToldUnit = false
+    private var hasReportedUnit = false
     let path: String
     /// Makes the socket with its folder, or nothing where it came from the service manager.
     private let make: (() throws(Errno) -> FileDescriptor)?
@@ -168,8 +169,10 @@ final class SocketKeeper {
         let found = try? FileSystem.status(of: path, followingLinks: false)
         guard let place, found?.inode != place.inode || found?.device != place.device else { return nil }
         guard let make else {
-            if !hasToldUnit { log.warning("The socket's file was removed, its unit must be restarted", ["path": path]) }
-            hasToldUnit = true
+            if !hasReportedUnit {
+                log.warning("The socket's file was removed, its unit must be restarted", ["path": path])
+            }
+            hasReportedUnit = true
             return nil
         }
         do throws(Errno) {

@@ -24,7 +24,7 @@ final class JobService: Sendable {
     private let log: Log
 
     /// How many may wait.
-    private static let mostWaiting = 8
+    private static let maxWaiting = 8
 
     init(path: String, writer: WriterService, arrived: @escaping @Sendable () -> Void, log: Log) {
         self.path = path
@@ -36,7 +36,7 @@ final class JobService: Sendable {
     /// Has a job done when its turn comes; answers whether it is taken.
     func order(_ job: Job) -> Bool {
         let isTaken = inbox.withLock { inbox in
-            guard !inbox.isStopping, inbox.jobs.count < Self.mostWaiting else { return false }
+            guard !inbox.isStopping, inbox.jobs.count < Self.maxWaiting else { return false }
             inbox.jobs.append(job)
             return true
         }
@@ -200,7 +200,7 @@ struct JobRun {
     let log: Log
     private let isStopping: () -> Bool
     private let tell: ([UInt8]) -> Void
-    private var toldAt: MonotonicInstant?
+    private var reportedAt: MonotonicInstant?
 
     /// How often it says how far it is.
     private static let interval: Duration = .milliseconds(250)
@@ -262,8 +262,8 @@ struct JobRun {
     mutating func progress(_ reply: some JSONCodable) throws {
         try goOn()
         let now = Clock.monotonic
-        if let toldAt, toldAt.duration(to: now) < Self.interval { return }
-        toldAt = now
+        if let reportedAt, reportedAt.duration(to: now) < Self.interval { return }
+        reportedAt = now
         tell(VarlinkReply(parameters: reply.json, continues: true).message)
     }
 }

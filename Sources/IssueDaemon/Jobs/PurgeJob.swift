@@ -75,7 +75,7 @@ struct PurgeJob {
     }
 
     /// How long readers of the store may block the pass over the file.
-    private static let patience: Duration = .seconds(60)
+    private static let timeout: Duration = .seconds(60)
 
     /// Overwrites what deleting leaves in the file.
     ///
@@ -103,7 +103,7 @@ struct PurgeJob {
                 guard pass.unread > 0 else { return [] }
                 return ["\(pass.unread) pages of the database that can't be read: see issuectl status"]
             case .waiting, nil:
-                guard lastStep.duration(to: Clock.monotonic) < Self.patience else {
+                guard lastStep.duration(to: Clock.monotonic) < Self.timeout else {
                     return ["the free space of the database, which was in use by readers: repeat the purge"]
                 }
                 run.rest(.milliseconds(5))

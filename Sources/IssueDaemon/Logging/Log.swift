@@ -51,7 +51,8 @@ package struct Log: Sendable {
         write(LogLine.text(level, message, fields(), form: form))
     }
 
-    /// Something that operators wait for: in the journal an entry with its own number and fields, elsewhere a line as any.
+    /// Something that operators wait for: in the journal an entry with its own number and fields, elsewhere a line as
+    /// any.
     package func event(
         _ event: LogEvent, _ level: LogLevel, _ message: StaticString, _ fields: KeyValuePairs<String, String>
     ) {

@@ -25,7 +25,7 @@ struct CheckSubject: Equatable {
         let name = option ?? unit.user
         let user = look(name)
         if option != nil, user == nil {
-            throw UsageError(sentence: "--user: there is no user \(name.shownInComplaint).")
+            throw UsageError(message: "--user: there is no user \(name.shownInComplaint).")
         }
         guard let user else {
             self.init(.caller, "user \(caller), since there is no user \(name)")
@@ -45,12 +45,12 @@ struct CheckSubject: Equatable {
     }
 
     /// Takes the user's rights, and returns what the service of that user would find.
-    func assume(in surroundings: Surroundings) throws(UsageError) -> Surroundings {
+    func assume(in surroundings: HostEnvironment) throws(UsageError) -> HostEnvironment {
         guard case .other(let user) = choice else { return surroundings }
         do throws(Errno) {
             try CurrentProcess.assume(user)
         } catch {
-            throw UsageError(sentence: "can't become user \(user.name): \(error).")
+            throw UsageError(message: "can't become user \(user.name): \(error).")
         }
         var surroundings = surroundings
         surroundings.userID = user.userID
@@ -116,6 +116,6 @@ struct ServiceUnit: Equatable {
     }
 }
 
-extension Surroundings {
+extension HostEnvironment {
     var unit: ServiceUnit { ServiceUnit(folders: unitFolders) }
 }

@@ -24,13 +24,13 @@ package struct DaemonOptions: Hashable, Sendable {
             switch name {
             case "--config":
                 guard let file = value ?? rest.popFirst(), !file.isEmpty else {
-                    throw UsageError(sentence: "--config needs a file.")
+                    throw UsageError(message: "--config needs a file.")
                 }
                 try setSource(file)
             case "--check":
                 actions.append((.check, name))
                 if let value {
-                    guard !value.isEmpty else { throw UsageError(sentence: "--check= needs a file.") }
+                    guard !value.isEmpty else { throw UsageError(message: "--check= needs a file.") }
                     try setSource(value)
                 } else if let next = rest.first, !next.hasPrefix("-") {
                     rest.removeFirst()
@@ -38,35 +38,35 @@ package struct DaemonOptions: Hashable, Sendable {
                 }
             case "--user":
                 guard let name = value ?? rest.popFirst(), !name.isEmpty, user == nil else {
-                    throw UsageError(sentence: "--user needs one user.")
+                    throw UsageError(message: "--user needs one user.")
                 }
                 user = name
             case "--print-config" where value == nil: actions.append((.printConfiguration, name))
             case "--version" where value == nil: actions.append((.printVersion, name))
             case "--help" where value == nil, "-h" where value == nil: actions.append((.printHelp, name))
             case "--print-config", "--version", "--help":
-                throw UsageError(sentence: "\(name) takes no value.")
+                throw UsageError(message: "\(name) takes no value.")
             case _ where name.hasPrefix("-"):
                 let nearest = NearestName.to(name, among: Self.names).map { " Did you mean \($0)?" } ?? ""
-                throw UsageError(sentence: "There is no option \(name.shownInComplaint).\(nearest)")
+                throw UsageError(message: "There is no option \(name.shownInComplaint).\(nearest)")
             case _:
                 throw UsageError(
-                    sentence: "There is nothing to do with \(argument.shownInComplaint); a file follows --config.")
+                    message: "There is nothing to do with \(argument.shownInComplaint); a file follows --config.")
             }
         }
         // Who asks for help wants it, whatever else there is.
         let wantsHelp = actions.contains { $0.action == .printHelp }
         guard wantsHelp || actions.count <= 1 else {
-            throw UsageError(sentence: "\(actions[0].name) and \(actions[1].name) cannot be together.")
+            throw UsageError(message: "\(actions[0].name) and \(actions[1].name) cannot be together.")
         }
         action = wantsHelp ? .printHelp : actions.first?.action ?? .run
         guard user == nil || action == .check || action == .printHelp else {
-            throw UsageError(sentence: "--user can only be used with --check.")
+            throw UsageError(message: "--user can only be used with --check.")
         }
     }
 
     private mutating func setSource(_ file: String) throws(UsageError) {
-        guard source == .usual else { throw UsageError(sentence: "Only one configuration file can be named.") }
+        guard source == .usual else { throw UsageError(message: "Only one configuration file can be named.") }
         source = .file(file)
     }
 
@@ -100,7 +100,7 @@ package enum DaemonStart: Sendable {
     ///   - output: Takes what was asked for.
     ///   - complain: Takes what is wrong; standard error.
     package static func decide(
-        arguments: [String], surroundings: Surroundings, output: (String) -> Void, complain: (String) -> Void
+        arguments: [String], surroundings: HostEnvironment, output: (String) -> Void, complain: (String) -> Void
     ) -> DaemonStart {
         do {
             let options = try DaemonOptions(arguments)
@@ -148,7 +148,7 @@ package enum ExitCode: Int32, Hashable, Sendable {
 
 /// What is wrong with a command line.
 package struct UsageError: Error, Hashable, Sendable, CustomStringConvertible {
-    package var sentence: String
+    package var message: String
 
-    package var description: String { "issued: \(sentence) See “issued --help”." }
+    package var description: String { "issued: \(message) See “issued --help”." }
 }

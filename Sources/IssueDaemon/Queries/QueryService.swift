@@ -16,7 +16,7 @@ final class QueryService: Sendable {
     let status: StatusService
     private let changes = Mutex(ChangeLogLimit())
 
-    init(path: String, writer: WriterService, board: StatusBoard, log: Log) {
+    init(path: String, writer: WriterService, board: StatusRegistry, log: Log) {
         self.path = path
         self.writer = writer
         self.log = log
@@ -111,7 +111,7 @@ final class QueryService: Sendable {
         case .records(let parameters): return .page(try records(parameters, job.viewer, reader))
         case .newest: return .news(RecordsReply(records: []), row: try reader.newest())
         case .news(let filter, let row):
-            let news = try reader.news(above: row, filter, limit: Self.mostRecords, viewer: job.viewer)
+            let news = try reader.news(above: row, filter, limit: Self.maxRecords, viewer: job.viewer)
             return .news(RecordsReply(records: news.records), row: news.seen)
         case .show(let id):
             let shown = try reader.show(id, viewer: job.viewer)
@@ -120,7 +120,7 @@ final class QueryService: Sendable {
             return .reply(Self.reply(try histogram(parameters, job.viewer, reader)))
         case .fates(let parameters): return .fates(try fates(parameters, job, reader))
         case .deadLetters(let parameters):
-            let limit = try Self.limit(parameters.limit, atMost: Self.mostRecords)
+            let limit = try Self.limit(parameters.limit, atMost: Self.maxRecords)
             return .reply(Self.reply(try reader.deadLetters(parameters, limit: limit, viewer: job.viewer)))
         case .setState(let parameters, let isOperator):
             return .reply(Self.reply(try set(parameters, job, isOperator: isOperator, reader, thread)))
@@ -129,12 +129,12 @@ final class QueryService: Sendable {
     }
 
     /// How many groups or records one reply holds at most.
-    static let mostRecords = 500
-    static let mostGroups = 1000
-    static let usualLimit = 50
+    static let maxRecords = 500
+    static let maxGroups = 1000
+    static let defaultLimit = 50
 
     private func list(_ parameters: ListParameters, _ viewer: Viewer, _ reader: StoreReader) throws -> ListReply {
-        let limit = try Self.limit(parameters.limit, atMost: Self.mostGroups)
+        let limit = try Self.limit(parameters.limit, atMost: Self.maxGroups)
         let buckets = max(parameters.sparkline ?? 0, 0)
         do throws(QueryLimits.Excess) {
             try QueryLimits.check(sparkline: buckets, groups: limit)
@@ -157,7 +157,7 @@ final class QueryService: Sendable {
         let page = try reader.records(
             StoreReader.RecordQuery(
                 filter: parameters.filter ?? IssueFilter(), isAscending: order == .oldest,
-                limit: try Self.limit(parameters.limit, atMost: Self.mostRecords), after: parameters.after),
+                limit: try Self.limit(parameters.limit, atMost: Self.maxRecords), after: parameters.after),
             viewer: viewer)
         return RecordsReply(records: page.records, next: page.next)
     }
@@ -193,10 +193,10 @@ final class QueryService: Sendable {
         _ parameters: SetStateParameters, _ job: QueryJob, isOperator: Bool, _ reader: StoreReader, _ thread: Int
     ) throws -> SetStateReply {
         let now = Clock.wall
-        if let name = parameters.senselessParameter(at: now) { throw QueryFailure.invalidParameter(name) }
+        if let name = parameters.invalidParameter(at: now) { throw QueryFailure.invalidParameter(name) }
         let subject = try reader.subject(parameters.group, viewer: job.viewer)
         guard isOperator || subject.uid == job.process.sender.uid else { throw CollectorError.denied }
-        let standing = GroupStanding(
+        let standing = TriageState(
             parameters.state, mutedUntil: parameters.until,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
         // From now on the writer makes the change in any case, so the answer must report it.
@@ -224,7 +224,7 @@ final class QueryService: Sendable {
     }
 
     private static func limit(_ limit: Int?, atMost most: Int) throws -> Int {
-        guard let limit else { return usualLimit }
+        guard let limit else { return defaultLimit }
         guard limit > 0 else { throw QueryFailure.invalidParameter("limit") }
         return min(limit, most)
     }

@@ -26,14 +26,14 @@ final class StatusService: Sendable {
     private let reading = Mutex<QueryInterruption?>(nil)
     private let path: String
     private let snapshots: SnapshotGate
-    private let board: StatusBoard
+    private let board: StatusRegistry
     private let log: Log
 
     /// How long an answer waits for figures when older ones are there, and when there are none.
-    private static let patience: Duration = .milliseconds(800)
+    private static let timeout: Duration = .milliseconds(800)
     private static let firstPatience: Duration = .seconds(5)
 
-    init(path: String, snapshots: SnapshotGate, board: StatusBoard, log: Log) {
+    init(path: String, snapshots: SnapshotGate, board: StatusRegistry, log: Log) {
         self.path = path
         self.snapshots = snapshots
         self.board = board
@@ -60,7 +60,7 @@ final class StatusService: Sendable {
     func run(_ answered: @Sendable (Answer) -> Void) {
         while let (jobs, number) = nextJobs() {
             let isFirst = state.withLock { $0.figures == nil }
-            let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstPatience : Self.patience)
+            let deadline = MonotonicClock.now.advanced(by: isFirst ? Self.firstPatience : Self.timeout)
             _ = state.wait(deadline: deadline) { $0.settled >= number || $0.isStopping ? true : nil }
             let (figures, refusal) = state.withLock { ($0.figures, $0.refusal) }
             guard let figures else {

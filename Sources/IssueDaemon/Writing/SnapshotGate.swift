@@ -18,7 +18,7 @@ final class SnapshotGate: Sendable {
         /// Is held for long, and ends at its next step once it is interrupted.
         case backup
 
-        var patience: Duration {
+        var timeout: Duration {
             switch self {
             case .question: .seconds(2)
             case .job, .background, .backup: .seconds(30)
@@ -85,18 +85,18 @@ final class SnapshotGate: Sendable {
     }
 
     /// Refuses new snapshots for good, and interrupts those that are held until they are gone or the time is over.
-    func end(patience: Duration) {
+    func end(timeout: Duration) {
         state.withLock { state in
             state.hasEnded = true
             state.interrupt()
         }
         state.broadcast()
-        _ = waitUntilEmpty(patience: patience)
+        _ = waitUntilEmpty(timeout: timeout)
     }
 
     /// Interrupts the holders of snapshots until all are gone or the time is over; returns whether all are gone.
-    func waitUntilEmpty(patience: Duration) -> Bool {
-        let end = MonotonicClock.now.advanced(by: patience)
+    func waitUntilEmpty(timeout: Duration) -> Bool {
+        let end = MonotonicClock.now.advanced(by: timeout)
         while true {
             let next = min(end, MonotonicClock.now.advanced(by: Self.interval))
             let isEmpty = state.wait(deadline: next) { $0.holders.isEmpty ? true : nil }
@@ -116,7 +116,7 @@ final class SnapshotGate: Sendable {
         let kind: Kind
 
         func begin(_ handle: QueryInterruption) throws(StoreFailure) -> UInt64 {
-            let deadline = MonotonicClock.now.advanced(by: kind.patience)
+            let deadline = MonotonicClock.now.advanced(by: kind.timeout)
             let holder = Holder(kind: kind, handle: handle)
             let id = gate.state.wait(deadline: deadline) { state -> UInt64?? in
                 if state.hasEnded { return .some(nil) }
@@ -156,13 +156,13 @@ struct WALRelief {
     private let duringBackup: WALLimits
     /// When to try again after another program, or a full disk, has kept the WAL from restarting.
     private var retryAt: MonotonicInstant?
-    private var tellsAt: MonotonicInstant?
+    private var reportsAt: MonotonicInstant?
     private var isClosed = false
 
     /// How long commits wait for snapshots that are being ended.
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
     private static let retryInterval: Duration = .milliseconds(250)
-    private static let tellInterval: Duration = .seconds(60)
+    private static let reportInterval: Duration = .seconds(60)
 
     init(_ snapshots: SnapshotGate, usual: WALLimits, duringBackup: WALLimits, log: Log) {
         self.snapshots = snapshots
@@ -190,8 +190,8 @@ struct WALRelief {
         if let retryAt, now < retryAt { return pressure < .full }
         isClosed = true
         var isEmpty = snapshots.close(interrupting: pressure >= .interrupting)
-        if pressure >= .interrupting, !isEmpty { tellOfReaders(writer, now) }
-        if !isEmpty, pressure == .full, wantsCommit { isEmpty = snapshots.waitUntilEmpty(patience: Self.patience) }
+        if pressure >= .interrupting, !isEmpty { logReaders(writer, now) }
+        if !isEmpty, pressure == .full, wantsCommit { isEmpty = snapshots.waitUntilEmpty(timeout: Self.timeout) }
         // Until then there is room for commits, or nothing to commit; the last snapshot that ends wakes the writer.
         guard isEmpty else { return pressure < .full }
         checkpoint()
@@ -199,7 +199,7 @@ struct WALRelief {
         open()
         guard limits.pressure(frames: writer.logPages) > .none else { return true }
         retryAt = Clock.monotonic.advanced(by: Self.retryInterval)
-        tellOfOthers(writer, now)
+        logOthers(writer, now)
         return pressure < .full
     }
 
@@ -208,23 +208,23 @@ struct WALRelief {
         isClosed = false
     }
 
-    private mutating func tellOfReaders(_ writer: StoreWriter, _ now: MonotonicInstant) {
-        guard mayTell(now) else { return }
+    private mutating func logReaders(_ writer: StoreWriter, _ now: MonotonicInstant) {
+        guard mayLog(now) else { return }
         log.notice(
             "Questions are interrupted, since the write-ahead log can't be emptied while they run",
             ["bytes": "\(writer.walBytes)"])
     }
 
-    private mutating func tellOfOthers(_ writer: StoreWriter, _ now: MonotonicInstant) {
-        guard mayTell(now) else { return }
+    private mutating func logOthers(_ writer: StoreWriter, _ now: MonotonicInstant) {
+        guard mayLog(now) else { return }
         log.warning(
             "The write-ahead log can't be emptied; another program may be reading the database, or the disk is full",
             ["bytes": "\(writer.walBytes)"])
     }
 
-    private mutating func mayTell(_ now: MonotonicInstant) -> Bool {
-        if let tellsAt, now < tellsAt { return false }
-        tellsAt = now.advanced(by: Self.tellInterval)
+    private mutating func mayLog(_ now: MonotonicInstant) -> Bool {
+        if let reportsAt, now < reportsAt { return false }
+        reportsAt = now.advanced(by: Self.reportInterval)
         return true
     }
 }

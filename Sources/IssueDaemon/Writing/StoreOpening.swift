@@ -12,17 +12,17 @@ struct StoreOpening: Sendable {
     var path: String
     var limits: LimitSettings
     var retention: RetentionSettings
-    var suspicion = DamageSuspicion()
+    var suspicion = CorruptionCheck()
     var lock = StoreLock()
 
     /// How often a file is tried that can't be opened, before it is set aside.
     private static let attempts = 4
 
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
-        try StorePlace(path).check()
+        try StoreLocation(path).check()
         guard lock.take(path) else { throw .inUse }
         setAsideStrayLog(log)
-        let left = OldLog.finding(besides: path)
+        let left = LeftoverWAL.finding(besides: path)
         do throws(StoreFailure) {
             let writer = try openPatiently()
             tell(left, log)
@@ -42,7 +42,7 @@ struct StoreOpening: Sendable {
         return try StoreWriter(settings(path))
     }
 
-    private func tell(_ finding: OldLog.Finding, _ log: Log) {
+    private func tell(_ finding: LeftoverWAL.Finding, _ log: Log) {
         switch finding {
         case .whole: break
         case .brokenOff(let commits):
@@ -69,7 +69,7 @@ struct StoreOpening: Sendable {
     /// Whether the file that was called damaged is to be set aside.
     ///
     /// Of a disk that gives nothing at all nobody knows what it has.
-    func verdict(on damage: StoreFailure) -> DamageSuspicion.Verdict {
+    func verdict(on damage: StoreFailure) -> CorruptionCheck.Verdict {
         let verdict = suspicion.verdict(on: damage, at: path)
         return verdict == .confirmed && damage.isUnreadable && !canHaveAnother ? .untold : verdict
     }
@@ -83,7 +83,7 @@ struct StoreOpening: Sendable {
                 throw .foreign(words)
             } catch {
                 guard error.mayBeOfTheFile else { throw error }
-                DamageSuspicion.rest()
+                CorruptionCheck.rest()
             }
         }
         return try StoreWriter(settings(path))
@@ -187,56 +187,56 @@ final class StoreLock: Sendable {
 /// which nothing can be told in time. One that is called damaged again soon,
 /// and not by the disk, has a fault that reading through does not find: it is
 /// set aside all the same.
-final class DamageSuspicion: Sendable {
+final class CorruptionCheck: Sendable {
     /// What came of looking at a file.
     enum Verdict: Equatable {
         /// It is damaged.
         case confirmed
         /// It can be read through.
-        case acquitted
+        case healthy
         /// It could not be read through in time.
         case untold
     }
 
     /// When a file was last let off damage that was not the disk's.
-    private let leniency = Mutex<KernelInstant?>(nil)
+    private let lastForgivenAt = Mutex<KernelInstant?>(nil)
     /// How long a look at a file may take: reports wait meanwhile, and the watchdog does.
-    private let patience: Duration
+    private let timeout: Duration
 
     /// For so long nothing is let off twice.
     private static let memory: Duration = .seconds(600)
     private static let attempts = 3
     private static let pause: Duration = .milliseconds(300)
 
-    init(patience: Duration = .seconds(3)) {
-        self.patience = patience
+    init(timeout: Duration = .seconds(3)) {
+        self.timeout = timeout
     }
 
     func verdict(on damage: StoreFailure, at path: String) -> Verdict {
-        let last = leniency.withLock { $0 }
+        let last = lastForgivenAt.withLock { $0 }
         if !damage.isUnreadable, let last, last.advanced(by: Self.memory) > MonotonicClock.now { return .confirmed }
         for attempt in 1...Self.attempts {
             switch look(at: path) {
-            case .whole: return letOff(damage, .acquitted)
+            case .whole: return forgive(damage, .healthy)
             // What was read stays in the machine's memory, so the next look comes further.
-            case .untold: return letOff(damage, .untold)
+            case .untold: return forgive(damage, .untold)
             case .damaged: if attempt < Self.attempts { Self.rest() }
             }
         }
         return .confirmed
     }
 
-    private func letOff(_ damage: StoreFailure, _ verdict: Verdict) -> Verdict {
-        if !damage.isUnreadable { leniency.withLock { $0 = MonotonicClock.now } }
+    private func forgive(_ damage: StoreFailure, _ verdict: Verdict) -> Verdict {
+        if !damage.isUnreadable { lastForgivenAt.withLock { $0 = MonotonicClock.now } }
         return verdict
     }
 
     private func look(at path: String) -> StoreCheck.Finding {
         let isOver = Monitor(false)
-        let deadline = MonotonicClock.now.advanced(by: patience)
-        let finding = StoreCheck.look(at: path, within: patience) { end in
+        let deadline = MonotonicClock.now.advanced(by: timeout)
+        let finding = StoreCheck.look(at: path, within: timeout) { end in
             // One step looks at no clock meanwhile.
-            _ = try? ThreadBox(name: "check") {
+            _ = try? JoinableThread(name: "check") {
                 var next = deadline
                 while isOver.wait(deadline: next, until: { $0 ? true : nil }) == nil {
                     end()

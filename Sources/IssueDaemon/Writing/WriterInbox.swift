@@ -6,27 +6,27 @@ import UnixIO
 /// What waits for the writer: reports, and work that must be done between two commits.
 struct WriterInbox: Sendable {
     /// Something that only the writer may do.
-    typealias Errand = @Sendable (StoreWriter) -> Void
+    typealias WriterTask = @Sendable (StoreWriter) -> Void
 
     var submissions: [Submission] = []
     var recordCount = 0
-    var errands: [Errand] = []
+    var tasks: [WriterTask] = []
     /// Batches that are stored, whose memory the next ones may use.
     private var spares: [RecordBatch] = []
     var isStopping = false
     /// The damage that somebody else has met in the file.
-    var condemnation: StoreFailure?
+    var corruptionReport: StoreFailure?
     /// No errand is taken any more; reports are, until the end, and refused.
     var isClosed = false
 
     private var spareBytes = 0
 
     /// What is under way at full load mostly, in batches of which none is larger than what is usual.
-    private static let mostSpareBytes = 8 << 20
-    private static let mostBytesOfSpare = 1 << 20
+    private static let maxSpareBytes = 8 << 20
+    private static let maxBytesOfSpare = 1 << 20
 
-    var isCondemned: Bool { condemnation != nil }
-    var isEmpty: Bool { submissions.isEmpty && errands.isEmpty }
+    var isCorrupt: Bool { corruptionReport != nil }
+    var isEmpty: Bool { submissions.isEmpty && tasks.isEmpty }
 
     /// An empty batch, mostly one whose memory is there already.
     mutating func takeSpare() -> RecordBatch {
@@ -39,7 +39,7 @@ struct WriterInbox: Sendable {
     mutating func keepSpares(of submissions: [Submission]) {
         for submission in submissions {
             let bytes = submission.batch.bytes.capacity
-            guard bytes <= Self.mostBytesOfSpare, spareBytes + bytes <= Self.mostSpareBytes else { continue }
+            guard bytes <= Self.maxBytesOfSpare, spareBytes + bytes <= Self.maxSpareBytes else { continue }
             spares.append(submission.batch)
             spareBytes += bytes
         }
@@ -55,7 +55,7 @@ struct WriterInbox: Sendable {
     ///
     /// - Parameter isDone: whether nothing is left of what was taken before.
     mutating func take(isDone: Bool) -> WriterInbox? {
-        if isEmpty, isDone, isStopping, !isCondemned {
+        if isEmpty, isDone, isStopping, !isCorrupt {
             isClosed = true
             return nil
         }
@@ -63,8 +63,8 @@ struct WriterInbox: Sendable {
         work.dropSpares()
         submissions = []
         recordCount = 0
-        errands = []
-        condemnation = nil
+        tasks = []
+        corruptionReport = nil
         return work
     }
 }
@@ -75,7 +75,7 @@ struct WriterInbox: Sendable {
 /// after the other has one nearly always. The writer closes the gate, goes on
 /// with its commits, and opens it again once those who were inside have left
 /// and it has copied the log.
-final class LogGate: Sendable {
+final class ReaderGate: Sendable {
     private struct State {
         var readers = 0
         var isClosed = false
@@ -84,11 +84,11 @@ final class LogGate: Sendable {
     private let state = Monitor(State())
 
     /// What a reader waits at most: a longer log is better than one who never reads.
-    private static let patience: Duration = .seconds(1)
+    private static let timeout: Duration = .seconds(1)
 
     /// Comes in to read, once it is open.
     func enter() {
-        let deadline = MonotonicClock.now.advanced(by: Self.patience)
+        let deadline = MonotonicClock.now.advanced(by: Self.timeout)
         _ = state.wait(deadline: deadline) { state -> Bool? in state.isClosed ? nil : true }
         state.withLock { $0.readers += 1 }
     }

@@ -22,14 +22,14 @@ final class WriterService: Sendable {
     }
 
     private let inbox = Monitor(WriterInbox())
-    private let gate = LogGate()
+    private let gate = ReaderGate()
     /// All snapshots of the database, in all threads.
     let snapshots: SnapshotGate
     private let opening: StoreOpening
     private let log: Log
 
     /// What a commit takes at most, and one connection's reports more, so that no receipt waits for too much.
-    static let mostRecords = 8192
+    static let maxRecords = 8192
     /// What it takes where somebody who reports little would wait for it.
     static let sharedRecords = 2048
     /// What a user, and each of his connections, adds to a commit before others have their turn.
@@ -46,7 +46,7 @@ final class WriterService: Sendable {
         self.log = log
         let inbox = inbox
         // The writer waits for the last snapshot that ends, and may have nothing else to do.
-        snapshots = SnapshotGate(emptied: { inbox.append(errand: { _ in }) })
+        snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) })
     }
 
     /// Adds reports to what the next commit takes, and gives an empty batch for those that follow.
@@ -68,7 +68,7 @@ final class WriterService: Sendable {
         let answer = Monitor<Result<Value, any Error>?>(nil)
         let isTaken = inbox.withLock { inbox in
             guard !inbox.isClosed else { return false }
-            inbox.errands.append { writer in
+            inbox.tasks.append { writer in
                 let result = Result { try work(writer) }
                 answer.withLock { $0 = result }
                 answer.signal()
@@ -111,12 +111,12 @@ final class WriterService: Sendable {
 
     /// Has something done by the writer between two commits, without waiting for it.
     func nudge(_ work: @escaping @Sendable () -> Void) {
-        inbox.append(errand: { _ in work() })
+        inbox.append(task: { _ in work() })
     }
 
     /// The file is called damaged: if it is, it is set aside, and a fresh one takes its place.
-    func condemn(_ damage: StoreFailure) {
-        inbox.withLock { $0.condemnation = damage }
+    func reportCorruption(_ damage: StoreFailure) {
+        inbox.withLock { $0.corruptionReport = damage }
         inbox.signal()
     }
 
@@ -149,18 +149,18 @@ final class WriterService: Sendable {
         var isSetAside = false
         var lastEnd = CommitEnd.stored
         var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
-        var pace = CommitPace(most: Self.mostRecords, shared: Self.sharedRecords)
+        var pace = CommitPace(most: Self.maxRecords, shared: Self.sharedRecords)
         var checkpoints = CheckpointPace(pages: Self.logPages)
         var relief = WALRelief(
             snapshots, usual: WALLimits(pageBytes: writer.pageBytes),
             duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
         // A WAL from the last run may take the space that the first commit needs.
         var copyFailure = checkpoint(writer, &checkpoints, after: nil, restarts: true)
-        var upkeep = StoreUpkeep(
+        var upkeep = StoreMaintenance(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
         while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline(writer)) {
             defer { inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) } }
-            if let damage = work.condemnation, !isSetAside {
+            if let damage = work.corruptionReport, !isSetAside {
                 setAside(damage, listener)
                 isSetAside = true
             } else if !isSetAside, !work.submissions.isEmpty, !opening.isInPlace(file) {
@@ -173,7 +173,7 @@ final class WriterService: Sendable {
                 || relief.relieve(writer, wantsCommit: !work.isEmpty) {
                     copyFailure = checkpoint(writer, &checkpoints, after: copyFailure, restarts: true)
                 }
-            for errand in work.errands { errand(writer) }
+            for task in work.tasks { task(writer) }
             if isSetAside {
                 refuse(work.submissions, .busy(retryAfter: .milliseconds(100)), &gates, listener)
             } else if !work.submissions.isEmpty {
@@ -236,12 +236,12 @@ final class WriterService: Sendable {
         let isLight = inbox.wait(
             deadline: deadline.map { Clock.kernel($0) },
             until: { inbox -> Bool? in
-                if inbox.isEmpty { return inbox.isStopping || inbox.isCondemned ? false : nil }
-                return inbox.recordCount < Self.enoughRecords && inbox.errands.isEmpty && !inbox.isStopping
+                if inbox.isEmpty { return inbox.isStopping || inbox.isCorrupt ? false : nil }
+                return inbox.recordCount < Self.enoughRecords && inbox.tasks.isEmpty && !inbox.isStopping
             })
         if isLight == true {
             _ = inbox.wait(deadline: MonotonicClock.now.advanced(by: Self.gathering)) { inbox -> Bool? in
-                inbox.recordCount >= Self.enoughRecords || !inbox.errands.isEmpty || inbox.isStopping ? true : nil
+                inbox.recordCount >= Self.enoughRecords || !inbox.tasks.isEmpty || inbox.isStopping ? true : nil
             }
         }
     }
@@ -303,7 +303,7 @@ final class WriterService: Sendable {
         case .confirmed:
             log.error("The database is damaged, setting it aside and going on in a new one")
             opening.setAside(log: log)
-        case .acquitted: log.warning("The database could not be read, opening it anew", ["checked": "all of it"])
+        case .healthy: log.warning("The database could not be read, opening it anew", ["checked": "all of it"])
         case .untold: log.warning("The database could not be read, opening it anew", ["checked": "in part"])
         }
         abandon(listener)
@@ -361,7 +361,7 @@ final class WriterService: Sendable {
     }
 
     /// Takes a step of what is to be done beside the commits; answers why that has failed.
-    private func take(_ upkeep: inout StoreUpkeep, _ writer: StoreWriter, isIdle: Bool) -> StoreFailure? {
+    private func take(_ upkeep: inout StoreMaintenance, _ writer: StoreWriter, isIdle: Bool) -> StoreFailure? {
         do throws(StoreFailure) {
             try upkeep.step(writer, isIdle: isIdle, at: Clock.monotonic)
             return nil
@@ -399,9 +399,9 @@ extension Submission {
 
 extension Monitor where State == WriterInbox {
     /// Enqueues work for the writer, unless the inbox is closed.
-    fileprivate func append(errand: @escaping WriterInbox.Errand) {
+    fileprivate func append(task: @escaping WriterInbox.WriterTask) {
         withLock { inbox in
-            if !inbox.isClosed { inbox.errands.append(errand) }
+            if !inbox.isClosed { inbox.tasks.append(task) }
         }
         signal()
     }

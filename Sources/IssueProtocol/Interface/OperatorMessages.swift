@@ -2,7 +2,8 @@ package import IssueWire
 
 /// The parameters of `Backup`.
 package struct BackupParameters: Equatable, Sendable {
-    /// `true` to be given the copy as an open file along with the last reply. No copy stays in the daemon's folder then.
+    /// `true` to be given the copy as an open file along with the last reply. No copy stays in the daemon's folder
+    /// then.
     package var descriptor: Bool?
 
     package init(descriptor: Bool? = nil) {

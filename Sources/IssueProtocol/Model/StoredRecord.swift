@@ -205,8 +205,8 @@ extension DeadLetter: JSONCodable {
     }
 }
 
-extension GroupState: JSONWord {}
-extension ResultOrder: JSONWord {}
-extension HistogramDimension: JSONWord {}
-extension DestinationState: JSONWord {}
-extension SuppressionReason: JSONWord {}
+extension GroupState: JSONStringEnum {}
+extension ResultOrder: JSONStringEnum {}
+extension HistogramDimension: JSONStringEnum {}
+extension DestinationState: JSONStringEnum {}
+extension SuppressionReason: JSONStringEnum {}

@@ -13,7 +13,7 @@ extension StoreWriter {
         var sentRows: Set<Int64>
         var withheld: Set<Int64>
         var dead: Set<Int64>
-        var notes: BatchNotes
+        var notes: BatchManifest
 
         func fate(of row: Int64) -> Fate {
             if withheld.contains(row) { return .withheld }
@@ -30,9 +30,9 @@ extension StoreWriter {
     /// Takes records off the ledger, and out of batches that have no answer yet.
     ///
     /// - Returns: how many each destination has or is being given, and which of them are under way.
-    func subtractFates(of doomed: [DoomedRecord]) throws -> (delivered: [String: Int64], inFlight: Set<Int64>) {
+    func subtractFates(of toErase: [RecordToErase]) throws -> (delivered: [String: Int64], inFlight: Set<Int64>) {
         var ledger = LedgerChanges()
-        for (account, records) in Dictionary(grouping: doomed, by: \.account) {
+        for (account, records) in Dictionary(grouping: toErase, by: \.account) {
             let occurrences = records.reduce(0) { $0 + $1.count }
             ledger.erased(
                 .init(records: Int64(records.count), occurrences: occurrences), account: account, destination: 0,
@@ -52,7 +52,7 @@ extension StoreWriter {
             var sums: [Key: LedgerChanges.Sum] = [:]
             var span: Span?
             var sending: Set<Int64> = []
-            for record in doomed where record.row >= destination.first && record.row <= destination.last {
+            for record in toErase where record.row >= destination.first && record.row <= destination.last {
                 var fate = Fate.pending
                 var holder: Span?
                 if let carrier = try single(record.row, destination.id) {
@@ -143,7 +143,7 @@ extension StoreWriter {
         return Span(
             id: row.int64(0), rows: first...max(first, row.int64(2)), state: row.int64(3), sent: sent,
             sentRows: Set(sent), withheld: Set(PostingList.decode(row.bytes(5), base: first) ?? []),
-            dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchNotes(json: row.text(7)))
+            dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchManifest(json: row.text(7)))
     }
 
     /// A batch that is sent again after a restart must not ask for what is gone.

@@ -12,15 +12,15 @@ extension StoreWriter {
         var inFlight: Set<Int64> = []
         var ahead: ClosedRange<Int64>?
         let erasure = try erasing { () throws -> Erasure in
-            let doomed = try doomed(rows)
-            guard let first = doomed.first?.row, let last = doomed.last?.row else { return Erasure() }
+            let toErase = try toErase(rows)
+            guard let first = toErase.first?.row, let last = toErase.last?.row else { return Erasure() }
             var erasure = Erasure()
-            erasure.records = Int64(doomed.count)
-            erasure.series = Set(doomed.map(\.series))
-            (erasure.delivered, inFlight) = try subtractFates(of: doomed)
-            try subtractCounts(of: doomed)
-            try unlist(doomed)
-            try delete(doomed)
+            erasure.records = Int64(toErase.count)
+            erasure.series = Set(toErase.map(\.series))
+            (erasure.delivered, inFlight) = try subtractFates(of: toErase)
+            try subtractCounts(of: toErase)
+            try unlist(toErase)
+            try delete(toErase)
             ahead = first...last
             return erasure
         }
@@ -50,7 +50,7 @@ extension StoreWriter {
     }
 
     /// What is known of some rows, those that are still there and in a closed range, in ascending order.
-    func doomed(_ rows: [Int64]) throws -> [DoomedRecord] {
+    func toErase(_ rows: [Int64]) throws -> [RecordToErase] {
         try connection.withStatement(
             """
             SELECT records.id, records.series, series.account, records.received_at, records.count, ranges.id,
@@ -65,7 +65,7 @@ extension StoreWriter {
         ) { statement in
             statement.bind(Self.list(rows), at: 1)
             return try statement.all {
-                DoomedRecord(
+                RecordToErase(
                     row: $0.int64(0), series: $0.int64(1), account: $0.int64(2), receivedAt: $0.int64(3),
                     count: $0.int64(4), range: $0.int64(5), base: $0.int64(6))
             }
@@ -73,12 +73,12 @@ extension StoreWriter {
     }
 
     /// Takes records out of the posting lists of their ranges; a list that is empty then stays as a link of its chain.
-    func unlist(_ doomed: [DoomedRecord]) throws {
+    func unlist(_ toErase: [RecordToErase]) throws {
         struct Key: Hashable {
             var range: Int64
             var series: Int64
         }
-        for (key, gone) in Dictionary(grouping: doomed, by: { Key(range: $0.range, series: $0.series) }) {
+        for (key, gone) in Dictionary(grouping: toErase, by: { Key(range: $0.range, series: $0.series) }) {
             let found = try connection.withStatement(
                 """
                 SELECT ids, records, bytes, accounts.uid FROM postings
@@ -118,9 +118,9 @@ extension StoreWriter {
     }
 
     /// Deletes the rows themselves, what hangs on them, and takes them off their ranges.
-    func delete(_ doomed: [DoomedRecord]) throws {
+    func delete(_ toErase: [RecordToErase]) throws {
         removals += 1
-        let rows = Self.list(doomed.map(\.row))
+        let rows = Self.list(toErase.map(\.row))
         for sql: StaticString in [
             "DELETE FROM records WHERE id IN (SELECT value FROM json_each(?1))",
             "DELETE FROM express WHERE record IN (SELECT value FROM json_each(?1))",
@@ -135,7 +135,7 @@ extension StoreWriter {
                 try statement.run()
             }
         }
-        for (range, gone) in Dictionary(grouping: doomed, by: \.range) { try shrink(range: range, by: gone.count) }
+        for (range, gone) in Dictionary(grouping: toErase, by: \.range) { try shrink(range: range, by: gone.count) }
     }
 
     /// So many records fewer are in a range.
@@ -168,12 +168,12 @@ extension StoreWriter {
     }
 
     /// Takes records out of what is counted, which says nothing of them any more.
-    private func subtractCounts(of doomed: [DoomedRecord]) throws {
+    private func subtractCounts(of toErase: [RecordToErase]) throws {
         struct Key: Hashable {
             var minute: Int64
             var series: Int64
         }
-        for (key, gone) in Dictionary(grouping: doomed, by: { Key(minute: $0.receivedAt / 60_000, series: $0.series) })
+        for (key, gone) in Dictionary(grouping: toErase, by: { Key(minute: $0.receivedAt / 60_000, series: $0.series) })
         {
             try connection.withStatement(
                 """
@@ -197,7 +197,7 @@ extension StoreWriter {
                 try statement.run()
             }
         }
-        for (series, gone) in Dictionary(grouping: doomed, by: \.series) {
+        for (series, gone) in Dictionary(grouping: toErase, by: \.series) {
             try connection.withStatement(
                 "UPDATE totals SET records = records - ?2, occurrences = occurrences - ?3 WHERE series = ?1"
             ) { statement in
@@ -211,7 +211,7 @@ extension StoreWriter {
 }
 
 /// A record that is about to be removed, with all that has to be put right then.
-struct DoomedRecord {
+struct RecordToErase {
     var row: Int64
     var series: Int64
     var account: Int64
@@ -248,7 +248,7 @@ extension StoreReader {
     }
 
     /// How many rows one snapshot looks at, so that none is held for long.
-    private static let mostLooked = 20_000
+    private static let maxExamined = 20_000
 
     /// Rows that a filter matches, above one row and up to another.
     package func rows(
@@ -263,7 +263,7 @@ extension StoreReader {
             while let next = try walk.next(on: self), next <= last {
                 looked += 1
                 if try matches(row: next, filter) { found.rows.append(next) }
-                if found.rows.count == limit || looked == Self.mostLooked {
+                if found.rows.count == limit || looked == Self.maxExamined {
                     found.edge = next
                     break
                 }

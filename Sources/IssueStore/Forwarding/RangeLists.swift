@@ -73,7 +73,7 @@ extension StoreReader {
     }
 
     /// The first record at a row or behind it, up to another.
-    package func step(from row: Int64, through last: Int64) throws -> LogStep? {
+    package func step(from row: Int64, through last: Int64) throws -> ScanRow? {
         try steps(above: row &- 1, through: last, limit: 1).first
     }
 

@@ -7,14 +7,14 @@ extension StoreWriter {
     /// Notes which batch carries a record that went ahead or goes again, and how far those that are express were looked
     /// at.
     func carry(_ batch: NewBatch, in id: Int64) throws {
-        if batch.kind == .express || batch.kind == .requeued {
+        if batch.kind == .priority || batch.kind == .requeued {
             for record in batch.sent { try put(single: record.row, in: id, batch.destination) }
         }
-        guard let express = batch.expressThrough else { return }
+        guard let priority = batch.priorityThrough else { return }
         try connection.withStatement("UPDATE destinations SET express_id = max(express_id, ?2) WHERE id = ?1") {
             statement in
             statement.bind(batch.destination, at: 1)
-            statement.bind(express, at: 2)
+            statement.bind(priority, at: 2)
             try statement.run()
         }
     }
@@ -95,7 +95,7 @@ extension StoreReader {
         }
     }
 
-    package func goneAhead(of destination: Int64, in rows: ClosedRange<Int64>, express: Int64) throws -> GoneAhead {
+    package func goneAhead(of destination: Int64, in rows: ClosedRange<Int64>, priority: Int64) throws -> GoneAhead {
         try snapshot {
             var ahead = GoneAhead()
             try connection.withStatement(
@@ -108,7 +108,7 @@ extension StoreReader {
             }
             try connection.withStatement("SELECT record FROM express WHERE record BETWEEN ?1 AND ?2") { statement in
                 statement.bind(rows.lowerBound, at: 1)
-                statement.bind(min(rows.upperBound, express), at: 2)
+                statement.bind(min(rows.upperBound, priority), at: 2)
                 try statement.forEach { if !ahead.gone.contains($0.int64(0)) { ahead.refused.insert($0.int64(0)) } }
             }
             return ahead
@@ -116,7 +116,7 @@ extension StoreReader {
     }
 
     /// Records behind a row that are critical or new and have not gone ahead of a destination's walk, the oldest first.
-    package func express(for destination: Int64, above row: Int64, limit: Int) throws -> [WalkedRecord] {
+    package func priority(for destination: Int64, above row: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let steps = try connection.withStatement(
                 """
@@ -131,12 +131,12 @@ extension StoreReader {
                 statement.bind(destination, at: 2)
                 statement.bind(limit, at: 3)
                 return try statement.all { step in
-                    LogStep(
+                    ScanRow(
                         row: step.int64(0), receivedAt: Timestamp(milliseconds: step.int64(1)), count: step.int64(2),
                         series: step.int64(3))
                 }
             }
-            var known: [Int64: SeriesFacts] = [:]
+            var known: [Int64: SeriesInfo] = [:]
             var clock: (offset: Int64, end: Int64)?
             return try steps.compactMap { step in
                 let facts = try known[step.series] ?? facts(ofSeries: step.series)
@@ -148,14 +148,14 @@ extension StoreReader {
     }
 
     /// The newest record that is critical or new, also where it has gone already; 0 where there is none.
-    package func newestExpress() throws -> Int64 {
+    package func newestPriority() throws -> Int64 {
         try snapshot {
             try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.int64(0) } ?? 0 }
         }
     }
 
     /// Records that wait to go once more, the oldest first.
-    package func requeued(for destination: Int64, limit: Int) throws -> [WalkedRecord] {
+    package func requeued(for destination: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let rows = try connection.withStatement(
                 "SELECT record FROM singles WHERE destination = ?1 AND batch = 0 ORDER BY record LIMIT ?2"

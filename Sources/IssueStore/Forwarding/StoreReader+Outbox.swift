@@ -11,7 +11,7 @@ extension StoreReader {
                 statement.bind(id, at: 1)
                 return try statement.first {
                     DestinationRow(
-                        id: $0.int64(0), name: $0.text(1), cursor: $0.int64(2), express: $0.int64(3),
+                        id: $0.int64(0), name: $0.text(1), cursor: $0.int64(2), priority: $0.int64(3),
                         state: DestinationRow.State(json: $0.text(4)))
                 }
             }
@@ -22,27 +22,27 @@ extension StoreReader {
     package struct Backlog: Equatable, Sendable {
         package var records: Int64 = 0
         package var oldest: Timestamp?
-        package var expressRecords: Int64 = 0
-        package var oldestExpress: Timestamp?
+        package var priorityRecords: Int64 = 0
+        package var oldestPriority: Timestamp?
         /// Dead letters that wait to go once more.
         package var requeued: Int64 = 0
         package var unsentSummaries: Int64 = 0
     }
 
     /// - Parameter express: Up to which record those that are express have been looked at.
-    package func backlog(of destination: Int64, after cursor: Int64, express: Int64 = 0) throws -> Backlog {
+    package func backlog(of destination: Int64, after cursor: Int64, priority: Int64 = 0) throws -> Backlog {
         try snapshot {
             var backlog = Backlog()
             backlog.oldest = try time(
                 of: "SELECT received_at FROM records WHERE id > ?1 ORDER BY id LIMIT 1", after: cursor)
             // Ids are also of records that are gone.
             backlog.records = backlog.oldest == nil ? 0 : max(0, try newestRow() - cursor)
-            backlog.oldestExpress = try time(
+            backlog.oldestPriority = try time(
                 of: """
                     SELECT received_at FROM records
                     WHERE id = (SELECT min(record) FROM express WHERE record > ?1)
-                    """, after: max(cursor, express))
-            backlog.expressRecords = try count("SELECT count(*) FROM express WHERE record > ?1", max(cursor, express))
+                    """, after: max(cursor, priority))
+            backlog.priorityRecords = try count("SELECT count(*) FROM express WHERE record > ?1", max(cursor, priority))
             backlog.requeued = try count(
                 "SELECT count(*) FROM singles WHERE destination = ?1 AND batch = 0", destination)
             backlog.unsentSummaries = try count(
@@ -66,10 +66,10 @@ extension StoreReader {
     }
 
     /// The records that lie behind the cursor, up to where their range or the log's clock changes.
-    package func walk(after cursor: Int64, limit: Int) throws -> [WalkedRecord] {
+    package func walk(after cursor: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let stretch = try stretch(after: cursor, limit: limit)
-            var known: [Int64: SeriesFacts] = [:]
+            var known: [Int64: SeriesInfo] = [:]
             return try stretch.steps.compactMap { step in
                 let facts = try known[step.series] ?? facts(ofSeries: step.series)
                 known[step.series] = facts
@@ -79,7 +79,7 @@ extension StoreReader {
     }
 
     /// The same, without looking up what is said of their series.
-    package func stretch(after cursor: Int64, limit: Int) throws -> LogStretch {
+    package func stretch(after cursor: Int64, limit: Int) throws -> ScanPage {
         try snapshot {
             var start = cursor
             while true {
@@ -87,19 +87,19 @@ extension StoreReader {
                 let end = min(try rangeEnd(after: start), clock.end)
                 let steps = try steps(above: start, through: end, limit: limit)
                 // Of a range whose records are gone there is nothing to walk, and the next may hold some.
-                guard steps.isEmpty, end < .max else { return LogStretch(steps: steps, offset: clock.offset) }
+                guard steps.isEmpty, end < .max else { return ScanPage(steps: steps, offset: clock.offset) }
                 start = end
             }
         }
     }
 
     /// One record as the walk would meet it, or nothing where it is gone.
-    func walked(row: Int64) throws -> WalkedRecord? {
+    func walked(row: Int64) throws -> OutboxRecord? {
         guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
         return try facts(ofSeries: step.series)?.record(step, offset: try offset(after: row - 1).offset)
     }
 
-    func steps(above start: Int64, through end: Int64, limit: Int) throws -> [LogStep] {
+    func steps(above start: Int64, through end: Int64, limit: Int) throws -> [ScanRow] {
         try connection.withStatement(
             """
             SELECT id, received_at, count, series FROM records WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3
@@ -108,10 +108,10 @@ extension StoreReader {
             statement.bind(start, at: 1)
             statement.bind(end, at: 2)
             statement.bind(limit, at: 3)
-            var steps: [LogStep] = []
+            var steps: [ScanRow] = []
             try statement.forEach { row in
                 steps.append(
-                    LogStep(
+                    ScanRow(
                         row: row.int64(0), receivedAt: Timestamp(milliseconds: row.int64(1)), count: row.int64(2),
                         series: row.int64(3)))
             }
@@ -120,7 +120,7 @@ extension StoreReader {
     }
 
     /// What a walk has to know of a series; nothing where a damaged file has lost it.
-    package func facts(ofSeries id: Int64) throws -> SeriesFacts? {
+    package func facts(ofSeries id: Int64) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.withStatement(
                 """
@@ -132,7 +132,7 @@ extension StoreReader {
             ) { statement in
                 statement.bind(id, at: 1)
                 return try statement.first { row in
-                    SeriesFacts(
+                    SeriesInfo(
                         group: row.int64(0), account: row.int64(1),
                         user: users.owner(of: UInt32(clamping: row.int64(6))),
                         severity: Severity(rawValue: UInt8(clamping: row.int64(2))) ?? .error,
@@ -191,7 +191,7 @@ extension StoreReader {
                 return try statement.first { ($0.int64(0), $0.int64(1), $0.bytes(2), $0.text(3), $0.int64(4)) }
             }
             guard let (id, first, sent, notes, kind) = found else { return nil }
-            let told = BatchNotes(json: notes)
+            let told = BatchManifest(json: notes)
             let rows = PostingList.decode(sent, base: first) ?? []
             var records: [SentRecord] = []
             for (row, note) in zip(rows, told.sent) {
@@ -285,7 +285,7 @@ extension StoreReader {
 }
 
 /// A record as the cursor meets it, before anything is looked up.
-package struct LogStep: Equatable, Sendable {
+package struct ScanRow: Equatable, Sendable {
     package var row: Int64
     package var receivedAt: Timestamp
     package var count: Int64
@@ -293,16 +293,16 @@ package struct LogStep: Equatable, Sendable {
 }
 
 /// A stretch of the log over which its clock stays the same.
-package struct LogStretch: Equatable, Sendable {
-    package var steps: [LogStep]
+package struct ScanPage: Equatable, Sendable {
+    package var steps: [ScanRow]
     /// What wall time lacks to be log time, in milliseconds.
     package var offset: Int64
 }
 
 /// A record as the cursor meets it: what admission has to know, and no more.
-package struct WalkedRecord: Equatable, Sendable {
+package struct OutboxRecord: Equatable, Sendable {
     package var candidate: Candidate
-    package var at: LogInstant
+    package var at: RecordLogInstant
     package var receivedAt: Timestamp
 }
 
@@ -324,7 +324,7 @@ package struct SentRecord: Equatable, Sendable {
 }
 
 /// What a walk has to know of a series to judge its records.
-package struct SeriesFacts: Equatable, Sendable {
+package struct SeriesInfo: Equatable, Sendable {
     package var group: Int64
     package var account: Int64
     /// Who sent it, or the user who answers for them.
@@ -338,13 +338,13 @@ package struct SeriesFacts: Equatable, Sendable {
     /// Which records of its group are told to nobody.
     package var mutes: MutedRows
 
-    package func record(_ step: LogStep, offset: Int64) -> WalkedRecord {
-        WalkedRecord(
+    package func record(_ step: ScanRow, offset: Int64) -> OutboxRecord {
+        OutboxRecord(
             candidate: Candidate(
                 record: step.row, group: group, account: account, user: user, severity: severity,
                 isFirstOfGroup: step.row == firstOfGroup || step.row == regression, count: step.count,
                 isReportable: isReportable,
                 isMuted: mutes.contains(step.row)),
-            at: LogInstant(milliseconds: step.receivedAt.milliseconds &+ offset), receivedAt: step.receivedAt)
+            at: RecordLogInstant(milliseconds: step.receivedAt.milliseconds &+ offset), receivedAt: step.receivedAt)
     }
 }

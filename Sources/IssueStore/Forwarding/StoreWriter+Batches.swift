@@ -13,7 +13,7 @@ extension StoreWriter {
                     throw StoreFailure.outdated
                 }
             }
-            if batch.kind == .express || batch.kind == .requeued {
+            if batch.kind == .priority || batch.kind == .requeued {
                 guard try missing(batch.sent.map(\.row)).isEmpty else { throw StoreFailure.outdated }
             }
             let id = batch.isEmpty ? 0 : try insert(batch)
@@ -77,7 +77,7 @@ extension StoreWriter {
             try answer(settlement, dead: deadRows)
             let rest = try storeRest(of: settlement, without: gone, destination)
             var state = settlement.state
-            if let rest { state.doubts[rest.id] = settlement.doubtsOfRest }
+            if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
             try write(state, of: destination)
             return rest
         }
@@ -123,7 +123,7 @@ extension StoreWriter {
             statement.bind(batch.at.milliseconds, at: 6)
             statement.bind(blob: PostingList.encode(batch.sent.map(\.row), base: first), at: 7)
             statement.bind(blob: PostingList.encode(batch.withheld, base: first), at: 8)
-            statement.bind(BatchNotes(batch).json, at: 9)
+            statement.bind(BatchManifest(batch).json, at: 9)
             try statement.run()
         }
         return connection.lastInsertedRowID
@@ -265,7 +265,7 @@ package struct NewBatch: Sendable {
     /// How many the walk met that had gone ahead of it.
     package var gone: Int64 = 0
     /// Up to which record those that are express have been looked at now.
-    package var expressThrough: Int64?
+    package var priorityThrough: Int64?
     /// Summaries that travel in it, before the records.
     package var summaries: [Int64] = []
     /// Summaries whose windows closed in the walk; they travel in a later batch.
@@ -305,7 +305,7 @@ package struct BatchSettlement: Sendable {
     package var state: DestinationRow.State
 
     /// Which lines of what is left may have arrived, counted among themselves.
-    package var doubtsOfRest = LineSet()
+    package var unacknowledgedOfRest = LineSet()
 
     /// What is left of the batch.
     package var rest: StoredBatch? {
@@ -341,20 +341,21 @@ package struct BatchSettlement: Sendable {
 }
 
 /// What a batch's lines say beyond its records, so that they can be made again byte for byte.
-struct BatchNotes: Equatable {
+struct BatchManifest: Equatable {
     var summaries: [Int64]
-    /// For each record that was sent, in order: how many were held back before it, and how often its group had occurred.
+    /// For each record that was sent, in order: how many were held back before it, and how often its group had
+    /// occurred.
     var sent: [(suppressedBefore: Int64, occurrences: Int64)]
-    var held: HeldReasons
+    var held: SuppressionReasons
 
-    static func == (left: BatchNotes, right: BatchNotes) -> Bool {
+    static func == (left: BatchManifest, right: BatchManifest) -> Bool {
         left.summaries == right.summaries && left.held == right.held && left.sent.elementsEqual(right.sent, by: ==)
     }
 
     init(_ batch: NewBatch) {
         summaries = batch.summaries
         sent = batch.sent.map { ($0.suppressedBefore, $0.occurrences) }
-        held = HeldReasons(batch.held)
+        held = SuppressionReasons(batch.held)
     }
 
     init(json: String) {
@@ -362,7 +363,7 @@ struct BatchNotes: Equatable {
         summaries = value?["summaries"]?.asArray?.compactMap(\.asInteger) ?? []
         let numbers = value?["sent"]?.asArray?.compactMap(\.asInteger) ?? []
         sent = stride(from: 0, to: numbers.count - 1, by: 2).map { (numbers[$0], numbers[$0 + 1]) }
-        held = HeldReasons(value?["held"])
+        held = SuppressionReasons(value?["held"])
     }
 
     var json: String {
@@ -424,8 +425,8 @@ struct FateRun {
 }
 
 extension Fate {
-    /// What became of what a batch sent and nobody refused, by the batch's `state`: 0 has no answer yet, 1 has arrived, 2
-    /// was sent to where no answer is given.
+    /// What became of what a batch sent and nobody refused, by the batch's `state`: 0 has no answer yet, 1 has arrived,
+    /// 2 was sent to where no answer is given.
     init(ofSentByState state: Int64) {
         switch state {
         case 0: self = .pending

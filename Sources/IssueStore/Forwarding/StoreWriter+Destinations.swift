@@ -34,7 +34,7 @@ extension StoreWriter {
             return rows
         }
         destinations = rows.map(\.id)
-        expressDestinations = !rows.isEmpty
+        priorityDestinations = !rows.isEmpty
         return rows
     }
 
@@ -99,7 +99,7 @@ extension StoreWriter {
     ///
     /// They are added up here: to group them, SQLite would sort all of them in memory.
     private func give(_ destination: Int64, recordsAbove row: Int64) throws {
-        var numbers = DenseNumbers()
+        var numbers = IDInterner()
         var sums: [LedgerChanges.Sum] = []
         var start = row
         if row == 0, try areTotalsOfWhatIsThere() {
@@ -156,7 +156,7 @@ extension StoreWriter {
             statement.bind(name, at: 1)
             return try statement.first {
                 DestinationRow(
-                    id: $0.int64(0), name: name, cursor: $0.int64(1), express: $0.int64(2),
+                    id: $0.int64(0), name: name, cursor: $0.int64(1), priority: $0.int64(2),
                     state: DestinationRow.State(json: $0.text(3)))
             }
         }
@@ -183,7 +183,7 @@ package struct DestinationRow: Equatable, Sendable {
         package var dayCharged: Int64 = 0
         /// Which lines may have arrived without an answer that says so, of each batch without an end for which that is
         /// known; of others it may be all.
-        package var doubts: [Int64: LineSet] = [:]
+        package var unacknowledged: [Int64: LineSet] = [:]
         /// What was told last of the destination; nothing where it is well.
         package var told: String?
         /// How the sending was paced, and when that was.
@@ -197,7 +197,7 @@ package struct DestinationRow: Equatable, Sendable {
     package var name: String
     package var cursor: Int64
     /// Up to which record those that are express have been looked at.
-    package var express: Int64
+    package var priority: Int64
     package var state: State
 }
 
@@ -229,7 +229,7 @@ extension DestinationRow.State {
             let ranges = stride(from: 1, to: numbers.count - 1, by: 2).map {
                 numbers[$0]..<max(numbers[$0], numbers[$0 + 1])
             }
-            doubts[Int64(batch)] = LineSet(ranges)
+            unacknowledged[Int64(batch)] = LineSet(ranges)
         }
         guard let factor = value["pace_factor"]?.asDouble, let level = value["pace_level"]?.asDouble,
             let at = value["paced_at"]?.asInteger
@@ -264,10 +264,10 @@ extension DestinationRow.State {
                 }
             }
             object.member("told", ifPresent: told)
-            if !doubts.isEmpty {
+            if !unacknowledged.isEmpty {
                 object.key("doubts")
                 object.array { list in
-                    for (batch, lines) in doubts.sorted(by: { $0.key < $1.key }) {
+                    for (batch, lines) in unacknowledged.sorted(by: { $0.key < $1.key }) {
                         list.array { list in
                             list.integer(batch)
                             for range in lines.ranges {

@@ -164,8 +164,8 @@ enum LimitRows {
         return row
     }
 
-    private static func instant(_ value: JSONValue?) -> LogInstant? {
-        value?.asInteger.map { LogInstant(milliseconds: $0) }
+    private static func instant(_ value: JSONValue?) -> RecordLogInstant? {
+        value?.asInteger.map { RecordLogInstant(milliseconds: $0) }
     }
 
     private static func object(_ members: (inout JSONWriter) -> Void) -> String {
@@ -178,7 +178,7 @@ enum LimitRows {
 /// For which reason each record of a span was held back, as it is kept with the batch.
 ///
 /// Nearly always it is one reason for all of a span, so only the others are listed.
-struct HeldReasons: Equatable {
+struct SuppressionReasons: Equatable {
     private(set) var usual: SuppressionReason?
     private(set) var others: [SuppressionReason: [Int64]] = [:]
 

@@ -104,7 +104,7 @@ extension StoreWriter {
         }
     }
 
-    private func note(_ summary: Int64, _ state: TellingSummary.State, _ sum: LedgerChanges.Sum?) throws {
+    private func note(_ summary: Int64, _ state: SummaryDelivery.State, _ sum: LedgerChanges.Sum?) throws {
         try connection.withStatement(
             """
             UPDATE summaries SET state = ?2, records = coalesce(?3, records), occurrences = coalesce(?4, occurrences)
@@ -173,7 +173,7 @@ extension StoreReader {
 }
 
 /// The summary that counts a record which was held back.
-struct TellingSummary: Equatable {
+struct SummaryDelivery: Equatable {
     /// As in the table: 0 is to be sent, 1 has arrived, 2 was given up.
     enum State: Int64 {
         case waiting
@@ -189,7 +189,7 @@ extension Connection {
     /// Which summary tells of a record that was held back for a reason; nothing while its window is open.
     func summary(
         tellingOf row: Int64, for reason: SuppressionReason, _ destination: Int64
-    ) throws -> TellingSummary? {
+    ) throws -> SummaryDelivery? {
         try withStatement(
             """
             SELECT summaries.id, summaries.state
@@ -206,7 +206,7 @@ extension Connection {
             statement.bind(row, at: 2)
             statement.bind(reason.rawValue, at: 3)
             return try statement.first {
-                TellingSummary(id: $0.int64(0), state: TellingSummary.State(rawValue: $0.int64(1)) ?? .told)
+                SummaryDelivery(id: $0.int64(0), state: SummaryDelivery.State(rawValue: $0.int64(1)) ?? .told)
             }
         }
     }

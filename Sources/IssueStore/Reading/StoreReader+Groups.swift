@@ -258,16 +258,16 @@ extension StoreReader {
         } else if list(.dead) {
             fate.fate = .deadLettered
             fate.maybeDuplicate = batch.maybeDuplicate
-            try bringUp(&fate, letterOf: row, destination)
+            try makeCurrent(&fate, letterOf: row, destination)
         } else if list(.sent) {
             fate.fate = Fate(ofSentByState: batch.state)
             fate.attempts = batch.attempts
             fate.answer = batch.answer
             fate.maybeDuplicate = batch.maybeDuplicate
-            if fate.fate == .pending { try bringUp(&fate, sending: destination) }
+            if fate.fate == .pending { try makeCurrent(&fate, sending: destination) }
         } else {
             fate.fate = .summarised
-            try bringUp(&fate, held: batch.held.reason(of: row), row, destination)
+            try makeCurrent(&fate, held: batch.held.reason(of: row), row, destination)
         }
         return fate
     }
@@ -280,7 +280,7 @@ extension StoreReader {
         var attempts: Int64
         var answer: String?
         var maybeDuplicate: Bool
-        var held: HeldReasons
+        var held: SuppressionReasons
         var lists: [BatchList: [Int64]]
 
         init(_ row: borrowing Row) {
@@ -290,7 +290,7 @@ extension StoreReader {
             attempts = row.int64(3)
             answer = row.optionalText(4)
             maybeDuplicate = row.int64(5) != 0
-            held = BatchNotes(json: row.text(9)).held
+            held = BatchManifest(json: row.text(9)).held
             lists = [
                 .sent: PostingList.decode(row.bytes(6), base: first) ?? [],
                 .withheld: PostingList.decode(row.bytes(7), base: first) ?? [],
@@ -321,17 +321,17 @@ extension StoreReader {
     }
 
     /// A record that was held back is dead with the summary that told of it.
-    private func bringUp(
+    private func makeCurrent(
         _ fate: inout DestinationFate, held reason: SuppressionReason?, _ row: Int64, _ destination: Int64
     ) throws {
         guard let reason, let summary = try connection.summary(tellingOf: row, for: reason, destination),
             summary.state == .dead
         else { return }
         fate.fate = .deadLettered
-        try bringUp(&fate, letterOfSummary: summary.id)
+        try makeCurrent(&fate, letterOfSummary: summary.id)
     }
 
-    private func bringUp(_ fate: inout DestinationFate, letterOfSummary summary: Int64) throws {
+    private func makeCurrent(_ fate: inout DestinationFate, letterOfSummary summary: Int64) throws {
         try connection.withStatement("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1") { statement in
             statement.bind(summary, at: 1)
             _ = try statement.first { fate.takes(letter: $0) }
@@ -339,7 +339,7 @@ extension StoreReader {
     }
 
     /// What was said of a record that was given up stands with it alone.
-    private func bringUp(_ fate: inout DestinationFate, letterOf row: Int64, _ destination: Int64) throws {
+    private func makeCurrent(_ fate: inout DestinationFate, letterOf row: Int64, _ destination: Int64) throws {
         try connection.withStatement(
             "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2"
         ) { statement in
@@ -350,7 +350,7 @@ extension StoreReader {
     }
 
     /// How often the batch under way was tried stands with the destination; one that it has overtaken shows the same.
-    private func bringUp(_ fate: inout DestinationFate, sending destination: Int64) throws {
+    private func makeCurrent(_ fate: inout DestinationFate, sending destination: Int64) throws {
         let state = try connection.withStatement("SELECT state FROM destinations WHERE id = ?1") { statement in
             statement.bind(destination, at: 1)
             return try statement.first { DestinationRow.State(json: $0.text(0)) }

@@ -4,7 +4,7 @@ import SQLiteKit
 
 extension StoreReader {
     /// How many applications or groups have a series of their own, those with the most records.
-    private static let mostKeys = 20
+    private static let maxKeys = 20
 
     /// Counts of the records that a filter matches, by time.
     ///
@@ -54,7 +54,7 @@ extension StoreReader {
             statement.bind(try lastClosedID(), at: 17)
             statement.bind(frame.times.lowerBound, at: 18)
             statement.bind(frame.times.upperBound, at: 19)
-            statement.bind(Self.mostKeys, at: 20)
+            statement.bind(Self.maxKeys, at: 20)
             var counts: [String?: [Int64]] = [:]
             if dimension == .total { counts["total"] = [Int64](repeating: 0, count: frame.bucketCount) }
             let none = [Int64](repeating: 0, count: frame.bucketCount)

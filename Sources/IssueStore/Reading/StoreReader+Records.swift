@@ -75,11 +75,11 @@ extension StoreReader {
         return RecordRow(cells, of: series, by: sender, id: try recordID(row: row).text, isWhole: isWhole)
     }
 
-    private func series(_ id: Int64) throws -> KnownSeries? {
+    private func series(_ id: Int64) throws -> SeriesRowCache? {
         if let series = known.series(id) { return series }
-        let found = try connection.withStatement(KnownSeries.sql) { statement in
+        let found = try connection.withStatement(SeriesRowCache.sql) { statement in
             statement.bind(id, at: 1)
-            return try statement.first { KnownSeries($0) } ?? nil
+            return try statement.first { SeriesRowCache($0) } ?? nil
         }
         if let found { known.learn(found, as: id) }
         return found
@@ -190,13 +190,13 @@ package struct RecordRow: Sendable {
     package var stored: StoredRecord
     /// The metadata as they are stored, where they were not read.
     package var metadata: String?
-    /// What its series has in common; nothing where all of it was asked for, or the record is kept under a series that is
-    /// not its own.
-    package var memory: (any LineMemory)?
+    /// What its series has in common; nothing where all of it was asked for, or the record is kept under a series that
+    /// is not its own.
+    package var memory: (any LineCache)?
     /// How many bytes of it can be long.
     var size: Int
 
-    init(_ cells: RecordCells, of series: KnownSeries, by sender: Sender, id: String, isWhole: Bool) {
+    init(_ cells: RecordCells, of series: SeriesRowCache, by sender: Sender, id: String, isWhole: Bool) {
         row = cells.row
         group = series.group
         account = series.account

@@ -88,7 +88,8 @@ extension StoreReader {
         return records
     }
 
-    /// A sentence for each ledger in which not every record has exactly one fate: our own mistake, and to be seen as one.
+    /// A sentence for each ledger in which not every record has exactly one fate: our own mistake, and to be seen as
+    /// one.
     private func ledgerFaults() throws -> [String] {
         try connection.withStatement(
             """

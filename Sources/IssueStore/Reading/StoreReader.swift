@@ -10,7 +10,7 @@ import Synchronization
 package final class StoreReader {
     let connection: Connection
     /// Of the snapshot that is open, or of none.
-    var known = KnownRows()
+    var known = RowCache()
     /// Which ids share the limits of one user, for those who forward.
     package var users = AccountableUsers()
     /// How many records were there when it was asked last, and as of which state of the file.
@@ -122,11 +122,11 @@ package protocol SnapshotControl: Sendable {
 }
 
 /// What records of one snapshot share, so that each of it is looked up once.
-struct KnownRows {
+struct RowCache {
     /// More than a page of records or a batch nearly ever has.
     private static let most = 4096
 
-    private var series: [Int64: KnownSeries] = [:]
+    private var series: [Int64: SeriesRowCache] = [:]
     private var senders: [Int64: Sender] = [:]
     /// The code that the ids of some rows carry.
     private(set) var code: (rows: ClosedRange<Int64>, code: UInt64)?
@@ -137,11 +137,11 @@ struct KnownRows {
         code = nil
     }
 
-    func series(_ id: Int64) -> KnownSeries? { series[id] }
+    func series(_ id: Int64) -> SeriesRowCache? { series[id] }
 
     func sender(_ process: Int64) -> Sender? { senders[process] }
 
-    mutating func learn(_ found: KnownSeries, as id: Int64) {
+    mutating func learn(_ found: SeriesRowCache, as id: Int64) {
         if series.count >= Self.most { series.removeAll(keepingCapacity: true) }
         series[id] = found
     }
@@ -157,7 +157,7 @@ struct KnownRows {
 }
 
 /// What all records of one series share; one object, since a copy of it for each record would cost more than it says.
-final class KnownSeries: LineMemory {
+final class SeriesRowCache: LineCache {
     let description: SeriesDescription
     let app: Application?
     let source: SourceLocation?
@@ -168,7 +168,7 @@ final class KnownSeries: LineMemory {
     let firstOfGroup: Int64
     let account: Int64
     let accountName: String
-    private let kept = Mutex(LineMemo())
+    private let kept = Mutex(CachedLine())
 
     static let sql: StaticString = """
         SELECT series.key, groups.id, groups.key, groups.fingerprint, groups.first_record, accounts.id, accounts.app
@@ -177,7 +177,7 @@ final class KnownSeries: LineMemory {
         """
 
     /// What a destination has made of it.
-    var memo: LineMemo {
+    var memo: CachedLine {
         get { kept.withLock { $0 } }
         set { kept.withLock { $0 = newValue } }
     }
@@ -259,7 +259,7 @@ package enum Viewer: Equatable, Sendable {
     /// of them and name the destination's address. Only a viewer of everything
     /// is shown the text; others see the status code.
     func shown(answer: String?) -> String? {
-        self == .everything ? answer : answer.flatMap(AnswerSummary.statusCode(of:))
+        self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
     }
 }
 

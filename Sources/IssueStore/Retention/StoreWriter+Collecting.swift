@@ -50,7 +50,7 @@ extension StoreWriter {
         }
         self.series.removeAll()
         users.removeAll()
-        standings.removeAll()
+        triageStates.removeAll()
     }
 
     /// A group goes with its last series, unless somebody has said something about it or a limit holds it back.
@@ -274,7 +274,7 @@ extension StoreReader {
     }
 
     /// How many rows one snapshot looks at.
-    private static let mostReferences: Int64 = 20_000
+    private static let maxReferences: Int64 = 20_000
 
     /// Looks at some more records, and answers whether there may be more.
     package func read(_ references: inout References) throws -> Bool {
@@ -284,7 +284,7 @@ extension StoreReader {
             try connection.withStatement("SELECT id, series, process FROM records WHERE id > ?1 ORDER BY id LIMIT ?2") {
                 statement in
                 statement.bind(references.edge, at: 1)
-                statement.bind(Self.mostReferences, at: 2)
+                statement.bind(Self.maxReferences, at: 2)
                 // The same one mostly comes again and again.
                 var (series, process): (Int64, Int64) = (0, 0)
                 try statement.forEach { row in
@@ -302,7 +302,7 @@ extension StoreReader {
             }
         }
         references = found
-        return count == Self.mostReferences
+        return count == Self.maxReferences
     }
 
     /// Series without a record whose last one came in some range or before it, and processes without a record.

@@ -27,16 +27,16 @@ extension StoreWriter {
     }
 
     /// Books some records as expired wherever they are pending; others beside them stay, so no cursor moves.
-    func expire(_ doomed: [DoomedRecord]) throws -> Int64 {
-        guard let first = doomed.first?.row, let last = doomed.last?.row else { return 0 }
-        let rows = Set(doomed.map(\.row))
+    func expire(_ toErase: [RecordToErase]) throws -> Int64 {
+        guard let first = toErase.first?.row, let last = toErase.last?.row else { return 0 }
+        let rows = Set(toErase.map(\.row))
         var ledger = LedgerChanges()
         var expired: Int64 = 0
         for destination in try given() {
             let batches = try unanswered(overlapping: first...last, of: destination.id)
             let sent = Set(batches.flatMap(\.sent))
             let singles = try singles(in: first...last, destination.id)
-            for record in doomed {
+            for record in toErase {
                 let carrier = singles[record.row]
                 let isWaiting =
                     carrier == 0

@@ -16,10 +16,10 @@ extension StoreWriter {
     private static let sliceBatches: Int64 = 512
 
     /// Takes a step of forgetting a closed range, before which no older one is left.
-    package func forget(_ range: RetentionFacts.ClosedRange) throws(StoreFailure) -> ForgettingProgress {
+    package func forget(_ range: RetentionSnapshot.ClosedRange) throws(StoreFailure) -> ExpiryProgress {
         try transaction(isSynced: false) {
             if let last = try sliceEnd(of: range) { return try forgetRecords(range, through: last) }
-            var progress = ForgettingProgress()
+            var progress = ExpiryProgress()
             if try forgetPostings(of: range.id) { return progress }
             if try forgetBatches(through: range.lastID) { return progress }
             try end(range)
@@ -50,7 +50,7 @@ extension StoreWriter {
     /// Deletes some marks of producers that were last used before a moment of the log.
     ///
     /// - Returns: whether there may be more.
-    package func forgetMarks(before moment: LogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
+    package func forgetMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
         try transaction {
             try connection.withStatement(
                 """
@@ -68,7 +68,7 @@ extension StoreWriter {
 
     // MARK: Records
 
-    private func sliceEnd(of range: RetentionFacts.ClosedRange) throws -> Int64? {
+    private func sliceEnd(of range: RetentionSnapshot.ClosedRange) throws -> Int64? {
         try connection.withStatement(
             """
             SELECT max(id) FROM (
@@ -87,9 +87,9 @@ extension StoreWriter {
     }
 
     private func forgetRecords(
-        _ range: RetentionFacts.ClosedRange, through last: Int64
-    ) throws -> ForgettingProgress {
-        var progress = ForgettingProgress()
+        _ range: RetentionSnapshot.ClosedRange, through last: Int64
+    ) throws -> ExpiryProgress {
+        var progress = ExpiryProgress()
         progress.expired = try expire(range.firstID...last)
         removals += 1
         try connection.withStatement("DELETE FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
@@ -150,7 +150,7 @@ extension StoreWriter {
         return connection.changes >= Self.sliceBatches
     }
 
-    private func end(_ range: RetentionFacts.ClosedRange) throws {
+    private func end(_ range: RetentionSnapshot.ClosedRange) throws {
         // Nothing is left below, so there is nothing to walk there either.
         try moveCursors(to: range.lastID)
         try connection.withStatement("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1") { statement in
@@ -177,12 +177,12 @@ extension StoreWriter {
     /// - Parameter freeBytes: what is free on the file system, where that is known.
     package func retentionFacts(
         freeBytes: Int64?, wall: Timestamp, monotonic: MonotonicInstant
-    ) throws(StoreFailure) -> RetentionFacts {
+    ) throws(StoreFailure) -> RetentionSnapshot {
         do {
             let pageSize = try connection.pragma("page_size")
             let pages = try connection.pragma("page_count")
             let spare = try connection.pragma("freelist_count")
-            var facts = RetentionFacts(
+            var facts = RetentionSnapshot(
                 oldest: try oldestRange(), openSince: try openSince(), usedBytes: (pages - spare) * pageSize,
                 spareBytes: spare * pageSize, freeBytes: freeBytes, now: logTime(wall: wall, monotonic: monotonic))
             facts.excessWALBytes = excessWALBytes
@@ -198,7 +198,7 @@ extension StoreWriter {
     /// How many ranges were ever closed: when it moves, it is time to look.
     package var closedRanges: Int64 { rangeID - 1 }
 
-    private func oldestRange() throws -> RetentionFacts.ClosedRange? {
+    private func oldestRange() throws -> RetentionSnapshot.ClosedRange? {
         // The newest range's row outlives its records, so that no id is ever given out again.
         let row = try connection.withStatement(
             """
@@ -207,13 +207,13 @@ extension StoreWriter {
             """
         ) { try $0.first { (id: $0.int64(0), first: $0.int64(1), last: $0.int64(2)) } }
         guard let row else { return nil }
-        return RetentionFacts.ClosedRange(
+        return RetentionSnapshot.ClosedRange(
             id: row.id, firstID: row.first, lastID: row.last, newest: try newest(ofRange: row.id, row.first, row.last),
             isUnderWay: try isUnderWay(row.first, row.last))
     }
 
     /// The log time of a range's last record, or where none is left, of the last that there was.
-    private func newest(ofRange range: Int64, _ first: Int64, _ last: Int64) throws -> LogInstant {
+    private func newest(ofRange range: Int64, _ first: Int64, _ last: Int64) throws -> RecordLogInstant {
         // Log time never goes back, so the last record's is the highest, which of wall times need not be so.
         let record = try connection.withStatement(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
@@ -228,10 +228,10 @@ extension StoreWriter {
             statement.bind(range, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
-        return LogInstant(milliseconds: age)
+        return RecordLogInstant(milliseconds: age)
     }
 
-    private func holdings() throws -> [RetentionFacts.Holding] {
+    private func holdings() throws -> [RetentionSnapshot.Holding] {
         let settled = try settledThrough()
         return try connection.withStatement(
             """
@@ -240,10 +240,10 @@ extension StoreWriter {
             """
         ) { statement in
             try statement.all { row in
-                RetentionFacts.Holding(
-                    range: RetentionFacts.ClosedRange(
+                RetentionSnapshot.Holding(
+                    range: RetentionSnapshot.ClosedRange(
                         id: row.int64(0), firstID: row.int64(1), lastID: row.int64(2),
-                        newest: LogInstant(milliseconds: row.int64(3)), isUnderWay: false),
+                        newest: RecordLogInstant(milliseconds: row.int64(3)), isUnderWay: false),
                     user: UInt32(clamping: row.int64(4)), bytes: row.int64(5), isSettled: row.int64(2) <= settled)
             }
         }
@@ -264,19 +264,19 @@ extension StoreWriter {
         }
     }
 
-    private func openSince() throws -> LogInstant? {
+    private func openSince() throws -> RecordLogInstant? {
         guard let first = open.first else { return nil }
         return try logTime(ofRow: first.id, receivedAt: first.receivedAt)
     }
 
-    private func logTime(ofRow row: Int64, receivedAt: Int64) throws -> LogInstant {
+    private func logTime(ofRow row: Int64, receivedAt: Int64) throws -> RecordLogInstant {
         let offset = try connection.withStatement(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
         ) { statement in
             statement.bind(row, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
         }
-        return LogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
+        return RecordLogInstant(milliseconds: receivedAt).advanced(by: .milliseconds(offset))
     }
 
     private func isUnderWay(_ first: Int64, _ last: Int64) throws -> Bool {
@@ -291,7 +291,7 @@ extension StoreWriter {
 }
 
 /// How far the forgetting of a range has come with one step.
-package struct ForgettingProgress: Equatable, Sendable {
+package struct ExpiryProgress: Equatable, Sendable {
     /// Records that this step removed.
     package var records: Int64 = 0
     /// How many fates of them were still pending, over all destinations.

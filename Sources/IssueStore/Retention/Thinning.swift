@@ -4,7 +4,7 @@ import SQLiteKit
 
 /// What of a range is removed so that others keep theirs: the noisiest groups of one user, and how far that is.
 package struct Thinning: Sendable {
-    package let range: RetentionFacts.ClosedRange
+    package let range: RetentionSnapshot.ClosedRange
     package let user: UInt32
     /// Whether nothing of the range would be left, and it is the oldest: it goes as a whole, which is cheaper.
     package let isWhole: Bool
@@ -22,7 +22,7 @@ package struct Thinning: Sendable {
     var lists: [Int64]
 
     init(
-        range: RetentionFacts.ClosedRange, user: UInt32, isWhole: Bool, accounts: [Int64: Int64],
+        range: RetentionSnapshot.ClosedRange, user: UInt32, isWhole: Bool, accounts: [Int64: Int64],
         staying: [Int64], spared: [Int64: Int64]
     ) {
         self.range = range
@@ -54,7 +54,7 @@ extension StoreWriter {
 
     /// Finds out what of a user's records in a range is to go.
     package func planThinning(
-        of range: RetentionFacts.ClosedRange, user: UInt32
+        of range: RetentionSnapshot.ClosedRange, user: UInt32
     ) throws(StoreFailure) -> Thinning {
         do {
             return try plan(range, user)
@@ -66,14 +66,14 @@ extension StoreWriter {
     }
 
     /// Takes a step of it.
-    package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ForgettingProgress {
+    package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ExpiryProgress {
         let now = thinning
-        typealias Step = (ForgettingProgress, next: Int64, lists: [Int64])
+        typealias Step = (ExpiryProgress, next: Int64, lists: [Int64])
         let (progress, next, lists) = try transaction(isSynced: false) { () throws -> Step in
             if let rows = try slice(of: now) { return (try remove(rows, now), rows.upperBound + 1, now.lists) }
             let some = now.lists.prefix(Self.sliceLists)
             for series in some { try emptyList(of: series, now) }
-            var progress = ForgettingProgress()
+            var progress = ExpiryProgress()
             progress.isDone = some.count == now.lists.count
             return (progress, now.next, Array(now.lists.dropFirst(some.count)))
         }
@@ -95,7 +95,7 @@ extension StoreWriter {
         var lastRange: Int64
     }
 
-    private func plan(_ range: RetentionFacts.ClosedRange, _ user: UInt32) throws -> Thinning {
+    private func plan(_ range: RetentionSnapshot.ClosedRange, _ user: UInt32) throws -> Thinning {
         let members = try connection.withStatement(
             """
             SELECT postings.series, series."group", series.account, accounts.uid, postings.records, postings.bytes,
@@ -131,14 +131,14 @@ extension StoreWriter {
 
     /// The rows of some series and single ones, in ascending order.
     private func staying(
-        of members: [Member], _ spared: [Int64: Int64], in range: RetentionFacts.ClosedRange
+        of members: [Member], _ spared: [Int64: Int64], in range: RetentionSnapshot.ClosedRange
     ) throws -> [Int64] {
         var all = Array(spared.values)
         for member in members { all += try rows(of: member.series, in: range) }
         return all.sorted()
     }
 
-    private func isOldest(_ range: RetentionFacts.ClosedRange) throws -> Bool {
+    private func isOldest(_ range: RetentionSnapshot.ClosedRange) throws -> Bool {
         try connection.withStatement("SELECT 1 FROM ranges WHERE id < ?1 AND records > 0 LIMIT 1") { statement in
             statement.bind(range.id, at: 1)
             return try statement.first { _ in false } ?? true
@@ -147,7 +147,7 @@ extension StoreWriter {
 
     /// The newest record of each group that has none in a younger range, by its series.
     private func lastRecords(
-        of members: [Member], in range: RetentionFacts.ClosedRange
+        of members: [Member], in range: RetentionSnapshot.ClosedRange
     ) throws -> [Int64: Int64] {
         let younger = Set(members.filter { $0.lastRange > range.id }.map(\.group))
         let candidates = Dictionary(grouping: members.filter { !younger.contains($0.group) }, by: \.group)
@@ -183,7 +183,7 @@ extension StoreWriter {
         }
     }
 
-    private func rows(of series: Int64, in range: RetentionFacts.ClosedRange) throws -> [Int64] {
+    private func rows(of series: Int64, in range: RetentionSnapshot.ClosedRange) throws -> [Int64] {
         let list = try connection.withStatement("SELECT ids FROM postings WHERE range = ?1 AND series = ?2") {
             statement in
             statement.bind(range.id, at: 1)
@@ -209,10 +209,10 @@ extension StoreWriter {
         return thinning.next...min(thinning.next + (count ?? Self.sliceRecords) - 1, thinning.range.lastID)
     }
 
-    private func remove(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> ForgettingProgress {
-        var progress = ForgettingProgress()
+    private func remove(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> ExpiryProgress {
+        var progress = ExpiryProgress()
         // Where somebody still waits for some of them, the ledger is told of each.
-        if try !isSettled(rows) { progress.expired = try expire(doomed(rows, thinning)) }
+        if try !isSettled(rows) { progress.expired = try expire(toErase(rows, thinning)) }
         progress.records = try deleteRecords(rows, thinning)
         guard progress.records > 0 else { return progress }
         try connection.withStatement(
@@ -230,14 +230,14 @@ extension StoreWriter {
         return progress
     }
 
-    private func doomed(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> [DoomedRecord] {
+    private func toErase(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> [RecordToErase] {
         try connection.withStatement("SELECT id, series, count FROM records WHERE id BETWEEN ?1 AND ?2") { statement in
             statement.bind(rows.lowerBound, at: 1)
             statement.bind(rows.upperBound, at: 2)
             return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2)) }
         }.compactMap { row, series, count in
             guard let account = thinning.accounts[series], thinning.spared[series] != row else { return nil }
-            return DoomedRecord(
+            return RecordToErase(
                 row: row, series: series, account: account, receivedAt: 0, count: count, range: thinning.range.id,
                 base: thinning.range.firstID)
         }

@@ -29,7 +29,7 @@ extension StoreReader {
         if process == nil || sender?.isWhole != true { losses.insert(.sender) }
         let id = (try? recordID(row: row).text) ?? RecordID(store: 0, row: row).text
         let record = RecordRow(
-            cells, of: series ?? KnownSeries(SeriesDescription()),
+            cells, of: series ?? SeriesRowCache(SeriesDescription()),
             by: sender?.sender ?? Sender(uid: 0, gid: 0, pid: process?.pid ?? 0), id: id, isWhole: true)
         return SalvagedRecord(
             row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored, losses: losses,
@@ -42,8 +42,8 @@ extension StoreReader {
         return words.isEmpty ? "(what it said is lost)" : words.joined(separator: " … ")
     }
 
-    private func salvageSeries(_ id: Int64) -> KnownSeries? {
-        first("SELECT key FROM series WHERE id = ?1", id) { SeriesKey.decode($0.bytes(0)).map { KnownSeries($0) } }
+    private func salvageSeries(_ id: Int64) -> SeriesRowCache? {
+        first("SELECT key FROM series WHERE id = ?1", id) { SeriesKey.decode($0.bytes(0)).map { SeriesRowCache($0) } }
     }
 
     private typealias Process = (sender: Int64, gid: UInt32, pid: Int32, started: Int64)
@@ -100,8 +100,8 @@ extension StoreWriter {
     package func bringOver(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> Int64 {
-        isBringingOver = true
-        defer { isBringingOver = false }
+        isImporting = true
+        defer { isImporting = false }
         let outcomes = try commit(submissions, wall: wall, monotonic: monotonic)
         return outcomes.reduce(0) { $0 + $1.receipts.storedCount }
     }

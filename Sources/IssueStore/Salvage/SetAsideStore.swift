@@ -39,13 +39,13 @@ package final class SetAsideStore {
     private static let lookupsAtATime = 256
     private static let bytesAtATime = 8 << 20
     private static let timeOfStep: Duration = .seconds(2)
-    private static let mostFruitlessSteps = 10
+    private static let maxFruitlessSteps = 10
     /// No row is as long; with the members that can be long, a record of the largest size has several times that.
     private static let longestValue = 64 << 20
     /// No id is as high: a writer refuses such a file.
     private static let highestRow: Int64 = (1 << 60) - 1
     /// No row takes less of the file.
-    private static let leastRowBytes: Int64 = 8
+    private static let minRowBytes: Int64 = 8
 
     /// Opens a file; fails where it is none of ours, or where nothing can be told of its records.
     ///
@@ -71,7 +71,7 @@ package final class SetAsideStore {
         let pages = (try? reader.connection.pragma("page_count")) ?? 0
         let pageBytes = (try? reader.connection.pragma("page_size")) ?? 0
         let (bytes, isBeyond) = max(pages, 0).multipliedReportingOverflow(by: max(pageBytes, 0))
-        failuresLeft = (isBeyond ? .max : bytes) / Self.leastRowBytes + 131_072
+        failuresLeft = (isBeyond ? .max : bytes) / Self.minRowBytes + 131_072
         producer = Self.producer(reader.connection, original ?? path)
         reader.connection.setDeadline(nil)
         // Connections of the socket count from one on.
@@ -108,7 +108,7 @@ package final class SetAsideStore {
         }
         fruitlessSteps = isInterrupted && portion.submissions.isEmpty ? fruitlessSteps + 1 : 0
         // Reading this file would not end.
-        if fruitlessSteps >= Self.mostFruitlessSteps { giveUp() }
+        if fruitlessSteps >= Self.maxFruitlessSteps { giveUp() }
         return portion
     }
 
@@ -139,7 +139,7 @@ package final class SetAsideStore {
                 return GroupNote(
                     uid: UInt32(clamping: row.int64(0)), app: row.text(1), fingerprint: row.text(2),
                     rule: row.int64(3),
-                    standing: GroupStanding(
+                    standing: TriageState(
                         GroupState(rawValue: UInt8(clamping: row.int64(4))) ?? .open,
                         mutedUntil: row.optionalInt64(5).map { Timestamp(milliseconds: $0) },
                         knownVersion: row.optionalText(6).map { ApplicationVersion(text: $0) },
@@ -387,5 +387,5 @@ package struct GroupNote: Equatable, Sendable {
     package var fingerprint: String
     package var rule: Int64
 
-    package var standing: GroupStanding
+    package var standing: TriageState
 }

@@ -69,7 +69,7 @@ package enum Schema {
         try setCache(connection)
         try connection.setPragma("temp_store", to: "MEMORY")
         // A log file that grew in a busy time is truncated when the log restarts.
-        try connection.setPragma("journal_size_limit", to: WALLimits.usualBytes)
+        try connection.setPragma("journal_size_limit", to: WALLimits.typicalBytes)
         // Debian's default overwrites all that is deleted, also by retention; where something is erased it is set.
         try connection.setPragma("secure_delete", to: 0)
     }

@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 /// What was said of the groups whose records come in now; the database holds all of it.
-struct StandingTable {
+struct TriageCache {
     /// What has to be known of a series to judge its records by.
     struct Series {
         var group: Int64
@@ -13,7 +13,7 @@ struct StandingTable {
     private static let capacity = 8192
 
     private var series: [Int64: Series] = [:]
-    private var standings: [Int64: GroupStanding] = [:]
+    private var triageStates: [Int64: TriageState] = [:]
 
     mutating func series(_ id: Int64, or find: () throws -> Series?) rethrows -> Series? {
         if let known = series[id] { return known }
@@ -23,22 +23,22 @@ struct StandingTable {
         return found
     }
 
-    mutating func standing(of group: Int64, or find: () throws -> GroupStanding) rethrows -> GroupStanding {
-        if let known = standings[group] { return known }
+    mutating func standing(of group: Int64, or find: () throws -> TriageState) rethrows -> TriageState {
+        if let known = triageStates[group] { return known }
         let found = try find()
-        if standings.count >= Self.capacity { standings.removeAll() }
-        standings[group] = found
+        if triageStates.count >= Self.capacity { triageStates.removeAll() }
+        triageStates[group] = found
         return found
     }
 
     /// It has changed.
     mutating func forget(_ group: Int64) {
-        standings[group] = nil
+        triageStates[group] = nil
     }
 
     mutating func removeAll() {
         series.removeAll()
-        standings.removeAll()
+        triageStates.removeAll()
     }
 }
 
@@ -119,7 +119,7 @@ extension StoreWriter {
     /// Keeps what somebody says of a group.
     ///
     /// - Returns: whether the group is there.
-    package func set(_ standing: GroupStanding, ofGroup id: Int64) throws(StoreFailure) -> Bool {
+    package func set(_ standing: TriageState, ofGroup id: Int64) throws(StoreFailure) -> Bool {
         let series = try transaction {
             guard try write(standing, of: id, from: open.nextID) else { return Set<Int64>?.none }
             return try self.series(ofGroup: id)
@@ -139,7 +139,7 @@ extension StoreWriter {
                 statement.bind(Self.mutesAtATime, at: 2)
                 return try statement.all { $0.int64(0) }
             }
-            for group in ended { _ = try write(GroupStanding(), of: group, from: open.nextID) }
+            for group in ended { _ = try write(TriageState(), of: group, from: open.nextID) }
             return try ended.map { (group: $0, series: try series(ofGroup: $0)) }
         }
         nextMuteEnd = nil
@@ -150,18 +150,18 @@ extension StoreWriter {
     /// A group of some series is not as it was.
     func changed(_ group: Int64, _ series: Set<Int64>, isWatched: Bool) throws(StoreFailure) {
         self.series.watch(series, isWatched)
-        standings.forget(group)
+        triageStates.forget(group)
         nextMuteEnd = try transaction { try Self.nextMuteEnd(connection) }
     }
 
     /// What a record that is about to be stored does to its group, of which somebody has said something.
-    func effect(of place: SeriesPlace, _ commit: inout Commit) throws -> GroupStanding.Effect {
-        guard let found = try standings.series(place.series, or: { try standingSeries(place.series) }) else {
+    func effect(of place: SeriesLocation, _ commit: inout Commit) throws -> TriageState.Effect {
+        guard let found = try triageStates.series(place.series, or: { try triageSeries(place.series) }) else {
             return .none
         }
         // A series that takes the rest has no version of its own.
         let version = place.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
-        var standing = try standings.standing(of: found.group) { try self.standing(ofGroup: found.group) }
+        var standing = try triageStates.standing(of: found.group) { try self.standing(ofGroup: found.group) }
         let row = commit.rows.nextID
         let effect = standing.reported(by: version ?? found.version, at: commit.time.wall)
         switch effect {
@@ -169,30 +169,30 @@ extension StoreWriter {
         case .regression, .expiry:
             _ = try write(standing, of: found.group, from: row)
             if effect == .regression { try note(regression: row, of: found.group) }
-            standings.forget(found.group)
+            triageStates.forget(found.group)
             commit.series.watch(try series(ofGroup: found.group), false)
         }
         return effect
     }
 
     /// What was said of a group, as it is stored.
-    func standing(ofGroup id: Int64) throws -> GroupStanding {
+    func standing(ofGroup id: Int64) throws -> TriageState {
         try connection.withStatement(
             "SELECT state, muted_until, muted_version, regressed FROM groups WHERE id = ?1"
         ) { statement in
             statement.bind(id, at: 1)
             return try statement.first { row in
-                GroupStanding(
+                TriageState(
                     GroupState(rawValue: UInt8(clamping: row.int64(0))) ?? .open,
                     mutedUntil: row.optionalInt64(1).map { Timestamp(milliseconds: $0) },
                     knownVersion: row.optionalText(2).map { ApplicationVersion(text: $0) },
                     hasRegressed: row.int64(3) != 0)
             }
-        } ?? GroupStanding()
+        } ?? TriageState()
     }
 
     /// Writes what holds of a group from a row on; answers whether it is there.
-    func write(_ standing: GroupStanding, of group: Int64, from row: Int64) throws -> Bool {
+    func write(_ standing: TriageState, of group: Int64, from row: Int64) throws -> Bool {
         try connection.withStatement(
             "UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5 WHERE id = ?1"
         ) { statement in
@@ -230,11 +230,11 @@ extension StoreWriter {
         }
     }
 
-    private func standingSeries(_ id: Int64) throws -> StandingTable.Series? {
+    private func triageSeries(_ id: Int64) throws -> TriageCache.Series? {
         try connection.withStatement(#"SELECT "group", version, build FROM series WHERE id = ?1"#) { statement in
             statement.bind(id, at: 1)
             return try statement.first { row in
-                StandingTable.Series(
+                TriageCache.Series(
                     group: row.int64(0),
                     version: ApplicationVersion(name: row.optionalText(1), build: row.optionalInt64(2)))
             }

@@ -139,7 +139,7 @@ struct ProducerTable {
     }
 
     /// Writes the marks that moved, in the transaction of the records that moved them.
-    mutating func writeChanges(on connection: Connection, at now: LogInstant) throws {
+    mutating func writeChanges(on connection: Connection, at now: RecordLogInstant) throws {
         putBack()
         for key in changed {
             guard let mark = marks[key] else { continue }

@@ -11,7 +11,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     /// Another daemon has the file.
     case inUse
     /// The folder, or an entry in it that has the file's name, must not be used.
-    case unusablePlace(String)
+    case unusableLocation(String)
     /// Records about which something was decided have been removed since.
     case outdated
     /// A query ran past its deadline.
@@ -44,7 +44,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var isUncertain: Bool {
         switch self {
         case .damaged(let error), .failed(let error): error.isOfCommit
-        case .noSpace, .foreign, .inUse, .unusablePlace, .outdated, .tooSlow, .walTooLarge: false
+        case .noSpace, .foreign, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge: false
         }
     }
 
@@ -68,7 +68,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var mayBeOfTheFile: Bool {
         switch self {
         case .damaged, .foreign: true
-        case .noSpace, .inUse, .unusablePlace, .outdated, .tooSlow, .walTooLarge: false
+        case .noSpace, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge: false
         case .failed(let error): !error.isBusy && !error.isOfTheMachine
         }
     }
@@ -77,7 +77,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         switch self {
         case .noSpace: "there is no space left for the database"
         case .damaged(let error): "the database is damaged: \(error.words)"
-        case .foreign(let words), .unusablePlace(let words): words
+        case .foreign(let words), .unusableLocation(let words): words
         case .inUse: "another daemon has the database open"
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"

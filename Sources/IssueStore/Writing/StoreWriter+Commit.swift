@@ -56,7 +56,7 @@ extension StoreWriter {
         var ledger = LedgerChanges()
         for (account, sum) in commit.allSums { ledger.received(sum, account: account, destinations: destinations) }
         try ledger.write(on: connection)
-        try insertExpress(commit.express)
+        try insertPriority(commit.priority)
         if isRangeFull { try closeRange() }
         giveBack(commit.rows)
         return outcomes
@@ -130,7 +130,7 @@ extension StoreWriter {
             process.original == nil
         else { return try storeUnknown(record, submission, process, &commit) }
         let row = row(of: record, series: found.id, process, submission.batch.bytes.span, &commit)
-        let reason: ExpressReason? = record.severity == .critical ? .critical : nil
+        let reason: PriorityReason? = record.severity == .critical ? .critical : nil
         append(row, record, account: found.account, reason, submission.process.sender.uid, &commit)
     }
 
@@ -142,15 +142,15 @@ extension StoreWriter {
         commit.newGroup = false
         let known = commit.series.find(record.series, sender: process.sender)
         let place =
-            try known.map { SeriesPlace(series: $0.id, account: $0.account, isWatched: $0.isWatched, original: nil) }
+            try known.map { SeriesLocation(series: $0.id, account: $0.account, isWatched: $0.isWatched, original: nil) }
             ?? findSeries(of: record, submission, process, &commit)
         var row = row(of: record, series: place.series, process, submission.batch.bytes.span, &commit)
         if place.original != nil || process.original != nil {
             keepWhole(place.original, process.original, of: record, submission.batch, in: &row, &commit)
         }
-        var reason: ExpressReason? =
+        var reason: PriorityReason? =
             record.severity == .critical ? .critical : commit.newGroup ? .firstOfGroup : nil
-        if place.isWatched, !isBringingOver {
+        if place.isWatched, !isImporting {
             switch try effect(of: place, &commit) {
             case .none, .expiry: break
             case .silence: reason = nil
@@ -175,10 +175,10 @@ extension StoreWriter {
 
     @inline(__always)
     private func append(
-        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, _ reason: ExpressReason?, _ uid: UInt32,
+        _ row: RowBuffer.Row, _ record: DecodedRecord, account: Int64, _ reason: PriorityReason?, _ uid: UInt32,
         _ commit: inout Commit
     ) {
-        if let reason { commit.express.append(News(record: commit.rows.nextID, reason: reason, uid: uid)) }
+        if let reason { commit.priority.append(News(record: commit.rows.nextID, reason: reason, uid: uid)) }
         commit.open.append(
             series: row.series, receivedAt: commit.rows.receivedAt, count: row.count,
             bytes: row.byteCount + Self.rowOverhead)
@@ -225,10 +225,10 @@ extension StoreWriter {
             "The rows of a batch were not given the ids in order that their receipts name")
     }
 
-    private func insertExpress(_ express: [News]) throws {
-        if !isBringingOver { noticed?(express) }
-        guard expressDestinations else { return }
-        for news in express {
+    private func insertPriority(_ priority: [News]) throws {
+        if !isImporting { onPriorityRecords?(priority) }
+        guard priorityDestinations else { return }
+        for news in priority {
             try connection.withStatement("INSERT INTO express (record, reason) VALUES (?1, ?2)") { statement in
                 statement.bind(news.record, at: 1)
                 statement.bind(news.reason.rawValue, at: 2)
@@ -256,26 +256,26 @@ extension StoreWriter {
         processes.removeAll()
         accounts.removeAll()
         users.removeAll()
-        standings.removeAll()
+        triageStates.removeAll()
     }
 }
 
 extension StoreWriter {
     /// What one commit gathers before it is written.
     struct Commit {
-        var time: LogClock.Reading
+        var time: RecordLogClock.Reading
         var rows: RowBuffer
         /// Out of the writer while records are taken: each access to a part of that would cost as much as finding one's
         /// series.
         var open = OpenRange(firstID: 0)
         var series = SeriesTable()
-        var express: [News] = []
+        var priority: [News] = []
         var newGroup = false
         /// The accounts of the records, and what each has received.
-        private var accounts = DenseNumbers()
+        private var accounts = IDInterner()
         private var sums: [LedgerChanges.Sum] = []
 
-        init(time: LogClock.Reading, rows: consuming RowBuffer) {
+        init(time: RecordLogClock.Reading, rows: consuming RowBuffer) {
             self.time = time
             self.rows = rows
         }

@@ -4,7 +4,7 @@ import SQLiteKit
 
 extension StoreWriter {
     /// The rows that stand for a connection and for what the kernel says of it.
-    func entry(of process: ReportingProcess, at now: LogInstant) throws -> ProcessEntry {
+    func entry(of process: ReportingProcess, at now: RecordLogInstant) throws -> ProcessEntry {
         if let known = processes[process.connection] { return known }
         if processes.count >= 8192 { processes.removeAll() }
         let sender = try senderEntry(of: process.sender, at: now)
@@ -24,7 +24,7 @@ extension StoreWriter {
     }
 
     /// The kind of sender that one is, or the one that takes the rest where a user has more than is allowed.
-    private func senderEntry(of sender: Sender, at now: LogInstant) throws -> SenderEntry {
+    private func senderEntry(of sender: Sender, at now: RecordLogInstant) throws -> SenderEntry {
         let kind = Sender(
             uid: sender.uid, gid: 0, pid: 0, command: sender.command, executable: sender.executable, unit: sender.unit)
         if let known = senders[kind] { return known }
@@ -36,7 +36,7 @@ extension StoreWriter {
             switch guardian.newSender(uid: kind.uid, at: now) {
             case .allow: entry = SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
-                crowded?(Crowding(uid: kind.uid, kind: .senders))
+                onCardinalityOverflow?(CardinalityOverflow(uid: kind.uid, kind: .senders))
                 let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
                 entry = SenderEntry(id: try senderID(of: overflow) ?? insert(overflow), isOverflow: true)
             }
@@ -76,11 +76,11 @@ extension StoreWriter {
     func account(of series: SeriesDescription, _ sender: Sender, _ commit: inout Commit) throws -> Account {
         let claimed = AccountName(uid: sender.uid, app: series.app.name ?? sender.command ?? "")
         if let known = try knownAccount(claimed) { return Account(id: known, name: claimed) }
-        let verdict = isBringingOver ? .allow : guardian.newApplication(uid: sender.uid, at: commit.time.log)
+        let verdict = isImporting ? .allow : guardian.newApplication(uid: sender.uid, at: commit.time.log)
         switch verdict {
         case .allow: return Account(id: try insert(claimed, at: commit.time.wall), name: claimed)
         case .overflow:
-            crowded?(Crowding(uid: sender.uid, kind: .applications))
+            onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .applications))
             let overflow = AccountName(uid: sender.uid, app: "overflow")
             return Account(id: try knownAccount(overflow) ?? insert(overflow, at: commit.time.wall), name: overflow)
         }
@@ -184,11 +184,11 @@ extension StoreWriter {
     private static let newest: Int64 = 16_384
 
     /// Tells the guard, with the first commit of a run, what was made in its windows before: a restart lifts no bound.
-    func restoreGuard(at time: LogClock.Reading) throws {
+    func restoreGuard(at time: RecordLogClock.Reading) throws {
         guard !isGuardRestored else { return }
         isGuardRestored = true
         let starts = guardian.windowStarts(at: time.log)
-        func wall(_ instant: LogInstant) -> Int64 {
+        func wall(_ instant: RecordLogInstant) -> Int64 {
             time.wall.advanced(by: time.log.duration(to: instant)).milliseconds
         }
         let made = try connection.withStatement(

@@ -4,7 +4,7 @@ import SQLiteKit
 
 extension StoreWriter {
     /// Where a record belongs.
-    struct SeriesPlace {
+    struct SeriesLocation {
         var series: Int64
         var account: Int64
         /// Whether somebody has said something of its group.
@@ -16,7 +16,7 @@ extension StoreWriter {
     /// Finds the series of a record in the database, or makes it known.
     func findSeries(
         of record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
-    ) throws -> SeriesPlace {
+    ) throws -> SeriesLocation {
         let key = submission.batch.seriesKey(of: record)
         guard let description = SeriesKey.decode(key) else {
             preconditionFailure("A series key that the decoder has just written can be read")
@@ -35,7 +35,7 @@ extension StoreWriter {
         let fingerprint = Fingerprint.of(description, app: name)
         let group = try knownGroup(account: account.id, fingerprint: fingerprint)
         let verdict =
-            isBringingOver
+            isImporting
             ? .allow : guardian.newSeries(account: account.id, isNewGroup: group == nil, at: commit.time.log)
         switch verdict {
         case .allow:
@@ -46,12 +46,12 @@ extension StoreWriter {
                     sender: process.sender, id: place.series, account: account.id, isWatched: place.isWatched))
             return place
         case .overflowSeries:
-            crowded?(Crowding(uid: sender.uid, kind: .variants))
+            onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .variants))
             let overflow = overflow(
                 of: description, account, fingerprint, "more different records of this issue than are kept apart")
             return try place(description, in: overflow, account, group, fingerprint, process, &commit)
         case .overflowGroup:
-            crowded?(Crowding(uid: sender.uid, kind: .issues))
+            onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .issues))
             let overflow = overflow(
                 of: description, account, "overflow", "more different issues than this application may have at a time")
             let group = try knownGroup(account: account.id, fingerprint: "overflow")
@@ -79,9 +79,9 @@ extension StoreWriter {
     private func place(
         _ original: SeriesDescription, in overflow: SeriesDescription, _ account: Account, _ group: KnownGroup?,
         _ fingerprint: String, _ process: ProcessEntry, _ commit: inout Commit
-    ) throws -> SeriesPlace {
+    ) throws -> SeriesLocation {
         let key = SeriesKey.encode(overflow)
-        var place: SeriesPlace
+        var place: SeriesLocation
         if let known = try stored(key, sender: process.sender) {
             place = known
         } else {
@@ -91,7 +91,7 @@ extension StoreWriter {
         return place
     }
 
-    private func stored(_ key: [UInt8], sender: Int64) throws -> SeriesPlace? {
+    private func stored(_ key: [UInt8], sender: Int64) throws -> SeriesLocation? {
         try connection.withStatement(
             """
             SELECT series.id, series.account, series.key, groups.state <> 0
@@ -102,7 +102,7 @@ extension StoreWriter {
             statement.bind(sender, at: 2)
             return try statement.all { (id: $0.int64(0), account: $0.int64(1), key: $0.bytes(2), $0.int64(3) != 0) }
                 .first { $0.key == key }
-                .map { SeriesPlace(series: $0.id, account: $0.account, isWatched: $0.3, original: nil) }
+                .map { SeriesLocation(series: $0.id, account: $0.account, isWatched: $0.3, original: nil) }
         }
     }
 
@@ -117,7 +117,7 @@ extension StoreWriter {
         _ description: SeriesDescription, _ key: [UInt8], _ account: Account, _ group: KnownGroup?,
         _ fingerprint: String,
         _ process: ProcessEntry, _ commit: inout Commit
-    ) throws -> SeriesPlace {
+    ) throws -> SeriesLocation {
         let groupID: Int64
         if let group {
             groupID = group.id
@@ -161,7 +161,7 @@ extension StoreWriter {
             statement.bind(commit.time.wall.milliseconds, at: 24)
             try statement.run()
         }
-        return SeriesPlace(
+        return SeriesLocation(
             series: connection.lastInsertedRowID, account: account.id, isWatched: group?.isWatched ?? false,
             original: nil)
     }

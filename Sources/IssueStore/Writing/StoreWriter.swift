@@ -29,32 +29,32 @@ package final class StoreWriter {
     /// Kept from commit to commit for its memory.
     private var spareRows = RowBuffer()
 
-    var clock: LogClock
+    var clock: RecordLogClock
     var open: OpenRange
     var rangeID: Int64
     var storeIDs: [StoreID]
     var destinations: [Int64] = []
-    var expressDestinations = false
+    var priorityDestinations = false
     /// Told of each commit's records that are critical, or the first of their group or of its coming back, while the
     /// commit is under way.
-    package var noticed: (([News]) -> Void)?
+    package var onPriorityRecords: (([News]) -> Void)?
 
     /// Told of each record that the guard has kept together with others.
-    package var crowded: ((Crowding) -> Void)?
+    package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
 
     var series = SeriesTable()
     var senders: [Sender: SenderEntry] = [:]
     var processes: [UInt64: ProcessEntry] = [:]
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
-    var standings = StandingTable()
+    var triageStates = TriageCache()
     /// When the next mute ends, as far as it ends by its time.
     package internal(set) var nextMuteEnd: Timestamp?
     /// Whose the series are that were in the ranges closed last.
     var users: [Int64: Int64] = [:]
     var guardian: CardinalityGuard
     /// Whether what is being stored was let in once, and is only brought over.
-    var isBringingOver = false
+    var isImporting = false
     /// Between which rows some were removed that a destination had not walked yet.
     var removedAhead: ClosedRange<Int64>?
     /// How often records were removed since the start, or were to be.
@@ -101,9 +101,9 @@ package final class StoreWriter {
     }
 
     /// The bytes that a typical commit adds to the write-ahead log.
-    private static let usualCommitBytes: Int64 = 1 << 20
-    private static let patience: Duration = .seconds(5)
-    private static let patienceWithReaders: Duration = .milliseconds(5)
+    private static let typicalCommitBytes: Int64 = 1 << 20
+    private static let timeout: Duration = .seconds(5)
+    private static let readerTimeout: Duration = .milliseconds(5)
 
     /// Opens the file, making or mending its schema, and reads the open range.
     package init(_ settings: StoreSettings) throws(StoreFailure) {
@@ -111,7 +111,7 @@ package final class StoreWriter {
         retention = settings.retention
         do {
             // Until it is known to be ours, not even its log is copied back.
-            connection = try Connection(path: settings.path, busyTimeout: Self.patience, checkpointsOnClose: false)
+            connection = try Connection(path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
             try Schema.recognize(connection)
             try Schema.prepare(connection)
             try Self.migrate(connection)
@@ -120,7 +120,7 @@ package final class StoreWriter {
             batchTable = try BatchTable("batch", columns: RowBuffer.columns, on: connection)
             closingTable = try BatchTable("closing", columns: PostingBuffer.columns, on: connection)
             closingMinutes = try BatchTable("closing_minutes", columns: MinuteBuffer.columns, on: connection)
-            clock = LogClock(restoring: try Self.clockState(connection))
+            clock = RecordLogClock(restoring: try Self.clockState(connection))
             storeIDs = try Self.storeIDs(connection)
             let lastRange = try Self.lastRange(connection)
             rangeID = lastRange.id + 1
@@ -128,7 +128,7 @@ package final class StoreWriter {
             guardian = CardinalityGuard(settings: settings.limits)
             // What comes in is theirs also where they can't be configured again yet.
             destinations = try Self.activeDestinations(connection)
-            expressDestinations = !destinations.isEmpty
+            priorityDestinations = !destinations.isEmpty
             nextMuteEnd = try Self.nextMuteEnd(connection)
             try nameCopy()
             connection.setCheckpointsOnClose(true)
@@ -160,7 +160,7 @@ package final class StoreWriter {
     package var code: UInt64 { storeIDs.last?.code ?? 0 }
 
     /// Log time now, for timers.
-    package func logTime(wall: Timestamp, monotonic: MonotonicInstant) -> LogInstant {
+    package func logTime(wall: Timestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         clock.now(wall: wall, monotonic: monotonic)
     }
 
@@ -207,7 +207,7 @@ package final class StoreWriter {
         let pages = try connection.pages
         guard let fileBytes = connection.fileBytes else { return }
         let walBytes = connection.walFileBytes ?? 0
-        let walGrows = Int64(logPages) * pageBytes + Self.usualCommitBytes > walBytes
+        let walGrows = Int64(logPages) * pageBytes + Self.typicalCommitBytes > walBytes
         guard walGrows || pages * pageBytes > fileBytes else { return }
         let step = GrowthReserve().committing(
             databaseBytes: pages * pageBytes, fileBytes: fileBytes, logBytes: walBytes, logGrows: walGrows,
@@ -244,18 +244,18 @@ package final class StoreWriter {
     }
 
     /// Whether the write-ahead log's file is longer than it should stay.
-    private var isWALFileLarge: Bool { (connection.walFileBytes ?? 0) > WALLimits.usualBytes }
+    private var isWALFileLarge: Bool { (connection.walFileBytes ?? 0) > WALLimits.typicalBytes }
 
     /// How much of the disk the write-ahead log's file takes beyond what it usually does; a checkpoint gives that back.
-    var excessWALBytes: Int64 { max(0, (connection.walFileBytes ?? 0) - WALLimits.usualBytes) }
+    var excessWALBytes: Int64 { max(0, (connection.walFileBytes ?? 0) - WALLimits.typicalBytes) }
 
     /// How long the write-ahead log's file is.
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }
 
     /// Does something that waits for readers, but only for a moment.
     func withLittlePatience(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        connection.setBusyTimeout(Self.patienceWithReaders)
-        defer { connection.setBusyTimeout(Self.patience) }
+        connection.setBusyTimeout(Self.readerTimeout)
+        defer { connection.setBusyTimeout(Self.timeout) }
         try body()
     }
 
@@ -278,7 +278,7 @@ extension StoreWriter {
     }
 
     /// Where the log's clock stood: at its last record, or where that is gone, at the end of the newest range.
-    static func clockState(_ connection: Connection) throws -> LogClock.State? {
+    static func clockState(_ connection: Connection) throws -> RecordLogClock.State? {
         let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
             try $0.first { $0.int64(0) }
         }
@@ -294,7 +294,8 @@ extension StoreWriter {
             """
         ) { try $0.first { $0.optionalInt64(0) } ?? nil }
         guard let offset, let log else { return nil }
-        return LogClock.State(log: LogInstant(milliseconds: log), wall: Timestamp(milliseconds: log &- offset))
+        return RecordLogClock.State(
+            log: RecordLogInstant(milliseconds: log), wall: Timestamp(milliseconds: log &- offset))
     }
 
     static func storeIDs(_ connection: Connection) throws -> [StoreID] {

@@ -169,8 +169,8 @@ public enum ByteMask {
 /// Well-formed UTF-8 as table 3-7 of the Unicode standard has it: no surrogates, nothing overlong, nothing above
 /// U+10FFFF.
 package enum UTF8Validation {
-    /// How many bytes the sequence at an index that starts with a byte above 0x7F takes, or nothing when it is malformed
-    /// or cut off.
+    /// How many bytes the sequence at an index that starts with a byte above 0x7F takes, or nothing when it is
+    /// malformed or cut off.
     package static func sequenceLength(in bytes: Span<UInt8>, at index: Int) -> Int? {
         let first = bytes[index]
         let length: Int

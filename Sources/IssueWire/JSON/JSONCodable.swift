@@ -166,12 +166,12 @@ extension JSONScanner {
 }
 
 /// A choice between a few words, which stand for themselves in JSON.
-package protocol JSONWord: JSONCodable, CaseIterable {
+package protocol JSONStringEnum: JSONCodable, CaseIterable {
     var name: String { get }
     init?(name: String)
 }
 
-extension JSONWord {
+extension JSONStringEnum {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         guard let word = Self(name: try String(from: &scanner)) else {
             throw FieldError(reason: "must be one of \(Self.allCases.map(\.name).joined(separator: ", "))")
@@ -182,10 +182,10 @@ extension JSONWord {
     package func write(to writer: inout JSONWriter) { writer.string(name) }
 }
 
-extension JSONWord where Self: RawRepresentable<String> {
+extension JSONStringEnum where Self: RawRepresentable<String> {
     package var name: String { rawValue }
     package init?(name: String) { self.init(rawValue: name) }
 }
 
-extension Severity: JSONWord {}
-extension Fate: JSONWord {}
+extension Severity: JSONStringEnum {}
+extension Fate: JSONStringEnum {}

@@ -57,7 +57,8 @@ public struct JSONKey: Hashable, Sendable {
     }
 }
 
-/// A key as most writers write it, with its quotation marks and the colon: found where it is expected by one comparison.
+/// A key as most writers write it, with its quotation marks and the colon: found where it is expected by one
+/// comparison.
 public struct JSONKeyLiteral: Sendable {
     @usableFromInline let bytes: (UInt64, UInt64)
     @usableFromInline let mask: (UInt64, UInt64)

@@ -17,16 +17,16 @@ public struct JSONScanner: ~Escapable {
     @usableFromInline var followsValue = false
 
     /// What a record may have, and what stands around it in an answer.
-    package static let usualDepth = 48
+    package static let defaultDepth = 48
     /// A text's place is kept in 32 bits, one of them for its escapes.
-    private static let mostBytes = Int(Int32.max)
+    private static let maxBytes = Int(Int32.max)
 
     @_lifetime(copy bytes)
     package init(
-        _ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = JSONScanner.usualDepth,
+        _ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = JSONScanner.defaultDepth,
         maximumKeys: Int = .max
     ) {
-        precondition(bytes.count <= Self.mostBytes, "Bytes that are scanned are fewer than 2 GiB")
+        precondition(bytes.count <= Self.maxBytes, "Bytes that are scanned are fewer than 2 GiB")
         self.bytes = bytes
         self.position = position
         self.maximumDepth = maximumDepth
@@ -36,7 +36,7 @@ public struct JSONScanner: ~Escapable {
     /// Begins where the value of an object's member stands, with the object open around it.
     @_lifetime(copy bytes)
     package init(
-        _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = JSONScanner.usualDepth,
+        _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = JSONScanner.defaultDepth,
         maximumKeys: Int = .max
     ) {
         self.init(bytes, from: position, maximumDepth: maximumDepth, maximumKeys: maximumKeys)
@@ -70,7 +70,8 @@ public struct JSONScanner: ~Escapable {
         try open(UInt8(ascii: "["))
     }
 
-    /// The key of the object's next member, whose value must be read or skipped next; nothing when the object ends here.
+    /// The key of the object's next member, whose value must be read or skipped next; nothing when the object ends
+    /// here.
     @inlinable @inline(__always)
     public mutating func nextMember() throws(JSONError) -> JSONText? {
         guard let key = plainKey() else { return passPlainEnd() ? nil : try nextMemberInAnyForm() }
@@ -88,7 +89,8 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
-    /// Passes keys and values that were passed before and end with a key, where they stand again just so behind a value.
+    /// Passes keys and values that were passed before and end with a key, where they stand again just so behind a
+    /// value.
     @inlinable @inline(__always)
     public mutating func passMembers(_ before: Span<UInt8>) -> Bool {
         guard followsValue, !before.isEmpty, position &+ before.count <= bytes.count,

@@ -93,19 +93,19 @@ extension JSONValue: JSONCodable {
     package func write(to writer: inout JSONWriter) { writer.value(self) }
 
     /// Parses a text that is one value and nothing else.
-    package init(json: Span<UInt8>, maximumDepth: Int = JSONScanner.usualDepth) throws(JSONError) {
+    package init(json: Span<UInt8>, maximumDepth: Int = JSONScanner.defaultDepth) throws(JSONError) {
         var scanner = JSONScanner(json, maximumDepth: maximumDepth)
         self = try Self.next(in: &scanner)
         try scanner.end()
     }
 
     /// Parses a text that is one value and nothing else.
-    package init(json: [UInt8], maximumDepth: Int = JSONScanner.usualDepth) throws(JSONError) {
+    package init(json: [UInt8], maximumDepth: Int = JSONScanner.defaultDepth) throws(JSONError) {
         try self.init(json: json.span, maximumDepth: maximumDepth)
     }
 
     /// Parses a text that is one value and nothing else.
-    package init(json: String, maximumDepth: Int = JSONScanner.usualDepth) throws(JSONError) {
+    package init(json: String, maximumDepth: Int = JSONScanner.defaultDepth) throws(JSONError) {
         try self.init(json: Array(json.utf8), maximumDepth: maximumDepth)
     }
 

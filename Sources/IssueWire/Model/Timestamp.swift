@@ -10,8 +10,8 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The moment that lies a duration later, or earlier when it is negative; the last or first there is when a duration
-    /// from outside is longer than time.
+    /// The moment that lies a duration later, or earlier when it is negative; the last or first there is when a
+    /// duration from outside is longer than time.
     package func advanced(by duration: Duration) -> Timestamp {
         let (moment, overflow) = milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
         guard overflow else { return Timestamp(milliseconds: moment) }
@@ -23,8 +23,8 @@ extension Timestamp {
     /// The moments that RFC 3339 can name in UTC, its years having four digits.
     private static let nameable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-    /// RFC 3339 in UTC with milliseconds: `2026-11-21T10:00:00.123Z`. A moment outside the years 0 to 9999 is written as
-    /// the nearest within.
+    /// RFC 3339 in UTC with milliseconds: `2026-11-21T10:00:00.123Z`. A moment outside the years 0 to 9999 is written
+    /// as the nearest within.
     package var text: String {
         let milliseconds = min(max(milliseconds, Self.nameable.lowerBound), Self.nameable.upperBound)
         let day = Self.floorDivide(milliseconds, 86_400_000)

@@ -62,8 +62,8 @@ package struct FrameDecoder: Sendable {
         return received
     }
 
-    /// Where the next whole message lies, without its NUL, or nothing when its end has not come. After an error there is
-    /// no message any more.
+    /// Where the next whole message lies, without its NUL, or nothing when its end has not come. After an error there
+    /// is no message any more.
     package mutating func next() throws(FrameError) -> Range<Int>? {
         guard let terminator = terminator() else {
             searched = end
@@ -95,8 +95,8 @@ package struct FrameDecoder: Sendable {
 
     // MARK: Memory
 
-    /// How many bytes of a message that has come in part fit into the decoder's own buffer; 0 where a buffer had better be
-    /// lent. A sender of single bytes would otherwise have all that is held copied for each of them.
+    /// How many bytes of a message that has come in part fit into the decoder's own buffer; 0 where a buffer had better
+    /// be lent. A sender of single bytes would otherwise have all that is held copied for each of them.
     package var ownRoom: Int {
         let room = buffer.count - end
         return start < end && room >= Self.minOwnRoom ? room : 0
@@ -107,13 +107,13 @@ package struct FrameDecoder: Sendable {
     private static let maxCopied = 4 << 10
 
     /// Goes on in a buffer that is lent to it, so that not each decoder needs one of its own to receive into.
-    package mutating func borrow(_ lent: inout [UInt8]) {
+    package mutating func borrow(_ borrowed: inout [UInt8]) {
         precondition(wantsBytes, "Messages that wait lie in the decoder's own buffer")
-        guard lent.count - (end - start) > buffer.count else { return }
+        guard borrowed.count - (end - start) > buffer.count else { return }
         let held = start..<end
-        var bytes = lent.mutableSpan
+        var bytes = borrowed.mutableSpan
         for index in held { bytes[index - held.lowerBound] = buffer[index] }
-        swap(&buffer, &lent)
+        swap(&buffer, &borrowed)
         (start, end, searched) = (0, held.count, held.count)
     }
 
@@ -121,21 +121,21 @@ package struct FrameDecoder: Sendable {
     ///
     /// - Parameter first: where the bytes begin that are still wanted, if a message is that was handed out.
     /// - Returns: how far everything has moved to the front.
-    package mutating func giveBack(_ lent: inout [UInt8], keepingFrom first: Int? = nil) -> Int {
+    package mutating func giveBack(_ borrowed: inout [UInt8], keepingFrom first: Int? = nil) -> Int {
         let held = (first ?? start)..<end
         // A large message that comes in pieces is not copied with each of them.
         guard 2 * held.count <= buffer.count else { return 0 }
         var kept = Array(buffer[held])
         // It is copied again only when it has grown by half.
         if held.count > Self.maxCopied { kept.append(contentsOf: repeatElement(0, count: held.count / 2)) }
-        if buffer.count > lent.count, buffer.count <= Self.mostLent { swap(&buffer, &lent) }
+        if buffer.count > borrowed.count, buffer.count <= Self.maxBorrowed { swap(&buffer, &borrowed) }
         buffer = kept
         (start, end, searched) = (start - held.lowerBound, held.count, searched - held.lowerBound)
         return held.lowerBound
     }
 
     /// A larger buffer is not kept for others.
-    private static let mostLent = 256 << 10
+    private static let maxBorrowed = 256 << 10
 
     private func terminator() -> Int? {
         let bytes = buffer.span

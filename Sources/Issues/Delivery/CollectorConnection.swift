@@ -195,7 +195,7 @@ package struct CollectorConnection: ~Copyable {
 }
 
 /// Work that blocks, for tasks.
-package enum Asking {
+package enum BlockingCall {
     /// Does the work on a thread of its own.
     package static func onThread<Value: Sendable>(
         _ work: @escaping @Sendable () throws(DeliveryError) -> Value

@@ -24,7 +24,7 @@ package final class Delivery: Sendable {
     package let producer = ProducerName.random()
     let state: Monitor<State>
     private let limits: OutboxLimits
-    private let gate: SendingGate
+    private let gate: SendGate
     private let processID: Int32
     private let successor = AtomicLazyReference<Delivery>()
     private let hasSeenSocket = Atomic(false)
@@ -34,7 +34,7 @@ package final class Delivery: Sendable {
 
     package init(
         paths: [String], trust: ServerTrust = .process, limits: OutboxLimits = OutboxLimits(),
-        gate: SendingGate = .process,
+        gate: SendGate = .process,
         processID: Int32 = CurrentProcess.pid, spillFolder: SpillFolder? = nil
     ) {
         self.paths = paths
@@ -98,12 +98,12 @@ package final class Delivery: Sendable {
 
         let (dropped, waker, starts) = state.withLock { state -> ([OutboxEntry<Submission>], Waker?, Bool) in
             var submission = submission
-            let isTelling = state.unsent.isTelling
+            let isLogging = state.unsent.isLogging
             state.unsent.tell(in: &submission.report)
             // What tells of others must not vanish in one that looks the same.
             let dropped = state.outbox.submitted(
                 submission, level: report.level, bytes: bytes, growth: submission.report.estimatedGrowth,
-                coalescing: { !isTelling && $0.absorb($1) })
+                coalescing: { !isLogging && $0.absorb($1) })
             for entry in dropped { state.unsent.takeBack(from: entry.payload.report) }
             let starts = !state.isStarted && !state.isStopped
             state.isStarted = true
@@ -266,13 +266,13 @@ enum ExitHook {
         // A child of a fork inherits the hook with the flag.
         guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
         ProcessHooks.atExit {
-            LastWords.say(timeout: .milliseconds(500), givesUpWhenAway: true)
+            ShutdownFlush.say(timeout: .milliseconds(500), givesUpWhenAway: true)
         }
     }
 }
 
 /// What is done for reports when the process is about to end on purpose.
-enum LastWords {
+enum ShutdownFlush {
     /// Gives what is on its way a moment, and keeps the rest for the next run.
     static func say(timeout: Duration = .seconds(1), givesUpWhenAway: Bool = false) {
         guard let delivery = Delivery.existing else { return }

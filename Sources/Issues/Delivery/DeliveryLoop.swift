@@ -141,7 +141,7 @@ struct DeliveryLoop: ~Copyable {
 
     /// Acts on an answer; false when it is none that we can go on after.
     private func take(_ reply: VarlinkReply, from path: String) -> Bool {
-        let answer = ReportAnswer(reply)
+        let answer = ReportResult(reply)
         let now = MonotonicClock.now
         let unit = Double.random(in: 0..<1)
         var settled: [OutboxEntry<Submission>]?

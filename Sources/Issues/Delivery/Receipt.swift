@@ -36,7 +36,7 @@ public struct Receipt: Sendable {
         let start = ContinuousClock.now
         let stored = try await stored(within: timeout)
         let rest = max(.zero, timeout - (ContinuousClock.now - start))
-        return try await Asking.onThread { () throws(DeliveryError) in
+        return try await BlockingCall.onThread { () throws(DeliveryError) in
             do throws(CollectorConnectionError) {
                 return try Self.fates(of: stored, for: destination, within: rest)
             } catch {

@@ -45,7 +45,7 @@ enum ReportCall {
 }
 
 /// What a reply to `Report` means for the call.
-enum ReportAnswer {
+enum ReportResult {
     case receipts([RecordReceipt])
     case later(Duration?)
     case tooLarge(limit: Int?)
@@ -119,7 +119,7 @@ extension Submission {
     /// Counts another one as a repeat of this one, if it says the same and nobody waits for either.
     mutating func absorb(_ other: Submission) -> Bool {
         guard receipt == nil, other.receipt == nil, application === other.application,
-            report.saysTheSame(as: other.report)
+            report.isDuplicate(as: other.report)
         else { return false }
         repeats += 1
         lastRepeat = other.report.timestamp

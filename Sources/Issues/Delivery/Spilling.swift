@@ -218,7 +218,7 @@ package struct SpillPickup: Sendable {
     private let folder: SpillFolder
     private let paths: [String]
     private let trust: ServerTrust
-    private let patience: Duration
+    private let timeout: Duration
     private let isStopped: @Sendable () -> Bool
     private let pause: @Sendable (Duration) -> Bool
     private let tellLost: (@Sendable (Int) -> Void)?
@@ -237,14 +237,14 @@ package struct SpillPickup: Sendable {
     ///   - pause: Waits before a call is retried; returns `false` to leave the rest to another run.
     ///   - tellLost: Is given the number of lost issues; nil leaves the number to a later run.
     package init(
-        folder: SpillFolder, sockets paths: [String], trust: ServerTrust, patience: Duration = .seconds(45),
+        folder: SpillFolder, sockets paths: [String], trust: ServerTrust, timeout: Duration = .seconds(45),
         isStopped: @escaping @Sendable () -> Bool, pause: @escaping @Sendable (Duration) -> Bool,
         tellLost: (@Sendable (Int) -> Void)? = nil
     ) {
         self.folder = folder
         self.paths = paths
         self.trust = trust
-        self.patience = patience
+        self.timeout = timeout
         self.isStopped = isStopped
         self.pause = pause
         self.tellLost = tellLost
@@ -287,8 +287,8 @@ package struct SpillPickup: Sendable {
 
     private func send(_ call: [UInt8], on connection: inout CollectorConnection) -> Outcome {
         for _ in 0..<Self.attempts {
-            guard !isStopped(), let reply = try? connection.exchange(call, timeout: patience) else { return .later }
-            switch ReportAnswer(reply) {
+            guard !isStopped(), let reply = try? connection.exchange(call, timeout: timeout) else { return .later }
+            switch ReportResult(reply) {
             case .receipts: return .taken
             case .tooLarge, .refused: return .never
             case .malformed: return .later

@@ -21,7 +21,7 @@ struct ErrorReading: Sendable {
     }
 
     init(_ error: any Error) {
-        let type = ErrorTypeFacts.of(error)
+        let type = ErrorTypeInfo.of(error)
         if type.isKnown, let reading = ErrorReading(known: error) {
             self = reading
             if error is any ReportableError { FoundationReader.current?.refine(&self, error) }
@@ -58,7 +58,7 @@ struct ErrorReading: Sendable {
         isReportable = error.isReportable
     }
 
-    private init(other error: any Error, _ type: ErrorTypeFacts) {
+    private init(other error: any Error, _ type: ErrorTypeInfo) {
         message = TypeName.withoutContexts(String(describing: error))
         // Swift numbers an error's cases as it likes, so that number says nothing.
         domain = type.choosesDomain ? error._domain : type.name
@@ -294,7 +294,7 @@ enum TypeName {
 ///
 /// To ask the runtime for a type's name and for what it conforms to takes longer
 /// than all the rest of a report.
-struct ErrorTypeFacts: Sendable {
+struct ErrorTypeInfo: Sendable {
     /// With the module, since every module may have its own NetworkError.
     let name: String
     /// Whether it is one of the types that say for themselves how they are read.
@@ -307,12 +307,12 @@ struct ErrorTypeFacts: Sendable {
     let holdsSomething: Bool
     let isCancellation: Bool
 
-    private static let known = Mutex<[ObjectIdentifier: ErrorTypeFacts]>([:])
+    private static let known = Mutex<[ObjectIdentifier: ErrorTypeInfo]>([:])
 
-    static func of(_ error: any Error) -> ErrorTypeFacts {
+    static func of(_ error: any Error) -> ErrorTypeInfo {
         let identifier = ObjectIdentifier(type(of: error))
         if let facts = known.withLock({ $0[identifier] }) { return facts }
-        let facts = ErrorTypeFacts(error)
+        let facts = ErrorTypeInfo(error)
         // Never more than the program has types.
         known.withLock { $0[identifier] = facts }
         return facts

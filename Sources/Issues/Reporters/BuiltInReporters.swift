@@ -130,8 +130,8 @@ public struct _FatalErrorReporter: IssueReporter {
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
     ) {
-        LastWords.say()
-        Swift.fatalError(HarmlessText.line(message() ?? "Issue reported"), file: filePath, line: line)
+        ShutdownFlush.say()
+        Swift.fatalError(TerminalSanitizer.line(message() ?? "Issue reported"), file: filePath, line: line)
     }
 }
 
@@ -157,7 +157,7 @@ enum StandardErrorLine {
     }
 
     static func write(expected message: String?, at site: IssueSite) {
-        let text = message.flatMap { $0.isEmpty ? nil : $0 } ?? IssueReport.wordless
+        let text = message.flatMap { $0.isEmpty ? nil : $0 } ?? IssueReport.defaultMessage
         write("\(site): expected: \(text)")
     }
 
@@ -167,6 +167,6 @@ enum StandardErrorLine {
     /// it are made harmless for logs and terminals.
     static func write(_ line: String) {
         // Nobody is left to be told when standard error itself is gone.
-        try? StandardStream.error.writeAll("\(HarmlessText.line(line))\n")
+        try? StandardStream.error.writeAll("\(TerminalSanitizer.line(line))\n")
     }
 }

@@ -15,8 +15,8 @@ extension IssueReporters {
     /// reports, so it must not wait. How many were withheld, by nil, stands as
     /// `withheld_before` in the next one that goes.
     public static var beforeSend: (@Sendable (IssueReport) -> IssueReport?)? {
-        get { SendingGate.process.beforeSend }
-        set { SendingGate.process.beforeSend = newValue }
+        get { SendGate.process.beforeSend }
+        set { SendGate.process.beforeSend = newValue }
     }
 
     /// Which share of a level's reports goes to the daemon, from 0 to 1; all of a level that is not named.
@@ -24,13 +24,13 @@ extension IssueReporters {
     /// How many were left out stands as `sampled_out_before` in the next one
     /// that goes. A report with a receipt always goes.
     public static var sampling: [IssueLevel: Double] {
-        get { SendingGate.process.sampling }
-        set { SendingGate.process.sampling = newValue }
+        get { SendGate.process.sampling }
+        set { SendGate.process.sampling = newValue }
     }
 }
 
 /// Which reports go to the daemon, and in what form.
-package final class SendingGate: Sendable {
+package final class SendGate: Sendable {
     package typealias BeforeSend = @Sendable (IssueReport) -> IssueReport?
 
     /// What becomes of a report.
@@ -41,7 +41,7 @@ package final class SendingGate: Sendable {
     }
 
     /// That of the process.
-    package static let process = SendingGate(level: ProcessSettings.shared.level)
+    package static let process = SendGate(level: ProcessSettings.shared.level)
 
     private struct Rules: Sendable {
         var beforeSend: BeforeSend?
@@ -106,7 +106,7 @@ struct UnsentCount: Sendable {
     var sampledOut = 0
 
     /// Whether there is something to tell.
-    var isTelling: Bool { withheld > 0 || sampledOut > 0 }
+    var isLogging: Bool { withheld > 0 || sampledOut > 0 }
 
     /// Has a report that is about to go tell of them.
     mutating func tell(in report: inout IssueReport) {

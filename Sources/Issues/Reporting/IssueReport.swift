@@ -110,7 +110,7 @@ public struct IssueReport: Sendable {
     }
 
     /// The message where nobody gave one.
-    static let wordless = "Issue reported"
+    static let defaultMessage = "Issue reported"
 
     package init(
         error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
@@ -126,7 +126,7 @@ public struct IssueReport: Sendable {
     ) {
         let note = note.flatMap { $0.isEmpty ? nil : $0 }
         var facts = Facts(
-            message: note ?? Self.wordless, level: level, metadata: scope.scope.metadata.merging(metadata),
+            message: note ?? Self.defaultMessage, level: level, metadata: scope.scope.metadata.merging(metadata),
             breadcrumbs: level >= .error ? scope.scope.trail.crumbs : [], site: site, timestamp: .now, note: note,
             addresses: BacktraceChoice.addresses(for: level, above: mark))
         if let error { facts.take(error, ErrorReading(error)) }
@@ -134,8 +134,8 @@ public struct IssueReport: Sendable {
     }
 
     /// Whether another one tells nothing that this one does not, but for the time.
-    func saysTheSame(as other: IssueReport) -> Bool {
-        storage.facts.saysTheSame(as: other.storage.facts)
+    func isDuplicate(as other: IssueReport) -> Bool {
+        storage.facts.isDuplicate(as: other.storage.facts)
     }
 
     /// Puts another error in the place of this one, which becomes its first cause.
@@ -175,7 +175,7 @@ extension IssueReport {
         var ownWords = ""
 
         /// Whether others tell nothing that these do not, but for the time.
-        func saysTheSame(as other: Facts) -> Bool {
+        func isDuplicate(as other: Facts) -> Bool {
             // Most differ in their place, which is quickest to see.
             site.line == other.site.line && site.column == other.site.column && level == other.level
                 && message == other.message && metadata == other.metadata && domain == other.domain

@@ -44,7 +44,7 @@ enum Reporting {
     }
 
     private static func climb(_ report: IssueReport, _ responders: ResponderChain) -> ReportOutcome {
-        var climbing = ClimbingReport(report: report)
+        var climbing = PropagatingReport(report: report)
         var chain = responders
         while let (responder, outside) = chain.first {
             chain = outside
@@ -58,12 +58,12 @@ enum Reporting {
             case .replaced(let error): climbing.report.replaceError(by: error)
             }
         }
-        climbing.tellReporters()
+        climbing.notifyReporters()
         return .unhandled
     }
 
     /// Hands a report that is whole to the reporters in force.
-    static func tellReporters(_ report: IssueReport) {
+    static func notifyReporters(_ report: IssueReport) {
         var pending = PendingReport(report)
         tell(in: ReportingScope.here, pending: &pending, { nil }, { [:] })
     }

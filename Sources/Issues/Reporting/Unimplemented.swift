@@ -24,7 +24,7 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) -> sending Result {
-    let place = UnimplementedPlace(fileID, filePath, function, line, column)
+    let place = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) in
         place.report(description(), invokedWith: (repeat each argument))
         return placeholder()
@@ -46,7 +46,7 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws -> sending Result {
-    let place = UnimplementedPlace(fileID, filePath, function, line, column)
+    let place = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) in
         let description = description()
         place.report(description, invokedWith: (repeat each argument))
@@ -71,7 +71,7 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> @Sendable (repeat each Argument) throws(Failure) -> sending Result {
-    let place = UnimplementedPlace(fileID, filePath, function, line, column)
+    let place = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) throws(Failure) in
         place.report(description(), invokedWith: (repeat each argument))
         throw failure()
@@ -96,7 +96,7 @@ public func unimplemented<Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> Result {
-    let place = UnimplementedPlace(fileID, filePath, function, line, column)
+    let place = UnimplementedLocation(fileID, filePath, function, line, column)
     place.report(description())
     return placeholder()
 }
@@ -130,7 +130,7 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncClosure<repeat each Argument, Result> {
-    let place = UnimplementedPlace(fileID, filePath, function, line, column)
+    let place = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) in
         place.report(description(), invokedWith: (repeat each argument))
         return placeholder()
@@ -152,7 +152,7 @@ public func unimplemented<each Argument, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncThrowingClosure<repeat each Argument, Result> {
-    let place = UnimplementedPlace(fileID, filePath, function, line, column)
+    let place = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) in
         let description = description()
         place.report(description, invokedWith: (repeat each argument))
@@ -177,7 +177,7 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, function: StaticString = #function,
     line: UInt = #line, column: UInt = #column
 ) -> _UnimplementedAsyncTypedThrowingClosure<repeat each Argument, Failure, Result> {
-    let place = UnimplementedPlace(fileID, filePath, function, line, column)
+    let place = UnimplementedLocation(fileID, filePath, function, line, column)
     return { (argument: repeat each Argument) async throws(Failure) in
         place.report(description(), invokedWith: (repeat each argument))
         throw failure()
@@ -196,7 +196,7 @@ public struct UnimplementedFailure: Error {
 }
 
 /// Where something is that was left unimplemented.
-struct UnimplementedPlace: Sendable {
+struct UnimplementedLocation: Sendable {
     var site: IssueSite
     var function: StaticString
 

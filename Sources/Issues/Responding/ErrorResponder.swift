@@ -15,7 +15,7 @@ internal import IssueWire
 /// one of them reports climbs from where it stands; an error that one throws
 /// takes the place of the one that it was given.
 public struct ErrorResponder: Sendable {
-    let respond: @Sendable (ClimbingReport) -> Response
+    let respond: @Sendable (PropagatingReport) -> Response
 
     /// What becomes of the error.
     enum Response {
@@ -26,7 +26,7 @@ public struct ErrorResponder: Sendable {
         case replaced(any Error)
     }
 
-    init(respond: @escaping @Sendable (ClimbingReport) -> Response) {
+    init(respond: @escaping @Sendable (PropagatingReport) -> Response) {
         self.respond = respond
     }
 
@@ -202,12 +202,12 @@ extension ErrorResponder {
     public static func present(on presenter: any Presenter) -> Self {
         Self { report in
             guard let prompt = Prompt(report.error) else { return .notHandled }
-            report.tellReporters()
+            report.notifyReporters()
             presenter.choose(prompt).handler()
             if case .terminate? = (report.error as? any ReportableError)?.recovery {
-                LastWords.say()
+                ShutdownFlush.say()
                 Swift.fatalError(
-                    HarmlessText.line(report.report.message), file: report.report.site.filePath,
+                    TerminalSanitizer.line(report.report.message), file: report.report.site.filePath,
                     line: report.report.site.line)
             }
             return .handled
@@ -230,8 +230,8 @@ extension ErrorResponder {
     public static var trapUnhandled: Self {
         Self { report in
             guard report.report.error != nil || report.report.level >= .error else { return .notHandled }
-            report.tellReporters()
-            if FailedAssertion.traps { LastWords.say() }
+            report.notifyReporters()
+            if FailedAssertion.traps { ShutdownFlush.say() }
             let site = report.report.site
             Swift.assertionFailure("Unhandled error: \(report.report.message)", file: site.filePath, line: site.line)
             return .handled

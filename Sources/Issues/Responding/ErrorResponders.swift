@@ -102,15 +102,15 @@ public enum ErrorHandling: Hashable, Sendable {
 }
 
 /// A report on its way past the responders.
-struct ClimbingReport: Sendable {
+struct PropagatingReport: Sendable {
     var report: IssueReport
 
     /// What the responders are asked about: the error, or the message as one.
     var error: any Error { report.error ?? IssueMessage(report.message) }
 
     /// Hands it to the reporters now, without waiting for who lies further outside.
-    func tellReporters() {
-        Reporting.tellReporters(report)
+    func notifyReporters() {
+        Reporting.notifyReporters(report)
     }
 }
 

@@ -123,15 +123,15 @@ public struct TerminalPresenter: Presenter {
         guard StandardStream.input.isForegroundTerminal, StandardStream.error.isTerminal else {
             return prompt.ordinaryOption
         }
-        say(HarmlessText.line(prompt.title) + "\n")
-        for line in HarmlessText.lines(prompt.message) { say(line + "\n") }
+        say(TerminalSanitizer.line(prompt.title) + "\n")
+        for line in TerminalSanitizer.lines(prompt.message) { say(line + "\n") }
         guard prompt.options.count > 1 else { return prompt.options[0] }
         for (index, option) in prompt.options.enumerated() {
-            say("  \(index + 1)) \(HarmlessText.line(option.title))\n")
+            say("  \(index + 1)) \(TerminalSanitizer.line(option.title))\n")
         }
         let preferred = prompt.options.firstIndex { $0.style == .recommended } ?? 0
         while true {
-            say("\(HarmlessText.line(PresenterTexts.current.choose)) [\(preferred + 1)]: ")
+            say("\(TerminalSanitizer.line(PresenterTexts.current.choose)) [\(preferred + 1)]: ")
             guard let line = readLine(strippingNewline: true) else { return prompt.ordinaryOption }
             let answer = line.split(whereSeparator: \.isWhitespace).joined()
             if answer.isEmpty { return prompt.options[preferred] }

@@ -90,7 +90,7 @@ enum TestFailure {
 extension IssueReport {
     /// The message, unless nobody gave one.
     fileprivate var ownMessage: String? {
-        note == nil && message == Self.wordless ? nil : message
+        note == nil && message == Self.defaultMessage ? nil : message
     }
 }
 

@@ -100,7 +100,7 @@ public struct ReportedIssue: Sendable {
 
     init(_ report: IssueReport) {
         let text = report.error.map { CaughtError.text($0, report.note) } ?? report.message
-        description = text == IssueReport.wordless ? text : "\(IssueReport.wordless): \(text)"
+        description = text == IssueReport.defaultMessage ? text : "\(IssueReport.defaultMessage): \(text)"
         error = report.error
         severity = report.level.severity
         fileID = report.site.fileID

@@ -70,7 +70,8 @@ public func withExpectedIssue(
         column: column, body)
 }
 
-/// The operation that an asynchronous ``_withKnownIssue(_:isIntermittent:isolation:fileID:filePath:line:column:_:)`` runs.
+/// The operation that an asynchronous ``_withKnownIssue(_:isIntermittent:isolation:fileID:filePath:line:column:_:)``
+/// runs.
 public typealias _AsyncThrowingBody = @concurrent () async throws -> Void
 
 /// Runs an operation that is known to report issues or to throw, and reports only that it does not.

@@ -4,7 +4,7 @@ import Testing
 
 /// What has to hold whatever the traffic.
 struct AdmissionPropertyTests {
-    private struct Walk {
+    private struct OutboxScan {
         var admission: Admission
         var state: AdmissionState
         var judgements: [Judgement] = []
@@ -16,7 +16,7 @@ struct AdmissionPropertyTests {
         }
 
         /// As the forwarder walks: what is due is told first, what memory lost is fetched, then the record is judged.
-        mutating func walk(_ candidate: Candidate, at now: LogInstant) {
+        mutating func walk(_ candidate: Candidate, at now: RecordLogInstant) {
             drafts += admission.dueSummaries(at: now)
             if !admission.knows(group: candidate.group) {
                 for row in state.groups where row.group == candidate.group { admission.adopt(row) }
@@ -56,7 +56,7 @@ struct AdmissionPropertyTests {
     func nothingUncounted(seed: UInt64) throws {
         var traffic = Traffic(seed: seed)
         let log = traffic.log(records: 3000, groups: 200, accounts: 7)
-        var walk = Walk(settings(seed), bounds(seed))
+        var walk = OutboxScan(settings(seed), bounds(seed))
         for (index, (candidate, now)) in log.enumerated() {
             walk.walk(candidate, at: now)
             if index % 97 == 0 { walk.save() }
@@ -86,8 +86,8 @@ struct AdmissionPropertyTests {
         var traffic = Traffic(seed: seed &+ 100)
         let log = traffic.log(records: 1500, groups: 150, accounts: 6)
         let bounds = bounds(seed)
-        var straight = Walk(settings(seed), bounds)
-        var stopped = Walk(settings(seed), bounds)
+        var straight = OutboxScan(settings(seed), bounds)
+        var stopped = OutboxScan(settings(seed), bounds)
         for (candidate, now) in log {
             straight.walk(candidate, at: now)
             if candidate.record % 100 == 0 { straight.save() }
@@ -110,10 +110,10 @@ struct AdmissionPropertyTests {
     func crashing() throws {
         var traffic = Traffic(seed: 55)
         let log = traffic.log(records: 2000, groups: 60, accounts: 4)
-        var straight = Walk(settings(1), Admission.Bounds())
+        var straight = OutboxScan(settings(1), Admission.Bounds())
         for (candidate, now) in log { straight.walk(candidate, at: now) }
 
-        var walk = Walk(settings(1), Admission.Bounds())
+        var walk = OutboxScan(settings(1), Admission.Bounds())
         var begin = 0
         while begin < log.count {
             let saved = (walk, begin)
@@ -137,7 +137,7 @@ struct AdmissionPropertyTests {
         var traffic = Traffic(seed: seed &+ 200)
         let log = traffic.log(records: 5000, groups: 400, accounts: 3)
         let settings = settings(seed)
-        var walk = Walk(settings, Admission.Bounds())
+        var walk = OutboxScan(settings, Admission.Bounds())
         var sent: [Int64] = []
         for (candidate, now) in log {
             walk.walk(candidate, at: now)
@@ -168,7 +168,7 @@ struct AdmissionPropertyTests {
         var summaries = 0
         var id: Int64 = 0
         for second in 0..<1800 as Range<Int64> {
-            let now = LogInstant(milliseconds: second * 1000)
+            let now = RecordLogInstant(milliseconds: second * 1000)
             summaries += admission.dueSummaries(at: now).count
             for loud in 0..<50 as Range<Int64> {
                 id += 1

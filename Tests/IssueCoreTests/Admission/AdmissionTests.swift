@@ -3,7 +3,7 @@ import IssueProtocol
 import Testing
 
 struct AdmissionTests {
-    private func at(_ seconds: Int64) -> LogInstant { LogInstant(milliseconds: 1_000_000 + seconds * 1000) }
+    private func at(_ seconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: 1_000_000 + seconds * 1000) }
 
     private func record(
         _ record: Int64, group: Int64 = 1, account: Int64 = 1, severity: Severity = .error, first: Bool = false,
@@ -101,13 +101,13 @@ struct AdmissionTests {
                     id += 1
                     let flood = record(
                         id, group: id, account: Int64(user) * 100 + name, severity: .critical, first: true, user: user)
-                    _ = admission.judgeExpress(flood, at: at(0)) ?? admission.judge(flood, at: at(0))
+                    _ = admission.evaluatePriority(flood, at: at(0)) ?? admission.judge(flood, at: at(0))
                 }
             }
         }
 
         let alarm = record(id + 1, group: id + 1, account: 1, severity: .critical, user: 2000)
-        #expect(admission.judgeExpress(alarm, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
+        #expect(admission.evaluatePriority(alarm, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
         let ordinary = record(id + 2, group: id + 2, account: 1, severity: .error, user: 2001)
         #expect(admission.judge(ordinary, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
     }
@@ -191,20 +191,20 @@ struct AdmissionTests {
     }
 
     @Test("Express draws on the reserved shares alone, and what it refuses leaves no trace")
-    func express() {
+    func priority() {
         var settings = LimitSettings()
         settings.criticalReserve = Share(percent: 1)
         settings.groupBurst = 0
         var admission = Admission(settings: settings)
 
-        #expect(admission.judgeExpress(record(1, severity: .critical), at: at(0)) != nil)
+        #expect(admission.evaluatePriority(record(1, severity: .critical), at: at(0)) != nil)
         let before = admission.takeChanges()
         #expect(before.buckets.map(\.key.role) == [.critical, .critical])
-        #expect(admission.judgeExpress(record(2, severity: .critical), at: at(0)) == nil)
+        #expect(admission.evaluatePriority(record(2, severity: .critical), at: at(0)) == nil)
         #expect(admission.takeChanges().isEmpty)
 
         var again = record(2, severity: .critical)
-        again.wasExpress = true
+        again.wasPriority = true
         #expect(admission.judge(again, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 2))
         #expect(admission.takeChanges().buckets.map(\.key.role) == [.common, .common])
     }

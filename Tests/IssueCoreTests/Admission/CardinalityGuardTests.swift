@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 struct CardinalityGuardTests {
-    private func at(_ seconds: Int64) -> LogInstant { LogInstant(milliseconds: seconds * 1000) }
+    private func at(_ seconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: seconds * 1000) }
 
     private var settings: LimitSettings {
         var settings = LimitSettings()

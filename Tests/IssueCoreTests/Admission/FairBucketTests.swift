@@ -4,11 +4,11 @@ import Testing
 struct FairBucketTests {
     private static let limit = BucketLimit(burst: 60, refill: Rate(60, per: .seconds(60)))
 
-    private func at(_ milliseconds: Int64) -> LogInstant { LogInstant(milliseconds: milliseconds) }
+    private func at(_ milliseconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: milliseconds) }
 
     /// Takes as much as the user can have at one moment.
     private func drain(
-        _ bucket: inout FairBucket, _ user: UInt32, atMost most: Int = .max, at now: LogInstant
+        _ bucket: inout FairBucket, _ user: UInt32, atMost most: Int = .max, at now: RecordLogInstant
     ) -> Int {
         var taken = 0
         while taken < most, bucket.has(for: user, at: now) {

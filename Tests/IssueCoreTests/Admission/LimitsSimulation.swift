@@ -76,5 +76,7 @@ struct LimitsSimulation {
         minutes[Int(second / 60)].told += drafts.reduce(0) { $0 + $1.suppressedCount }
     }
 
-    private static func instant(_ second: Int64) -> LogInstant { LogInstant(milliseconds: 1_000_000 + second * 1000) }
+    private static func instant(_ second: Int64) -> RecordLogInstant {
+        RecordLogInstant(milliseconds: 1_000_000 + second * 1000)
+    }
 }

@@ -3,7 +3,7 @@ import IssueProtocol
 import Testing
 
 struct SummaryTests {
-    private func at(_ seconds: Int64) -> LogInstant { LogInstant(milliseconds: seconds * 1000) }
+    private func at(_ seconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: seconds * 1000) }
 
     /// One record of each group goes, all others are held back.
     private var settings: LimitSettings {

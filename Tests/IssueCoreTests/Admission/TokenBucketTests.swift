@@ -4,7 +4,7 @@ import Testing
 struct TokenBucketTests {
     private let limit = BucketLimit(burst: 5, refill: Rate(1, per: .seconds(300)))
 
-    private func at(_ milliseconds: Int64) -> LogInstant { LogInstant(milliseconds: milliseconds) }
+    private func at(_ milliseconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: milliseconds) }
 
     @Test("A new bucket holds its burst, then one token for each refill")
     func burstThenRefill() {
@@ -38,7 +38,7 @@ struct TokenBucketTests {
         for _ in 0..<5 { bucket.take(at: at(1_000_000)) }
 
         #expect(!bucket.has(at: at(0)))
-        bucket.takeUp(to: 3, at: at(0))
+        bucket.resumePreempted(to: 3, at: at(0))
         #expect(bucket.at == at(1_000_000))
         #expect(!bucket.has(at: at(1_000_000 + 299_999)))
     }

@@ -8,7 +8,7 @@ struct AheadTests {
     /// A forwarder whose batch of 400 lines is on its way.
     private func sending(_ settings: ForwardSettings) -> Forwarding {
         var forwarding = Forwarding(settings: settings, at: at(0))
-        let pending = PendingFacts(records: 500, bytes: 50_000, oldest: at(0))
+        let pending = PendingCounts(records: 500, bytes: 50_000, oldest: at(0))
         _ = forwarding.recordsArrived(pending, at: at(0))
         _ = forwarding.batchStored(ForwardingBatch(id: 1, count: 400, bytes: 40_000), at: at(0))
         return forwarding
@@ -25,11 +25,11 @@ struct AheadTests {
 
         // A part of it may be next, or the same once more.
         _ = forwarding.answered(
-            DeliveryAnswer(.partial(PartialAnswer(successful: nil)), AnswerSummary("400")), unit: 0, at: at(1))
+            DeliveryResult(.partial(PartialAnswer(successful: nil)), ResponseSummary("400")), unit: 0, at: at(1))
         #expect(forwarding.limitAhead(at: at(1)) == nil)
         forwarding = sending(settings)
         _ = forwarding.answered(
-            DeliveryAnswer(.again(.overloaded, retryAfter: nil), AnswerSummary("503")), unit: 0, at: at(1))
+            DeliveryResult(.again(.overloaded, retryAfter: nil), ResponseSummary("503")), unit: 0, at: at(1))
         #expect(forwarding.limitAhead(at: at(1)) == nil)
 
         forwarding = sending(settings)

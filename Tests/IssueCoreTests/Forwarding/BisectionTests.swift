@@ -68,11 +68,11 @@ struct BisectionTests {
     }
 
     @Test("Where the known rules explain the answer exactly, nothing is sent again")
-    func suspects() {
+    func corruptionCheck() {
         var bisection = Bisection(count: 5)
         _ = bisection.next()
 
-        #expect(bisection.partlyAccepted(PartialAnswer(successful: 3, suspects: [1, 4])) == .done)
+        #expect(bisection.partlyAccepted(PartialAnswer(successful: 3, corruptionCheck: [1, 4])) == .done)
         #expect(bisection.delivered == [0..<1, 2..<4])
         #expect(bisection.dead.map(\.line) == [1, 4])
     }
@@ -80,7 +80,7 @@ struct BisectionTests {
     @Test(
         "An answer without counts, or with impossible ones, is asked for once more before it is believed",
         arguments: [nil, 2, 7, -1])
-    func senseless(successful: Int?) {
+    func invalid(successful: Int?) {
         var bisection = Bisection(count: 2)
 
         #expect(bisection.next()?.range == 0..<2)
@@ -134,8 +134,8 @@ struct BisectionTests {
 extension BisectionTests {
     @Test("Lines that had nothing left to send count as taken, and those that were sent keep their places")
     func left() {
-        let answer = PartialAnswer(successful: 2, suspects: [1, 3, 7]).ofPart(count: 6, sent: [0, 2, 4, 5])
-        #expect(answer == PartialAnswer(successful: 4, suspects: [2, 5]))
+        let answer = PartialAnswer(successful: 2, corruptionCheck: [1, 3, 7]).ofPart(count: 6, sent: [0, 2, 4, 5])
+        #expect(answer == PartialAnswer(successful: 4, corruptionCheck: [2, 5]))
         #expect(PartialAnswer(successful: nil).ofPart(count: 3, sent: [1]).successful == nil)
     }
 }

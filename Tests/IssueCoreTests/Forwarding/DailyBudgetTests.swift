@@ -85,7 +85,7 @@ struct DailyBudgetTests {
 struct UserTurnsTests {
     @Test("Users take turns, system users come first in each, and each user's own order stays")
     func turns() {
-        #expect(UserTurns.order([1001, 1001, 1001, 1002, 0, 1002, 0]) == [4, 0, 3, 6, 1, 5, 2])
-        #expect(UserTurns.order([]) == [])
+        #expect(RoundRobinOrder.order([1001, 1001, 1001, 1002, 0, 1002, 0]) == [4, 0, 3, 6, 1, 5, 2])
+        #expect(RoundRobinOrder.order([]) == [])
     }
 }

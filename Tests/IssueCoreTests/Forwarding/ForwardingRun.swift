@@ -16,7 +16,7 @@ struct ForwardingRun {
         var begun: Double
         var ended: Double
         var lines: Int
-        var isExpress: Bool
+        var isPriority: Bool
         var isTaken: Bool
         var isInFull: Bool
     }
@@ -25,7 +25,7 @@ struct ForwardingRun {
     private(set) var now = 0.0
     private(set) var requests: [Request] = []
     private(set) var delivered = 0
-    private(set) var twofold = 0
+    private(set) var possibleDuplicates = 0
     private(set) var dead = 0
     /// Lines that are refused whenever they come, by number; those of the log are numbered from nothing.
     var poison: Set<Int> = []
@@ -39,7 +39,7 @@ struct ForwardingRun {
     private var deadline: Double?
     /// What waits, as the numbers of its lines, and since when.
     private var waiting: [(line: Int, since: Double)] = []
-    private var express: [(line: Int, since: Double)] = []
+    private var priority: [(line: Int, since: Double)] = []
     private var reported = 0
     private var batches: [Int64: [Int]] = [:]
     private var expressBatches: Set<Int64> = []
@@ -57,9 +57,9 @@ struct ForwardingRun {
     /// How many lines have not come to an end.
     var pendingLines: Int { reported - delivered - dead }
 
-    mutating func report(_ count: Int, isExpress: Bool = false) {
+    mutating func report(_ count: Int, isPriority: Bool = false) {
         for line in reported..<reported + count {
-            if isExpress { express.append((line, now)) } else { waiting.append((line, now)) }
+            if isPriority { priority.append((line, now)) } else { waiting.append((line, now)) }
         }
         reported += count
         perform(forwarding.recordsArrived(pending, at: Self.at(now)))
@@ -67,7 +67,7 @@ struct ForwardingRun {
 
     /// Ends the daemon by the book, and starts it again.
     mutating func restart() {
-        let (progress, doubts) = (forwarding.progress(at: Self.at(now)), forwarding.doubts)
+        let (progress, unacknowledged) = (forwarding.progress(at: Self.at(now)), forwarding.unacknowledged)
         _ = forwarding.stopRequested()
         let saved = forwarding.pace(at: Self.at(now))
         forwarding = Forwarding(
@@ -75,8 +75,8 @@ struct ForwardingRun {
             pacer: SendPacer(settings: settings, from: saved, after: .zero, at: Self.at(now)), at: Self.at(now))
         let known = batches.keys.sorted().map {
             ForwardingBatch(
-                id: $0, count: batches[$0]?.count ?? 0, bytes: 100, isExpress: expressBatches.contains($0),
-                doubts: doubts[$0] ?? LineSet([0..<(batches[$0]?.count ?? 0)]))
+                id: $0, count: batches[$0]?.count ?? 0, bytes: 100, isPriority: expressBatches.contains($0),
+                unacknowledged: unacknowledged[$0] ?? LineSet([0..<(batches[$0]?.count ?? 0)]))
         }
         deadline = nil
         guard let first = known.first else { return perform(forwarding.recordsArrived(pending, at: Self.at(now))) }
@@ -100,11 +100,11 @@ struct ForwardingRun {
         mutating get { Double(traffic.number(below: 1000)) / 1000 }
     }
 
-    private var pending: PendingFacts {
-        let all = (waiting + express).map(\.since)
-        return PendingFacts(
-            records: all.count, bytes: all.count * 100, oldest: all.min().map(Self.at), expressRecords: express.count,
-            oldestExpress: express.map(\.since).min().map(Self.at))
+    private var pending: PendingCounts {
+        let all = (waiting + priority).map(\.since)
+        return PendingCounts(
+            records: all.count, bytes: all.count * 100, oldest: all.min().map(Self.at), priorityRecords: priority.count,
+            oldestPriority: priority.map(\.since).min().map(Self.at))
     }
 
     private mutating func perform(_ first: Forwarding.NextAction) {
@@ -112,7 +112,7 @@ struct ForwardingRun {
         while true {
             switch next {
             case .build(let limit):
-                let isAhead = !express.isEmpty && waiting.count > limit.records
+                let isAhead = !priority.isEmpty && waiting.count > limit.records
                 next = store(isAhead ? limit.records : 0, isAhead ? 0 : limit.records)
             case .overtake(let limit): next = store(limit.records, 0)
             case .send(let shipment): next = send(shipment)
@@ -126,20 +126,20 @@ struct ForwardingRun {
     }
 
     private mutating func store(_ ahead: Int, _ walked: Int) -> Forwarding.NextAction {
-        let isExpress = ahead > 0
-        var lines = express.prefix(ahead).map(\.line)
-        express.removeFirst(lines.count)
-        if !isExpress {
-            lines = Array((waiting + express).map(\.line).sorted().prefix(walked))
+        let isPriority = ahead > 0
+        var lines = priority.prefix(ahead).map(\.line)
+        priority.removeFirst(lines.count)
+        if !isPriority {
+            lines = Array((waiting + priority).map(\.line).sorted().prefix(walked))
             waiting.removeAll { lines.contains($0.line) }
-            express.removeAll { lines.contains($0.line) }
+            priority.removeAll { lines.contains($0.line) }
         }
         guard !lines.isEmpty else { return forwarding.nothingToSend(pending, at: Self.at(now)) }
         lastBatch += 1
         batches[lastBatch] = lines
-        if isExpress { expressBatches.insert(lastBatch) }
+        if isPriority { expressBatches.insert(lastBatch) }
         return forwarding.batchStored(
-            ForwardingBatch(id: lastBatch, count: lines.count, bytes: lines.count * 100, isExpress: isExpress),
+            ForwardingBatch(id: lastBatch, count: lines.count, bytes: lines.count * 100, isPriority: isPriority),
             at: Self.at(now))
     }
 
@@ -169,34 +169,34 @@ struct ForwardingRun {
         }
         while let due = critical.first, due <= now {
             critical.removeFirst()
-            express.append((reported, due))
+            priority.append((reported, due))
             reported += 1
         }
         requests.append(
             Request(
-                begun: begun, ended: now, lines: lines.count, isExpress: expressBatches.contains(shipment.batch),
+                begun: begun, ended: now, lines: lines.count, isPriority: expressBatches.contains(shipment.batch),
                 isTaken: mood == .takes && verdict == .accepted, isInFull: shipment.timeLimit == nil))
         if forwarding.isInParts { forwarding.learned(pending) }
         let unit = unit
         return follow(
-            forwarding.answered(DeliveryAnswer(verdict, AnswerSummary("an answer")), unit: unit, at: Self.at(now)))
+            forwarding.answered(DeliveryResult(verdict, ResponseSummary("an answer")), unit: unit, at: Self.at(now)))
     }
 
     private mutating func follow(_ action: Forwarding.AnswerAction) -> Forwarding.NextAction {
         switch action {
         case .settle(let id, let outcome):
             let lines = batches.removeValue(forKey: id) ?? []
-            let isExpress = expressBatches.contains(id)
+            let isPriority = expressBatches.contains(id)
             delivered += outcome.delivered.reduce(0) { $0 + $1.count }
             dead += outcome.dead.count
-            twofold += outcome.twofold
+            possibleDuplicates += outcome.possibleDuplicates
             var rest: ForwardingBatch?
             if !outcome.left.isEmpty {
                 lastBatch += 1
                 batches[lastBatch] = outcome.left.ranges.flatMap { lines[$0] }
-                if isExpress { expressBatches.insert(lastBatch) }
+                if isPriority { expressBatches.insert(lastBatch) }
                 rest = ForwardingBatch(
-                    id: lastBatch, count: outcome.left.count, bytes: outcome.left.count * 100, isExpress: isExpress)
+                    id: lastBatch, count: outcome.left.count, bytes: outcome.left.count * 100, isPriority: isPriority)
             }
             return forwarding.settled(pending, rest: rest, at: Self.at(now))
         case .send(let shipment), .cut(_, let shipment): return .send(shipment)

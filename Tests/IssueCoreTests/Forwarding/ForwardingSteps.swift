@@ -9,12 +9,12 @@ extension ForwardingSteps {
         MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
     }
 
-    func answer(_ verdict: DeliveryVerdict) -> DeliveryAnswer {
-        DeliveryAnswer(verdict, AnswerSummary("an answer"))
+    func answer(_ verdict: DeliveryVerdict) -> DeliveryResult {
+        DeliveryResult(verdict, ResponseSummary("an answer"))
     }
 
-    func pending(_ records: Int, since: Double) -> PendingFacts {
-        PendingFacts(records: records, bytes: records * 100, oldest: at(since))
+    func pending(_ records: Int, since: Double) -> PendingCounts {
+        PendingCounts(records: records, bytes: records * 100, oldest: at(since))
     }
 
     func batch(_ id: Int64, _ count: Int) -> ForwardingBatch {

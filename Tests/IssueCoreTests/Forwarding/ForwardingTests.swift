@@ -83,7 +83,7 @@ struct ForwardingTests: ForwardingSteps {
                 == .settle(
                     batch: 1,
                     BatchOutcome(
-                        delivered: [0..<1, 1..<3], dead: [], maybeDuplicate: true, twofold: 3, requests: 3)))
+                        delivered: [0..<1, 1..<3], dead: [], maybeDuplicate: true, possibleDuplicates: 3, requests: 3)))
         #expect(forwarding.view.resent == 3)
     }
 
@@ -91,10 +91,10 @@ struct ForwardingTests: ForwardingSteps {
     func madeTwice() {
         for verdict in [DeliveryVerdict.accepted, .again(.overloaded, retryAfter: nil)] {
             var forwarding = sending(3)
-            var twofold = answer(verdict)
-            twofold.mayHaveArrivedTwice = true
+            var possibleDuplicates = answer(verdict)
+            possibleDuplicates.mayHaveArrivedTwice = true
 
-            var action = forwarding.answered(twofold, unit: 0, at: at(30))
+            var action = forwarding.answered(possibleDuplicates, unit: 0, at: at(30))
             if verdict != .accepted {
                 _ = forwarding.waited(at: at(60))
                 action = forwarding.answered(answer(.accepted), unit: 0, at: at(61))
@@ -236,7 +236,7 @@ struct ForwardingTests: ForwardingSteps {
                     batch: 1,
                     BatchOutcome(
                         delivered: [0..<2, 3..<4], dead: [.init(line: 2, reason: .refused)], maybeDuplicate: true,
-                        twofold: 3, requests: 4)))
+                        possibleDuplicates: 3, requests: 4)))
     }
 
     @Test("A batch that is too large is halved, the next ones are smaller, and a single line is cut")
@@ -262,7 +262,7 @@ struct ForwardingTests: ForwardingSteps {
     func resuming() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         var unknown = batch(7, 100)
-        unknown.doubts = LineSet([0..<100])
+        unknown.unacknowledged = LineSet([0..<100])
 
         #expect(
             forwarding.started(
@@ -281,18 +281,18 @@ struct ForwardingTests: ForwardingSteps {
             Issue.record("The batch did not end")
             return
         }
-        #expect(outcome.twofold == 100)
+        #expect(outcome.possibleDuplicates == 100)
     }
 
     @Test("A batch of which each request got an answer is not marked, however often the daemon was started again")
     func resumingAnswered() {
         var forwarding = sending(3)
         _ = forwarding.answered(answer(.paused(.unauthorised)), unit: 0, at: at(1))
-        let doubts = forwarding.doubts[1]
-        #expect(doubts == LineSet())
+        let unacknowledged = forwarding.unacknowledged[1]
+        #expect(unacknowledged == LineSet())
 
         var known = batch(1, 3)
-        known.doubts = doubts ?? LineSet([0..<3])
+        known.unacknowledged = unacknowledged ?? LineSet([0..<3])
         forwarding = Forwarding(settings: ForwardSettings(), at: at(2))
         _ = forwarding.started(resuming: known, RetryProgress(), unit: 0, at: at(2))
         _ = forwarding.waited(at: at(2))
@@ -327,8 +327,8 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.view.reason == "send_rate")
         #expect(forwarding.view.nextAttempt == at(5.001))
         var facts = pending(500, since: 0)
-        facts.expressRecords = 2
-        facts.oldestExpress = at(0)
+        facts.priorityRecords = 2
+        facts.oldestPriority = at(0)
         #expect(forwarding.recordsArrived(facts, at: at(1)) == .build(BatchLimit(records: 2, bytes: 1 << 20)))
     }
 

@@ -29,7 +29,7 @@ struct OutageTests {
             }
         }
         run.run(until: max(10, end - 6))
-        run.report(1, isExpress: true)
+        run.report(1, isPriority: true)
         run.run(until: end)
         let last = run.requests.last
         run.run(until: end + 60)
@@ -46,7 +46,7 @@ struct OutageTests {
             let first = try #require(run.requests.first { $0.begun >= end && $0.isTaken }, "seed \(seed)")
             // One try in ten minutes may take all its time.
             if isHungInFull { hung += 1 } else { #expect(first.ended - end <= 5, "seed \(seed)") }
-            #expect(first.isExpress || end < 16 + 6, "seed \(seed)")
+            #expect(first.isPriority || end < 16 + 6, "seed \(seed)")
             #expect(first.lines == 1 || end < 30, "seed \(seed)")
         }
         #expect(hung <= (mood == .silent ? 12 : 0))
@@ -70,8 +70,8 @@ struct OutageTests {
             #expect(run.pendingLines == 0)
             switch mood {
             // The first request had them all.
-            case .silent: #expect(run.twofold == 50)
-            default: #expect(run.twofold == 0)
+            case .silent: #expect(run.possibleDuplicates == 50)
+            default: #expect(run.possibleDuplicates == 0)
             }
         }
     }
@@ -86,7 +86,7 @@ struct OutageTests {
     }
 
     @Test("Who asks for patience gets it: after 429 the waits double up to five minutes")
-    func patience() {
+    func timeout() {
         var run = ForwardingRun(seed: 5)
         run.mood = { _ in .answers(.tooManyRequests) }
         run.report(100)
@@ -113,10 +113,10 @@ struct OutageTests {
     @Test("A try that is under way is not told as a wait that is over, nor as a destination that is well")
     func view() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: ForwardingRun.at(0))
-        _ = forwarding.recordsArrived(PendingFacts(records: 500, oldest: ForwardingRun.at(0)), at: ForwardingRun.at(0))
+        _ = forwarding.recordsArrived(PendingCounts(records: 500, oldest: ForwardingRun.at(0)), at: ForwardingRun.at(0))
         _ = forwarding.batchStored(ForwardingBatch(id: 1, count: 50, bytes: 100), at: ForwardingRun.at(0))
         #expect(forwarding.view.state == .sending)
-        let failure = DeliveryAnswer(.ambiguous(.noAnswer), AnswerSummary("no answer"))
+        let failure = DeliveryResult(.ambiguous(.noAnswer), ResponseSummary("no answer"))
         _ = forwarding.answered(failure, unit: 0, at: ForwardingRun.at(30))
         #expect(forwarding.view.nextAttempt == ForwardingRun.at(30.25))
         _ = forwarding.waited(at: ForwardingRun.at(31))

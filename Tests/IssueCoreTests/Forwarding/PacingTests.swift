@@ -12,16 +12,16 @@ struct PacingTests {
         let planner = BatchPlanner(settings: ForwardSettings())
 
         #expect(planner.plan(.nothing, at: at(0)) == .nothing)
-        #expect(planner.plan(PendingFacts(records: 500, oldest: at(0)), at: at(0)) == .send)
-        #expect(planner.plan(PendingFacts(records: 2, bytes: 1 << 20, oldest: at(0)), at: at(0)) == .send)
-        #expect(planner.plan(PendingFacts(records: 1, oldest: at(0)), at: at(2)) == .wait(until: at(5)))
-        #expect(planner.plan(PendingFacts(records: 1, oldest: at(0)), at: at(5)) == .send)
+        #expect(planner.plan(PendingCounts(records: 500, oldest: at(0)), at: at(0)) == .send)
+        #expect(planner.plan(PendingCounts(records: 2, bytes: 1 << 20, oldest: at(0)), at: at(0)) == .send)
+        #expect(planner.plan(PendingCounts(records: 1, oldest: at(0)), at: at(2)) == .wait(until: at(5)))
+        #expect(planner.plan(PendingCounts(records: 1, oldest: at(0)), at: at(5)) == .send)
         #expect(
-            planner.plan(PendingFacts(records: 2, oldest: at(0), expressRecords: 1, oldestExpress: at(1)), at: at(1))
+            planner.plan(PendingCounts(records: 2, oldest: at(0), priorityRecords: 1, oldestPriority: at(1)), at: at(1))
                 == .wait(until: at(2)))
         #expect(
             planner.plan(
-                PendingFacts(records: 2, oldest: at(0), expressRecords: 1, oldestExpress: at(4.5)), at: at(4.6))
+                PendingCounts(records: 2, oldest: at(0), priorityRecords: 1, oldestPriority: at(4.5)), at: at(4.6))
                 == .wait(until: at(5)))
     }
 
@@ -196,7 +196,7 @@ struct PacingTests {
 
     @Test("An answer's words are cut, and hold no control characters")
     func summary() {
-        #expect(AnswerSummary("503 \u{1B}[31mbusy\r\n").text == "503  [31mbusy  ")
-        #expect(AnswerSummary(String(repeating: "é", count: 10_000)).text.count == AnswerSummary.mostCharacters)
+        #expect(ResponseSummary("503 \u{1B}[31mbusy\r\n").text == "503  [31mbusy  ")
+        #expect(ResponseSummary(String(repeating: "é", count: 10_000)).text.count == ResponseSummary.maxCharacters)
     }
 }

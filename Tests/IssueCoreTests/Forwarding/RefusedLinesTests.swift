@@ -47,9 +47,9 @@ struct RefusedLinesTests {
         #expect(run.forwarding.view.reason == "many_lines_refused")
         #expect(run.dead == 0)
         let before = run.requests.count
-        run.report(1, isExpress: true)
+        run.report(1, isPriority: true)
         #expect(run.requests.count == before + 1)
-        #expect(run.requests.last?.isExpress == true)
+        #expect(run.requests.last?.isPriority == true)
         #expect(run.requests.last?.isTaken == true)
         // And it is as it was: nobody is told that all is well.
         #expect(run.forwarding.view.reason == "many_lines_refused")
@@ -68,7 +68,7 @@ struct RefusedLinesTests {
         run.report(500)
         run.run(until: 600)
         for time in [20, 61.5] {
-            #expect(run.requests.first { $0.isExpress && $0.begun >= time }.map { $0.begun < time + 1.1 } == true)
+            #expect(run.requests.first { $0.isPriority && $0.begun >= time }.map { $0.begun < time + 1.1 } == true)
         }
         #expect(run.dead == run.poison.count)
         #expect(run.pendingLines == 0)

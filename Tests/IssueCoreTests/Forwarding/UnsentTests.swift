@@ -10,11 +10,12 @@ struct UnsentTests {
     func neverSent() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         _ = forwarding.recordsArrived(
-            PendingFacts(records: 500, bytes: 50_000, oldest: at(0), expressRecords: 0, oldestExpress: nil), at: at(0))
+            PendingCounts(records: 500, bytes: 50_000, oldest: at(0), priorityRecords: 0, oldestPriority: nil),
+            at: at(0))
         _ = forwarding.batchStored(ForwardingBatch(id: 1, count: 100, bytes: 10_000), at: at(0))
         func answer(_ failure: FailureClass, at now: Double) -> Forwarding.AnswerAction {
             forwarding.answered(
-                DeliveryAnswer(.again(failure, retryAfter: nil), AnswerSummary("an answer")), unit: 0, at: at(now))
+                DeliveryResult(.again(failure, retryAfter: nil), ResponseSummary("an answer")), unit: 0, at: at(now))
         }
         for round in [10.0, 20, 30] {
             guard case .wait(let until, _) = answer(.refused, at: round) else {

@@ -5,32 +5,33 @@ import Testing
 struct FairnessTests {
     private func holding(
         _ range: Int64, _ user: UInt32, _ bytes: Int64, isSettled: Bool = true
-    ) -> RetentionFacts.Holding {
-        RetentionFacts.Holding(
-            range: RetentionFacts.ClosedRange(
-                id: range, firstID: 100 * range, lastID: 100 * range + 99, newest: LogInstant(milliseconds: range),
+    ) -> RetentionSnapshot.Holding {
+        RetentionSnapshot.Holding(
+            range: RetentionSnapshot.ClosedRange(
+                id: range, firstID: 100 * range, lastID: 100 * range + 99,
+                newest: RecordLogInstant(milliseconds: range),
                 isUnderWay: false),
             user: user, bytes: bytes, isSettled: isSettled)
     }
 
     @Test("Nobody gives where nobody has anything")
     func nobody() {
-        #expect(Fairness.giver([]) == nil)
-        #expect(Fairness.giver([holding(1, 5, 0)]) == nil)
+        #expect(Fairness.evictionCandidate([]) == nil)
+        #expect(Fairness.evictionCandidate([holding(1, 5, 0)]) == nil)
         #expect(Fairness.noisiest([:]).isEmpty)
     }
 
     @Test("Whoever takes most gives first, from his oldest range that is as large as the others")
-    func giver() {
+    func evictionCandidate() {
         let holdings = [holding(1, 5, 90), holding(1, 6, 30), holding(2, 6, 100), holding(3, 6, 100)]
-        #expect(Fairness.giver(holdings) == holdings[2])
+        #expect(Fairness.evictionCandidate(holdings) == holdings[2])
     }
 
     @Test("What is settled goes before what is pending, though it be younger or smaller")
     func settled() {
         let holdings = [holding(1, 5, 100, isSettled: false), holding(2, 5, 10)]
-        #expect(Fairness.giver(holdings) == holdings[1])
-        #expect(Fairness.giver([holdings[0]]) == holdings[0])
+        #expect(Fairness.evictionCandidate(holdings) == holdings[1])
+        #expect(Fairness.evictionCandidate([holdings[0]]) == holdings[0])
     }
 
     @Test("However it is distributed, no user below the mean gives, and what gives is no less than its user's mean")
@@ -45,17 +46,19 @@ struct FairnessTests {
             }
             let sums = Dictionary(grouping: holdings, by: \.user).mapValues { $0.reduce(0) { $0 + $1.bytes } }
                 .filter { $0.value > 0 }
-            guard let giver = Fairness.giver(holdings) else {
+            guard let evictionCandidate = Fairness.evictionCandidate(holdings) else {
                 #expect(sums.isEmpty)
                 continue
             }
-            let sum = sums[giver.user] ?? 0
+            let sum = sums[evictionCandidate.user] ?? 0
             #expect(sum == sums.values.max())
-            #expect(giver.bytes > 0)
-            let own = holdings.filter { $0.user == giver.user && $0.bytes > 0 && $0.isSettled == giver.isSettled }
-            #expect(giver.bytes >= own.reduce(0) { $0 + $1.bytes } / Int64(own.count))
-            if !giver.isSettled {
-                #expect(!holdings.contains { $0.user == giver.user && $0.isSettled && $0.bytes > 0 })
+            #expect(evictionCandidate.bytes > 0)
+            let own = holdings.filter {
+                $0.user == evictionCandidate.user && $0.bytes > 0 && $0.isSettled == evictionCandidate.isSettled
+            }
+            #expect(evictionCandidate.bytes >= own.reduce(0) { $0 + $1.bytes } / Int64(own.count))
+            if !evictionCandidate.isSettled {
+                #expect(!holdings.contains { $0.user == evictionCandidate.user && $0.isSettled && $0.bytes > 0 })
             }
         }
     }

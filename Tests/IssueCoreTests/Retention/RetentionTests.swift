@@ -10,18 +10,18 @@ struct RetentionTests {
     private func facts(
         age: Int64? = 0, isUnderWay: Bool = false, openFor: Int64? = nil, used: Int64 = 0, spare: Int64 = 0,
         free: Int64? = 10_000
-    ) -> RetentionFacts {
-        let now = LogInstant(milliseconds: 1000 * Self.day)
-        func ago(_ age: Int64) -> LogInstant { LogInstant(milliseconds: now.milliseconds - age) }
-        return RetentionFacts(
+    ) -> RetentionSnapshot {
+        let now = RecordLogInstant(milliseconds: 1000 * Self.day)
+        func ago(_ age: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: now.milliseconds - age) }
+        return RetentionSnapshot(
             oldest: age.map {
-                RetentionFacts.ClosedRange(
+                RetentionSnapshot.ClosedRange(
                     id: 3, firstID: 200, lastID: 299, newest: ago($0), isUnderWay: isUnderWay)
             },
             openSince: openFor.map(ago), usedBytes: used, spareBytes: spare, freeBytes: free, now: now)
     }
 
-    private func reason(_ facts: RetentionFacts) -> Retention.Reason? {
+    private func reason(_ facts: RetentionSnapshot) -> Retention.Reason? {
         guard case .forget(let range, let reason) = Self.retention.next(facts) else { return nil }
         return range == facts.oldest ? reason : nil
     }

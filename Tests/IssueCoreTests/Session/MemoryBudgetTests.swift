@@ -3,8 +3,8 @@ import Testing
 
 @Suite("The memory that users share")
 struct MemoryBudgetTests {
-    private func holding(_ connection: UInt64, _ owner: UInt32, _ bytes: Int, at seconds: Int) -> MemoryHolding {
-        MemoryHolding(
+    private func holding(_ connection: UInt64, _ owner: UInt32, _ bytes: Int, at seconds: Int) -> MemoryReservation {
+        MemoryReservation(
             connection: connection, owner: owner, bytes: bytes, since: MonotonicInstant(sinceBoot: .seconds(seconds)))
     }
 
@@ -32,24 +32,24 @@ struct MemoryBudgetTests {
             (0..<8).map { holding(UInt64($0), 1, 100, at: 10 + $0) } + [holding(100, 2, 100, at: 1)]
             + [holding(200, 3, 400, at: 50)]
         // 1,300 bytes of three users, of which 200 have to go.
-        let chosen = MemoryHolding.excess(of: holdings, above: 1100, guaranteed: 10)
+        let chosen = MemoryReservation.excess(of: holdings, above: 1100, guaranteed: 10)
         #expect(chosen == [0, 1])
-        #expect(MemoryHolding.excess(of: holdings, above: 1300, guaranteed: 10) == [])
+        #expect(MemoryReservation.excess(of: holdings, above: 1300, guaranteed: 10) == [])
     }
 
     @Test("A user within the minimum loses nothing, even where that keeps the rest above the target")
     func minimum() {
         let holdings = (1...10).map { holding(UInt64($0), UInt32($0), 100, at: $0) }
-        #expect(MemoryHolding.excess(of: holdings, above: 500, guaranteed: 100) == [])
-        #expect(MemoryHolding.excess(of: holdings, above: 500, guaranteed: 99) == [1, 2, 3, 4, 5])
-        #expect(MemoryHolding.excess(of: [], above: 0, guaranteed: 0) == [])
+        #expect(MemoryReservation.excess(of: holdings, above: 500, guaranteed: 100) == [])
+        #expect(MemoryReservation.excess(of: holdings, above: 500, guaranteed: 99) == [1, 2, 3, 4, 5])
+        #expect(MemoryReservation.excess(of: [], above: 0, guaranteed: 0) == [])
     }
 
     @Test("A message that is being sent survives many that were left half-sent")
     func fresh() {
         let stale = (0..<70).map { holding(UInt64($0), UInt32(1000 + $0), 1 << 20, at: 1) }
         let fresh = holding(500, 5, 2 << 20, at: 100)
-        let chosen = MemoryHolding.excess(of: stale + [fresh], above: 56 << 20, guaranteed: 256 << 10)
+        let chosen = MemoryReservation.excess(of: stale + [fresh], above: 56 << 20, guaranteed: 256 << 10)
         #expect(!chosen.contains(500))
         #expect(chosen.count == 16)
     }

@@ -27,8 +27,8 @@ struct ConfigurationFolder: ~Copyable {
     }
 
     /// Surroundings that see nothing outside this folder.
-    func surroundings(userID: UInt32 = getuid(), _ variables: [String: String] = [:]) -> Surroundings {
-        var surroundings = Surroundings(userID: userID, variables: variables, homeFolder: "\(path)/home")
+    func surroundings(userID: UInt32 = getuid(), _ variables: [String: String] = [:]) -> HostEnvironment {
+        var surroundings = HostEnvironment(userID: userID, variables: variables, homeFolder: "\(path)/home")
         surroundings.systemFile = "\(path)/issued.conf"
         surroundings.credentialStore = "\(path)/credstore"
         surroundings.temporaryFolder = "\(path)/tmp"

@@ -28,7 +28,7 @@ struct BisectedBatchTests {
             let destination = try store(path)
             let writer = WriterService(
                 opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
-            let writing = try ThreadBox(name: "writer") {
+            let writing = try JoinableThread(name: "writer") {
                 writer.run(
                     WriterService.Listener(
                         stored: { _ in }, refused: { _ in }, changed: { _ in }, damaged: {}, removed: {})
@@ -39,9 +39,9 @@ struct BisectedBatchTests {
             let service = ForwardingService(
                 destination: destination,
                 settings: ForwardingService.Settings(forward: forward, limits: .withoutLimits, host: "h"), path: path,
-                writer: writer, board: StatusBoard(path: path), log: .silent)
+                writer: writer, board: StatusRegistry(path: path), log: .silent)
             let moved = Monitor(0)
-            let forwarding = try ThreadBox(name: "forward") {
+            let forwarding = try JoinableThread(name: "forward") {
                 service.run({
                     RefusingShipper(refusing: Self.word, requests) { number in
                         if number == 1 { try? writer.perform { try meanwhile($0) } }
@@ -89,8 +89,8 @@ struct BisectedBatchTests {
     @Test("What retention takes meanwhile stays expired, since nobody can say that it arrived")
     func retired() throws {
         let (requests, ledger) = try forward { writer in
-            let range = RetentionFacts.ClosedRange(
-                id: 1, firstID: 1, lastID: 16, newest: LogInstant(milliseconds: 0), isUnderWay: true)
+            let range = RetentionSnapshot.ClosedRange(
+                id: 1, firstID: 1, lastID: 16, newest: RecordLogInstant(milliseconds: 0), isUnderWay: true)
             while try !writer.forget(range).isDone {}
         }
         #expect(requests.count == 1)

@@ -46,9 +46,9 @@ struct HeldBackWalkTests {
     private func sendAhead(_ scene: WalkScene) throws {
         // Whatever makes a record express, it may be one that is held back otherwise.
         try scene.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
-        var batch = NewBatch(destination: scene.destination.id, kind: .express, at: Timestamp(milliseconds: 1))
-        for record in try scene.reader.express(for: 0, above: 0, limit: 100) {
-            batch.expressThrough = record.candidate.record
+        var batch = NewBatch(destination: scene.destination.id, kind: .priority, at: Timestamp(milliseconds: 1))
+        for record in try scene.reader.priority(for: 0, above: 0, limit: 100) {
+            batch.priorityThrough = record.candidate.record
             guard scene.below(2) == 0 else { continue }
             batch.sent.append(
                 SentRecord(

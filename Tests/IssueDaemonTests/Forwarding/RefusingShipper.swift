@@ -37,12 +37,12 @@ struct RefusingShipper: Shipper, ~Copyable {
         requests.withLock { $0.append(lines) }
     }
 
-    func answer(to lines: SentLines) -> DeliveryAnswer {
+    func answer(to lines: RequestLines) -> DeliveryResult {
         underWay(requests.withLock { $0.count })
         let bad = self.lines.count { $0.contains(refused) }
-        guard bad > 0 else { return DeliveryAnswer(.accepted, AnswerSummary("200")) }
+        guard bad > 0 else { return DeliveryResult(.accepted, ResponseSummary("200")) }
         let answer = PartialAnswer(successful: self.lines.count - bad)
-        return DeliveryAnswer(.partial(answer), AnswerSummary("400"))
+        return DeliveryResult(.partial(answer), ResponseSummary("400"))
     }
 
     mutating func rereadCredential() -> Bool { false }

@@ -14,6 +14,6 @@ struct SilentShipper: Shipper, ~Copyable {
     func cut(_ line: [UInt8]) -> [UInt8]? { nil }
     func prepare() -> any PreparedBody { Body() }
     mutating func begin(_ body: any PreparedBody, within limit: Duration?) {}
-    func answer(to lines: SentLines) -> DeliveryAnswer { DeliveryAnswer(.accepted, AnswerSummary("200")) }
+    func answer(to lines: RequestLines) -> DeliveryResult { DeliveryResult(.accepted, ResponseSummary("200")) }
     mutating func rereadCredential() -> Bool { false }
 }

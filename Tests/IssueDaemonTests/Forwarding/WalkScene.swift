@@ -91,7 +91,7 @@ final class WalkScene {
         let service = ForwardingService(
             destination: destination,
             settings: ForwardingService.Settings(forward: ForwardSettings(), limits: limits, host: "h"), path: path,
-            writer: writer, board: StatusBoard(path: path), log: .silent)
+            writer: writer, board: StatusRegistry(path: path), log: .silent)
         return try ForwardingLoop(service, SilentShipper(), fatesMoved: {})
     }
 
@@ -121,17 +121,17 @@ final class WalkScene {
     func judged() throws -> (Decisions, AdmissionChanges) {
         var decisions = Decisions()
         var admission = Admission(settings: limits)
-        let express = try reader.destination(destination.id)?.express ?? 0
+        let priority = try reader.destination(destination.id)?.priority ?? 0
         var position: Int64 = 0
         while let last = try reader.walk(after: position, limit: 5000).last?.candidate.record {
-            let ahead = try reader.goneAhead(of: destination.id, in: (position + 1)...last, express: express)
+            let ahead = try reader.goneAhead(of: destination.id, in: (position + 1)...last, priority: priority)
             for record in try reader.walk(after: position, limit: 5000) {
                 var candidate = record.candidate
                 if ahead.gone.contains(candidate.record) {
                     decisions.gone += 1
                     continue
                 }
-                candidate.wasExpress = ahead.refused.contains(candidate.record)
+                candidate.wasPriority = ahead.refused.contains(candidate.record)
                 decisions.drafts += admission.dueSummaries(at: record.at)
                 if !admission.knows(account: candidate.account), let of = try reader.account(candidate.account) {
                     admission.adopt(

@@ -95,11 +95,11 @@ struct ReportReaderTests {
 
     @Test("A report is read in one pass only where its parameters are an object")
     func beginning() {
-        func beginsAsUsual(_ message: [UInt8]) -> Bool { ReportReader.beginsAsUsual(message.span) }
+        func beginsFast(_ message: [UInt8]) -> Bool { ReportReader.beginsFast(message.span) }
         let message = Self.message(#"{"records":[]}"#)
-        #expect(beginsAsUsual(message))
-        #expect(!beginsAsUsual(Array(message.prefix(53))))
-        #expect(!beginsAsUsual(Self.message("null")))
-        #expect(!beginsAsUsual(Self.message(#" {"records":[]}"#)))
+        #expect(beginsFast(message))
+        #expect(!beginsFast(Array(message.prefix(53))))
+        #expect(!beginsFast(Self.message("null")))
+        #expect(!beginsFast(Self.message(#" {"records":[]}"#)))
     }
 }

@@ -54,7 +54,7 @@ struct DaemonOptionsTests {
         }
     }
 
-    private func decide(_ arguments: [String], in surroundings: Surroundings) -> Decision {
+    private func decide(_ arguments: [String], in surroundings: HostEnvironment) -> Decision {
         var (output, complaints) = ("", "")
         let start = DaemonStart.decide(
             arguments: arguments, surroundings: surroundings, output: { output += $0 }, complain: { complaints += $0 })

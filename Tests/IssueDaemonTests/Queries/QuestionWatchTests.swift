@@ -16,14 +16,14 @@ struct QuestionWatchTests {
         slice: Duration = .seconds(600), mustYield: Bool = false, _ body: @escaping @Sendable (QuestionWatch) -> Void
     ) throws -> QuestionWatch.Reason? {
         let watch = QuestionWatch(slice: slice)
-        let thread = try ThreadBox(name: "watch") { watch.run() }
+        let thread = try JoinableThread(name: "watch") { watch.run() }
         defer {
             watch.finish()
             thread.join()
         }
         let connection = try SQLiteKit.Connection(path: ":memory:")
         watch.begin(3, connection: 7, QueryInterruption(connection)) { _ in mustYield }
-        let other = try ThreadBox(name: "other") { body(watch) }
+        let other = try JoinableThread(name: "other") { body(watch) }
         defer { other.join() }
         #expect(throws: SQLiteError.self) { try Statement(Self.endless, on: connection).run() }
         let reason = watch.end(3)

@@ -40,7 +40,7 @@ struct SnapshotGateTests {
         #expect(throws: SQLiteError.self) { try connection.withStatement("SELECT 1") { try $0.run() } }
         #expect(control.end(ticket))
         try connection.withStatement("SELECT 1") { try $0.run() }
-        #expect(gate.waitUntilEmpty(patience: .zero))
+        #expect(gate.waitUntilEmpty(timeout: .zero))
     }
 
     @Test("Forwarding is not interrupted, and a backup is told to give up")
@@ -63,7 +63,7 @@ struct SnapshotGateTests {
         let gate = SnapshotGate()
         let connection = try connection()
         _ = gate.close(interrupting: false)
-        gate.end(patience: .zero)
+        gate.end(timeout: .zero)
         #expect(throws: StoreFailure.walTooLarge) { try gate.control(.job).begin(QueryInterruption(connection)) }
     }
 }

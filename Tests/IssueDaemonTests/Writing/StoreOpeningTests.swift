@@ -144,7 +144,7 @@ struct StoreOpeningTests {
             try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: folder)
             defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder) }
             let end = Monitor<Result<Int64, any Error>?>(nil)
-            let thread = try ThreadBox(name: "opening") { [self] in
+            let thread = try JoinableThread(name: "opening") { [self] in
                 // Root may read everything.
                 if CurrentProcess.userID == 0 { processes_reach_files_as(65_534) }
                 let result = Result { try opening(path).open(log: .silent).nextID }

@@ -44,7 +44,7 @@ struct WALReliefTests {
             let failure = Mutex<StoreFailure?>(nil)
             let hasBegun = Monitor(false)
             let path = scene.path
-            let asking = try ThreadBox(name: "question") {
+            let asking = try JoinableThread(name: "question") {
                 do {
                     let reader = try StoreReader(path: path, control: gate.control(.question))
                     try reader.snapshot(within: .seconds(600)) {
@@ -84,7 +84,7 @@ struct WALReliefTests {
             // Questions are not to blame.
             #expect(!gate.isClosed)
             let deadline = MonotonicClock.now.advanced(by: .seconds(30))
-            while try commit(1, &relief, scene).refused > 0, MonotonicClock.now < deadline { DamageSuspicion.rest() }
+            while try commit(1, &relief, scene).refused > 0, MonotonicClock.now < deadline { CorruptionCheck.rest() }
             #expect(try commit(50, &relief, scene).refused == 0)
         }
     }

@@ -22,7 +22,7 @@ struct WriterServiceTests {
             path: folder.appending(path: "issues.db").path, limits: LimitSettings(), retention: RetentionSettings())
         let writer = WriterService(opening: opening, log: .silent)
         let (refused, damaged) = (Monitor(0), Monitor(false))
-        let thread = try ThreadBox(name: "writer") {
+        let thread = try JoinableThread(name: "writer") {
             writer.run(
                 WriterService.Listener(
                     stored: { _ in },
@@ -49,7 +49,7 @@ struct WriterServiceTests {
     @Test("Whoever reports then is asked to come again, until the writer is stopped, and never left without an answer")
     func refuses() throws {
         try withWriter { writer, refused, damaged in
-            writer.condemn(Self.damage)
+            writer.reportCorruption(Self.damage)
             #expect(isTrue(damaged))
             let process = ReportingProcess(connection: 1, sender: Sender(uid: 1, gid: 1, pid: 1), startTime: 0)
             for number in 1...20 {
@@ -67,7 +67,7 @@ struct WriterServiceTests {
     @Test("Nothing more is written by it")
     func noErrands() throws {
         try withWriter { writer, _, damaged in
-            writer.condemn(Self.damage)
+            writer.reportCorruption(Self.damage)
             #expect(isTrue(damaged))
             #expect(throws: WriterClosed.self) { try writer.perform { $0.closedRanges } }
         }

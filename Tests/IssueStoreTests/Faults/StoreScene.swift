@@ -55,8 +55,8 @@ final class StoreScene {
     }
 
     /// Log time now.
-    var now: LogInstant {
-        writer?.logTime(wall: store.wall, monotonic: store.monotonic) ?? LogInstant(milliseconds: 0)
+    var now: RecordLogInstant {
+        writer?.logTime(wall: store.wall, monotonic: store.monotonic) ?? RecordLogInstant(milliseconds: 0)
     }
 
     func close() {

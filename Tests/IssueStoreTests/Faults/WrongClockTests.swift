@@ -39,7 +39,7 @@ struct WrongClockTests {
                 #expect(try scene.faults() == [], "\(place)")
                 // While the daemon is down there is only the wall clock, which is believed for a day at most.
                 let now = scene.now
-                #expect(newest.duration(to: now) <= LogClock.longestGap + .seconds(200), "\(place)")
+                #expect(newest.duration(to: now) <= RecordLogClock.longestGap + .seconds(200), "\(place)")
                 newest = now
             }
             #expect(try scene.faultsOfGoingOn() == [])

@@ -20,13 +20,13 @@ struct GroupStateTests {
         return try #require(page.groups.first)
     }
 
-    private func say(_ standing: GroupStanding, _ store: TemporaryStore, _ writer: StoreWriter) throws {
+    private func say(_ standing: TriageState, _ store: TemporaryStore, _ writer: StoreWriter) throws {
         let subject = try store.reader().subject(try only(store, filter(text: "Broken")).id, viewer: .everything)
         #expect(try writer.set(standing, ofGroup: subject.group))
     }
 
     /// Which rows go ahead of the backlog, and why.
-    private func express(_ store: TemporaryStore) throws -> [[String?]] {
+    private func priority(_ store: TemporaryStore) throws -> [[String?]] {
         try store.shell().table("SELECT record, reason FROM express ORDER BY record", columns: 2)
     }
 
@@ -47,20 +47,20 @@ struct GroupStateTests {
     @Test("A resolved group is open again with its next record, which goes ahead and is noticed once")
     func regression() throws {
         try withDestination { store, writer in
-            var noticed: [Int64] = []
-            writer.noticed = { noticed += $0.map(\.record) }
-            try say(GroupStanding(.resolved), store, writer)
+            var onPriorityRecords: [Int64] = []
+            writer.onPriorityRecords = { onPriorityRecords += $0.map(\.record) }
+            try say(TriageState(.resolved), store, writer)
             #expect(try only(store).state == .resolved)
             try store.store([record(), record()], to: writer)
             #expect(try only(store).state == .open)
             #expect(try only(store).regressed)
-            #expect(try express(store) == [["1", "2"], ["2", "3"]])
-            #expect(noticed == [2])
+            #expect(try priority(store) == [["1", "2"], ["2", "3"]])
+            #expect(onPriorityRecords == [2])
             let reader = try store.reader()
             #expect(try [1, 2, 3].map { try reader.isRegression(row: $0) } == [false, true, false])
             #expect(try reader.walk(after: 0, limit: 9).map(\.candidate.isFirstOfGroup) == [true, true, false])
             // Whoever says something of it anew, says it of what is mended since.
-            try say(GroupStanding(.resolved), store, writer)
+            try say(TriageState(.resolved), store, writer)
             #expect(try !only(store).regressed)
         }
     }
@@ -72,7 +72,7 @@ struct GroupStateTests {
                 do {
                     let writer = try store.writer()
                     try store.store([record()], to: writer)
-                    try say(GroupStanding(.resolved), store, writer)
+                    try say(TriageState(.resolved), store, writer)
                 }
                 try store.store([record("Broken", version)], to: try store.writer())
                 #expect(try only(store).regressed)
@@ -84,7 +84,7 @@ struct GroupStateTests {
     @Test("A commit that fails leaves a resolved group resolved, and the next one opens it")
     func failingCommit() throws {
         try withDestination { store, writer in
-            try say(GroupStanding(.resolved), store, writer)
+            try say(TriageState(.resolved), store, writer)
             try writer.connection.execute(
                 "CREATE TEMP TRIGGER fails BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'no'); END")
             #expect(throws: StoreFailure.self) { try store.store([record()], to: writer) }
@@ -105,12 +105,12 @@ struct GroupStateTests {
             let known = try reader.newestVersion(of: subject)
             #expect(known == ApplicationVersion(name: "2.0"))
             #expect(
-                try writer.set(GroupStanding(.resolved, knownVersion: known), ofGroup: subject.group))
+                try writer.set(TriageState(.resolved, knownVersion: known), ofGroup: subject.group))
             try store.store([record(), record("Broken", "2.0"), record("Broken", nil)], to: writer)
             #expect(try only(store, filter(text: "Broken")).state == .resolved)
             try store.store([record("Broken", "2.0.1")], to: writer)
             #expect(try only(store, filter(text: "Broken")).regressed)
-            #expect(try express(store).last == ["6", "3"])
+            #expect(try priority(store).last == ["6", "3"])
         }
     }
 
@@ -124,17 +124,17 @@ struct GroupStateTests {
     @Test("Records of a muted group are told to nobody, whenever they are walked, and those around them are")
     func muted() throws {
         try withDestination { store, writer in
-            var noticed: [Int64] = []
-            writer.noticed = { noticed += $0.map(\.record) }
-            try say(GroupStanding(.muted), store, writer)
+            var onPriorityRecords: [Int64] = []
+            writer.onPriorityRecords = { onPriorityRecords += $0.map(\.record) }
+            try say(TriageState(.muted), store, writer)
             try store.store([record(), record("Broken", "1.1", severity: .critical), record("Other")], to: writer)
-            try say(GroupStanding(), store, writer)
+            try say(TriageState(), store, writer)
             try store.store([record()], to: writer)
-            try say(GroupStanding(.muted), store, writer)
-            try say(GroupStanding(.muted, mutedUntil: store.wall.advanced(by: .seconds(60))), store, writer)
+            try say(TriageState(.muted), store, writer)
+            try say(TriageState(.muted, mutedUntil: store.wall.advanced(by: .seconds(60))), store, writer)
             try store.store([record()], to: writer)
             #expect(try muted(store) == [2, 3, 6])
-            #expect(noticed == [4])
+            #expect(onPriorityRecords == [4])
             #expect(try only(store, filter(states: [.muted])).mutedUntil != nil)
         }
     }
@@ -142,8 +142,8 @@ struct GroupStateTests {
     @Test("A mute that was lifted before a record came leaves nothing behind")
     func mutedForNothing() throws {
         try withDestination { store, writer in
-            try say(GroupStanding(.muted), store, writer)
-            try say(GroupStanding(.resolved), store, writer)
+            try say(TriageState(.muted), store, writer)
+            try say(TriageState(.resolved), store, writer)
             #expect(try store.shell().number("SELECT count(*) FROM mutes") == 0)
             try store.store([record()], to: writer)
             #expect(try muted(store) == [])
@@ -154,7 +154,7 @@ struct GroupStateTests {
     func expiry() throws {
         try withDestination { store, writer in
             let end = store.wall.advanced(by: .seconds(10))
-            try say(GroupStanding(.muted, mutedUntil: end), store, writer)
+            try say(TriageState(.muted, mutedUntil: end), store, writer)
             #expect(writer.nextMuteEnd == end)
             try store.store([record()], to: writer)
             store.pass(.seconds(9))
@@ -164,7 +164,7 @@ struct GroupStateTests {
             #expect(try muted(store) == [2])
 
             let second = store.wall.advanced(by: .seconds(10))
-            try say(GroupStanding(.muted, mutedUntil: second), store, writer)
+            try say(TriageState(.muted, mutedUntil: second), store, writer)
             try writer.endMutes(at: second.advanced(by: .milliseconds(-1)))
             #expect(try only(store).state == .muted)
             try writer.endMutes(at: second)
@@ -178,10 +178,10 @@ struct GroupStateTests {
     @Test("A mute ends with a newer version, whose record goes ahead, and those of the old ones go their way then")
     func mutedForVersions() throws {
         try withDestination { store, writer in
-            try say(GroupStanding(.muted, knownVersion: ApplicationVersion(name: "1.0")), store, writer)
+            try say(TriageState(.muted, knownVersion: ApplicationVersion(name: "1.0")), store, writer)
             try store.store([record(), record("Broken", "1.1"), record()], to: writer)
             #expect(try muted(store) == [2])
-            #expect(try express(store) == [["1", "2"], ["3", "3"]])
+            #expect(try priority(store) == [["1", "2"], ["3", "3"]])
             #expect(try only(store).regressed)
         }
     }
@@ -192,7 +192,7 @@ struct GroupStateTests {
             store.settings.limits.newSeriesPerApplication = Rate(2, per: .seconds(900))
             let writer = try store.writer()
             try store.store([record(), record("Broken", "1.1")], to: writer)
-            try say(GroupStanding(.resolved, knownVersion: ApplicationVersion(name: "1.1")), store, writer)
+            try say(TriageState(.resolved, knownVersion: ApplicationVersion(name: "1.1")), store, writer)
             try store.store([record("Broken", "1.0.1")], to: writer)
             #expect(try only(store).state == .resolved)
             try store.store([record("Broken", "1.2")], to: writer)
@@ -239,7 +239,7 @@ struct GroupStateTests {
             try store.store([record("Kept")], to: writer)
             let id = try only(store, filter(text: "Broken")).id
             let subject = try store.reader().subject(id, viewer: .everything)
-            #expect(try writer.set(GroupStanding(.muted, knownVersion: .init(name: "1.0")), ofGroup: subject.group))
+            #expect(try writer.set(TriageState(.muted, knownVersion: .init(name: "1.0")), ofGroup: subject.group))
             try store.store([record()], to: writer)
             try writer.closeOpenRange()
             let erasure = try writer.erase([1, 3])

@@ -1,7 +1,8 @@
 import Foundation
 package import UnixIO
 
-/// What a daemon with the faults' library is asked for, and what it has seen: the file that `Tests/Faults/faults.h` tells.
+/// What a daemon with the faults' library is asked for, and what it has seen: the file that `Tests/Faults/faults.h`
+/// tells.
 package final class FaultControl {
     private enum Field: Int {
         case clockOffset

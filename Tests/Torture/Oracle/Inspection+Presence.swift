@@ -1,6 +1,7 @@
 import SQLiteKit
 
-/// What is still there of what was there: only retention may take rows, and of closed ranges alone, and it says how many.
+/// What is still there of what was there: only retention may take rows, and of closed ranges alone, and it says how
+/// many.
 extension Inspection {
     private struct Holding {
         let id: Int64

@@ -140,8 +140,8 @@ package final class Oracle: Sendable {
     }
 
     /// Something that must never happen has happened.
-    func complain(_ sentence: String) {
-        state.withLock { $0.complaints.append(sentence) }
+    func complain(_ message: String) {
+        state.withLock { $0.complaints.append(message) }
     }
 
     /// The row that an id says, as its documentation has it: Crockford's digits behind the hyphen.

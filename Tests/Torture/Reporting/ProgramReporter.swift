@@ -48,11 +48,11 @@ struct ProgramReporter {
                 crew.phase.broadcast()
             case .settling:
                 // It sends what the others have left, and one of its own.
-                runProgram(count: 1, pause: 0, patience: 5000)
+                runProgram(count: 1, pause: 0, timeout: 5000)
             case .reporting:
                 runProgram(
                     count: Int.random(in: 1...500, using: &chance), pause: Int.random(in: 0...4, using: &chance),
-                    patience: [0, 0, 100, 1000][Int.random(in: 0...3, using: &chance)])
+                    timeout: [0, 0, 100, 1000][Int.random(in: 0...3, using: &chance)])
             }
         }
     }
@@ -65,13 +65,13 @@ struct ProgramReporter {
         return all.filter { $0.hasSuffix(".call") }
     }
 
-    private mutating func runProgram(count: Int, pause: Int, patience: Int) {
+    private mutating func runProgram(count: Int, pause: Int, timeout: Int) {
         runs += 1
         let name = "program-\(number)-\(runs)"
         let (call, first) = crew.oracle.began(number, count: count) { _ in false }
         do {
             let process = try ChildProcess(
-                program, ["receipts", "\(count)", "\(number),\(first),\(pause),\(patience)"], in: folder, name: name,
+                program, ["receipts", "\(count)", "\(number),\(first),\(pause),\(timeout)"], in: folder, name: name,
                 environment: [
                     "ISSUED_SOCKET": socket, "ISSUED_APP": app, "ISSUED_VERSION": "1.0", "XDG_STATE_HOME": state,
                 ])

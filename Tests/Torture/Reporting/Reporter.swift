@@ -23,7 +23,7 @@ struct Reporter {
     /// A call was refused: what is behind it is refused as well, and all go again once their answers are in.
     private var isHeld = false
 
-    private static let patience: Duration = .seconds(45)
+    private static let timeout: Duration = .seconds(45)
     private static let method = "org.issued.Collector.Report"
 
     init(_ number: Int, _ style: ReporterStyle, _ payload: Payload, _ crew: Crew, seed: UInt64) {
@@ -64,7 +64,7 @@ struct Reporter {
             do {
                 try step(begins: begins)
             } catch RawClient.NoReply.quiet {
-                crew.oracle.complain("reporter \(number) had no answer for \(Self.patience)")
+                crew.oracle.complain("reporter \(number) had no answer for \(Self.timeout)")
                 disconnect()
             } catch {
                 disconnect()
@@ -89,9 +89,9 @@ struct Reporter {
         guard style.isOneway, let client else { return true }
         do {
             try client.begin("org.issued.Collector.Status")
-            _ = try client.reply(within: Self.patience)
+            _ = try client.reply(within: Self.timeout)
         } catch RawClient.NoReply.quiet {
-            crew.oracle.complain("reporter \(number) had no answer for \(Self.patience)")
+            crew.oracle.complain("reporter \(number) had no answer for \(Self.timeout)")
             disconnect()
         } catch {
             disconnect()
@@ -117,7 +117,7 @@ struct Reporter {
         let isFull = open.count >= style.pipelined || !begins || isHeld
         if open.contains(where: \.isSent) {
             // Else what has come is taken, and the next call goes out.
-            try receive(client, within: isFull ? Self.patience : .zero)
+            try receive(client, within: isFull ? Self.timeout : .zero)
         } else if isHeld {
             isHeld = false
             crew.rest(.milliseconds(60))

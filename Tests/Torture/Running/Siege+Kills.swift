@@ -45,15 +45,15 @@ extension Siege {
     /// Arms a point and does what leads there; the daemon is dead afterwards in any case.
     private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
         var pass = 1
-        var patience = Duration.seconds(30)
+        var timeout = Duration.seconds(30)
         switch trigger {
         case .load: pass = Int.random(in: 1...5, using: &chance)
-        case .fillingRanges: patience = .seconds(30)
+        case .fillingRanges: timeout = .seconds(30)
         case .rest:
             _ = try waitsForEnd(within: .seconds(3), looks: true)
             try crew.settle()
             try inspection.look()
-            patience = .seconds(5)
+            timeout = .seconds(5)
         case .start:
             try daemon.terminate()
             pass = Int.random(in: 1...2, using: &chance)
@@ -82,7 +82,7 @@ extension Siege {
         case .stop: daemon.process?.tell(SIGTERM)
         case .load, .fillingRanges, .rest: break
         }
-        let hasEnded = try waitsForEnd(within: patience, looks: trigger != .start && trigger != .freshStore)
+        let hasEnded = try waitsForEnd(within: timeout, looks: trigger != .start && trigger != .freshStore)
         try control.disarm()
         if !hasEnded { daemon.process?.send(SIGKILL) }
         _ = try daemon.end()

@@ -15,7 +15,7 @@ private final class Departing: Sendable {
 
     @Test func error() { reportIssue(Refused(), "text of error") }
 
-    @Test func wordless() { reportIssue() }
+    @Test func defaultMessage() { reportIssue() }
 
     @Test func warning() { reportIssue("text of warning", severity: .warning) }
 

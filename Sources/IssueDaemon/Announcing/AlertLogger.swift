@@ -7,27 +7,27 @@ import UnixIO
 /// after a while how much that was.
 ///
 /// All of it is in the store anyway.
-final class Announcer: Sendable {
+final class AlertLogger: Sendable {
     private struct Inbox: Sendable {
-        var limit: NewsLimit
+        var limit: AlertRateLimiter
         /// What the commit that is under way brings.
         var coming: [News] = []
         /// What is on disk and is to be told.
         var rows: [Int64] = []
         var isStopping = false
 
-        mutating func committed(at now: LogInstant) -> Bool {
+        mutating func committed(at now: RecordLogInstant) -> Bool {
             for news in coming where limit.tells(news, at: now) { rows.append(news.record) }
             coming = []
-            return !rows.isEmpty || limit.untoldDue != nil
+            return !rows.isEmpty || limit.suppressedDue != nil
         }
 
         /// What is to be done now, if anything is.
-        mutating func take(at now: LogInstant) -> Telling? {
-            if isStopping { return Telling(rows: rows, untold: limit.takeUntold(), isLast: true) }
-            let isDue = limit.untoldDue.map { $0 <= now } ?? false
+        mutating func take(at now: RecordLogInstant) -> Telling? {
+            if isStopping { return Telling(rows: rows, untold: limit.takeSuppressed(), isLast: true) }
+            let isDue = limit.suppressedDue.map { $0 <= now } ?? false
             guard !rows.isEmpty || isDue else { return nil }
-            let telling = Telling(rows: rows, untold: isDue ? limit.takeUntold() : UntoldNews())
+            let telling = Telling(rows: rows, untold: isDue ? limit.takeSuppressed() : SuppressedAlerts())
             rows = []
             return telling
         }
@@ -35,7 +35,7 @@ final class Announcer: Sendable {
 
     private struct Telling: Sendable {
         var rows: [Int64]
-        var untold: UntoldNews
+        var untold: SuppressedAlerts
         var isLast = false
     }
 
@@ -48,12 +48,13 @@ final class Announcer: Sendable {
 
     /// - Parameter patience: How long it is counted what is left out.
     init(
-        path: String, snapshots: SnapshotGate = SnapshotGate(), patience: Duration = NewsLimit.untoldFor, log: Log
+        path: String, snapshots: SnapshotGate = SnapshotGate(), timeout: Duration = AlertRateLimiter.suppressedFor,
+        log: Log
     ) {
         self.path = path
         self.snapshots = snapshots
         self.log = log
-        inbox = Monitor(Inbox(limit: NewsLimit(patience: patience, at: Self.now)))
+        inbox = Monitor(Inbox(limit: AlertRateLimiter(timeout: timeout, at: Self.now)))
     }
 
     /// A commit is under way that brings these; they are told of once they are on disk.
@@ -91,12 +92,12 @@ final class Announcer: Sendable {
 
     private func next() -> Telling {
         while true {
-            let due = inbox.withLock { $0.limit.untoldDue }
+            let due = inbox.withLock { $0.limit.suppressedDue }
             let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
             // Something may be left out meanwhile, and have to be told of earlier than what is waited for.
             let telling = inbox.wait(deadline: wait.map { Clock.kernel($0) }) { inbox -> Telling?? in
                 if let telling = inbox.take(at: Self.now) { return .some(telling) }
-                return inbox.limit.untoldDue == due ? nil : .some(nil)
+                return inbox.limit.suppressedDue == due ? nil : .some(nil)
             }
             if let telling = telling ?? nil { return telling }
         }
@@ -132,10 +133,10 @@ final class Announcer: Sendable {
             ])
     }
 
-    private func tell(_ untold: UntoldNews) {
+    private func tell(_ untold: SuppressedAlerts) {
         guard !untold.isNothing else { return }
         log.event(
-            .issuesUntold, untold.isGrave ? .warning : .notice, "Issues were too many to be told one by one",
+            .issuesUntold, untold.isUrgent ? .warning : .notice, "Issues were too many to be told one by one",
             [
                 "new": "\(untold.new)", "critical": "\(untold.critical)", "regressed": "\(untold.regressed)",
                 "most_of_uid": untold.users.first.map { "\($0.uid)" } ?? "", "users": Self.text(of: untold),
@@ -143,13 +144,13 @@ final class Announcer: Sendable {
     }
 
     /// Names the users and how much was left out of each, such as `1001: 140, 1002: 3, 2 more`.
-    private static func text(of untold: UntoldNews) -> String {
+    private static func text(of untold: SuppressedAlerts) -> String {
         let users = untold.users.map { "\($0.uid): \($0.count)" }
         return (users + (untold.otherUsers > 0 ? ["\(untold.otherUsers) more"] : [])).joined(separator: ", ")
     }
 
     /// The limiter's clock, which here is the machine's own.
-    private static var now: LogInstant {
-        LogInstant(milliseconds: Clock.monotonic.sinceBoot.wholeMilliseconds)
+    private static var now: RecordLogInstant {
+        RecordLogInstant(milliseconds: Clock.monotonic.sinceBoot.wholeMilliseconds)
     }
 }

@@ -4,8 +4,8 @@ import Testing
 @Suite("Whoever waits for news")
 struct LookoutTests {
     /// One whose first look has found nothing.
-    private func idle() -> Lookout {
-        var lookout = Lookout()
+    private func idle() -> ChangePollGate {
+        var lookout = ChangePollGate()
         lookout.looked(mayBeMore: false)
         return lookout
     }
@@ -30,7 +30,7 @@ struct LookoutTests {
     @Test("misses nothing that happens while a look is under way, which may not have seen it")
     func meanwhile() {
         for isFirst in [true, false] {
-            var lookout = isFirst ? Lookout() : idle()
+            var lookout = isFirst ? ChangePollGate() : idle()
             if !isFirst {
                 lookout.happened()
                 #expect(lookout.mayLook() == .look)
@@ -44,7 +44,7 @@ struct LookoutTests {
 
     @Test("is looked after again where a look has found as much as it may")
     func more() {
-        var lookout = Lookout()
+        var lookout = ChangePollGate()
         lookout.looked(mayBeMore: true)
         #expect(lookout.mayLook() == .look)
         lookout.looked(mayBeMore: false)

@@ -5,7 +5,7 @@ import Synchronization
 import UnixIO
 
 /// What the daemon's parts say of themselves, for `Status`.
-final class StatusBoard: Sendable {
+final class StatusRegistry: Sendable {
     /// What a forwarder says of its destination beside what the store knows.
     struct Forwarder: Sendable {
         var name: String
@@ -123,7 +123,7 @@ final class StatusBoard: Sendable {
             store.freeBytes = (try? FileSystem.freeBytes(at: FileSystem.parentFolder(of: path))).map {
                 Int64(clamping: $0)
             }
-            if let obstacle = state.obstacle { store.faults.append(Self.sentence(of: obstacle)) }
+            if let obstacle = state.obstacle { store.faults.append(Self.message(of: obstacle)) }
             store.faults += databasesSetAside
             store.faults += state.configurationFaults
             store.faults += Self.credentialFaults(state)
@@ -143,7 +143,7 @@ final class StatusBoard: Sendable {
             StoreReader.Figures(store: store, received: 0, ledgers: []), viewer: viewer)
     }
 
-    private static func sentence(of obstacle: Obstacle) -> String {
+    private static func message(of obstacle: Obstacle) -> String {
         "reports are refused since \(obstacle.since.text): \(obstacle.failure)"
     }
 

@@ -3,9 +3,9 @@ package import IssueCore
 package import IssueProtocol
 
 /// What a destination's answer means, as far as HTTP itself says it, and how it is told to people.
-package struct AnswerReader {
+package struct ResponseClassifier {
     /// More than is shown, in whatever script.
-    private static let shownBytes = AnswerSummary.mostCharacters * 8
+    private static let shownBytes = ResponseSummary.maxCharacters * 8
 
     /// libcurl reads the environment on its own and sends these to a proxy.
     private static let proxyPasswords = ProxyName.environmentPasswords().compactMap { ShippingToken($0) }
@@ -13,7 +13,7 @@ package struct AnswerReader {
     private let origin: String
     private let scrubber: TokenScrubber
     /// What is being answered, of which nothing must be told either.
-    private var lines: SentLines?
+    private var lines: RequestLines?
 
     /// - Parameter origin: Host and port, for people.
     /// - Parameter token: What must not be told, whatever the destination says.
@@ -24,19 +24,19 @@ package struct AnswerReader {
 
     /// What an answer means for the lines that it answers.
     package func meaning<Format: HTTPFormat>(
-        of response: HTTPResponse, to lines: SentLines, in format: Format.Type, at now: Timestamp
-    ) -> DeliveryAnswer {
+        of response: HTTPResponse, to lines: RequestLines, in format: Format.Type, at now: Timestamp
+    ) -> DeliveryResult {
         var reader = self
         reader.lines = lines
         let reading =
             format.reading(of: response, to: lines, by: reader) ?? reader.usual(response, count: lines.count, at: now)
-        return DeliveryAnswer(
-            reading.verdict, AnswerSummary(reading.text), rejected: reading.rejected,
+        return DeliveryResult(
+            reading.verdict, ResponseSummary(reading.text), rejected: reading.rejected,
             mayHaveArrivedTwice: response.mayHaveArrivedTwice)
     }
 
     /// What it means as far as the status says it.
-    private func usual(_ response: HTTPResponse, count: Int, at now: Timestamp) -> AnswerReading {
+    private func usual(_ response: HTTPResponse, count: Int, at now: Timestamp) -> ClassifiedResponse {
         let silence =
             switch response.status {
             case 300..<400: "a redirect, which is never followed"
@@ -44,9 +44,9 @@ package struct AnswerReader {
             default: ""
             }
         guard (200..<300).contains(response.status) else {
-            return AnswerReading(verdict(of: response, at: now), text(of: response, ifSilent: silence))
+            return ClassifiedResponse(verdict(of: response, at: now), text(of: response, ifSilent: silence))
         }
-        return AnswerReading(.accepted, "\(response.status): \(Self.count(count)) taken")
+        return ClassifiedResponse(.accepted, "\(response.status): \(Self.count(count)) taken")
     }
 
     private func verdict(of response: HTTPResponse, at now: Timestamp) -> DeliveryVerdict {
@@ -71,8 +71,8 @@ package struct AnswerReader {
     }
 
     /// What it means that no answer came.
-    package func meaning(of error: HTTPTransferError) -> DeliveryAnswer {
-        DeliveryAnswer(error.verdict, AnswerSummary(scrubbed(error.sentence)))
+    package func meaning(of error: HTTPTransferError) -> DeliveryResult {
+        DeliveryResult(error.verdict, ResponseSummary(scrubbed(error.message)))
     }
 
     /// A text of the destination without what it holds of the token and of what was sent.
@@ -87,7 +87,7 @@ package struct AnswerReader {
         let body = scrubber.scrub(response.body, toBytes: Self.shownBytes)
         // A page of a proxy says nothing within its first characters.
         let isPage = body.first { !$0.isWhitespace } == "<"
-        let said = isPage ? "" : withoutEcho(body).prefix(AnswerSummary.mostCharacters)
+        let said = isPage ? "" : withoutEcho(body).prefix(ResponseSummary.maxCharacters)
         let words = said.split { $0.isWhitespace || $0.unicodeScalars.first?.properties.generalCategory == .control }
         return text(of: response, saying: words.isEmpty ? otherwise : words.joined(separator: " "))
     }
@@ -102,7 +102,7 @@ package struct AnswerReader {
 }
 
 /// What is read in an answer, for the forwarder and for people.
-package struct AnswerReading: Equatable, Sendable {
+package struct ClassifiedResponse: Equatable, Sendable {
     package var verdict: DeliveryVerdict
     package var text: String
     /// How many lines were rejected without being named.
@@ -213,7 +213,7 @@ struct EchoFilter {
     private var isMet: [Bool]
 
     /// A text without what stands in the lines as well.
-    static func cut(_ text: String, of lines: SentLines) -> String {
+    static func cut(_ text: String, of lines: RequestLines) -> String {
         let bytes = Array(text.utf8)
         guard bytes.count >= least else { return text }
         precondition(bytes.count <= UInt16.max, "An answer is cut before it is compared with the lines")

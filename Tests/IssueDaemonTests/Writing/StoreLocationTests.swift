@@ -19,11 +19,11 @@ struct StorePlaceTests {
             (0, 0, 0o755, nil), (0, 1000, 0o700, .ownedBy(1000)), (0, 0, 0o775, .writableByOthers(0o775)),
             (0, 0, 0o1777, .writableByOthers(0o1777)), (1000, 1000, 0o700, nil), (1000, 0, 0o755, nil),
             (1000, 1000, 0o775, nil), (1000, 1001, 0o755, .ownedBy(1001)), (1000, 0, 0o1777, .writableByOthers(0o1777)),
-        ] as [(UInt32, UInt32, UInt32, StorePlace.Objection?)])
-    func objections(user: UInt32, owner: UInt32, mode: UInt32, objection: StorePlace.Objection?) throws {
-        #expect(StorePlace.objection(to: try folder(owner, mode), userID: user) == objection)
+        ] as [(UInt32, UInt32, UInt32, StoreLocation.Objection?)])
+    func objections(user: UInt32, owner: UInt32, mode: UInt32, objection: StoreLocation.Objection?) throws {
+        #expect(StoreLocation.objection(to: try folder(owner, mode), userID: user) == objection)
         // Files of others in /tmp can be renamed by their owners alone.
-        let above = StorePlace.objection(to: try folder(owner, mode), userID: user, isAncestor: true)
+        let above = StoreLocation.objection(to: try folder(owner, mode), userID: user, isAncestor: true)
         #expect(above == (mode & 0o1000 != 0 ? nil : objection))
     }
 
@@ -36,15 +36,15 @@ struct StorePlaceTests {
             let state = "\(scratch.path)/of-\(name)"
             try files.createDirectory(atPath: state, withIntermediateDirectories: true)
             try files.createSymbolicLink(atPath: "\(state)/\(name)", withDestinationPath: target)
-            #expect(throws: StoreFailure.self) { try StorePlace("\(state)/issues.db").check() }
+            #expect(throws: StoreFailure.self) { try StoreLocation("\(state)/issues.db").check() }
             #expect(try FileSystem.status(of: "\(state)/\(name)", followingLinks: false).kind == .symbolicLink)
         }
         let taken = "\(scratch.path)/state/issues.db"
         try files.createDirectory(atPath: taken, withIntermediateDirectories: true)
-        #expect(throws: StoreFailure.self) { try StorePlace(taken).check() }
+        #expect(throws: StoreFailure.self) { try StoreLocation(taken).check() }
         try FileSystem.setMode(0o700, of: "\(scratch.path)/state")
-        #expect(throws: Never.self) { try StorePlace(taken).check() }
-        #expect(throws: StoreFailure.self) { try StorePlace("/dev/null").check() }
+        #expect(throws: Never.self) { try StoreLocation(taken).check() }
+        #expect(throws: StoreFailure.self) { try StoreLocation("/dev/null").check() }
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "precious")
     }
 
@@ -55,12 +55,12 @@ struct StorePlaceTests {
         try files.createDirectory(atPath: "\(scratch.path)/state", withIntermediateDirectories: true)
         let link = "\(scratch.path)/link"
         try files.createSymbolicLink(atPath: link, withDestinationPath: "\(scratch.path)/state")
-        try StorePlace("\(link)/issues.db").check()
+        try StoreLocation("\(link)/issues.db").check()
         try Process.run(URL(filePath: "/usr/bin/chown"), arguments: ["-h", "4242:4242", link]).waitUntilExit()
-        #expect(throws: StoreFailure.self) { try StorePlace("\(link)/issues.db").check() }
+        #expect(throws: StoreFailure.self) { try StoreLocation("\(link)/issues.db").check() }
         try FileSystem.setOwner(4242, group: 4242, of: "\(scratch.path)/state")
-        #expect(throws: StoreFailure.self) { try StorePlace("\(scratch.path)/state/issues.db").check() }
-        #expect(throws: StoreFailure.self) { try StorePlace("\(scratch.path)/state/deep/issues.db").check() }
-        #expect(throws: Never.self) { try StorePlace("\(scratch.path)/state/issues.db", userID: 4242).check() }
+        #expect(throws: StoreFailure.self) { try StoreLocation("\(scratch.path)/state/issues.db").check() }
+        #expect(throws: StoreFailure.self) { try StoreLocation("\(scratch.path)/state/deep/issues.db").check() }
+        #expect(throws: Never.self) { try StoreLocation("\(scratch.path)/state/issues.db", userID: 4242).check() }
     }
 }

@@ -23,19 +23,19 @@ struct AnnouncerTests {
         var all: [String] { lines.withLock { $0 } }
     }
 
-    private func announcer(patience: Duration, _ lines: Lines) -> Announcer {
+    private func announcer(timeout: Duration, _ lines: Lines) -> AlertLogger {
         let log = Log(level: .notice, form: .plain) { lines.add($0) }
-        return Announcer(path: "/nonexistent/issues.db", patience: patience, log: log)
+        return AlertLogger(path: "/nonexistent/issues.db", timeout: timeout, log: log)
     }
 
-    private func news(_ count: Int, _ reason: ExpressReason) -> [News] {
+    private func news(_ count: Int, _ reason: PriorityReason) -> [News] {
         (0..<Int64(count)).map { News(record: $0, reason: reason, uid: 12_345) }
     }
 
     @Test("What was left out is told by itself after a while, though nothing else comes")
     func untold() throws {
         let lines = Lines()
-        let announcer = announcer(patience: .milliseconds(20), lines)
+        let announcer = announcer(timeout: .milliseconds(20), lines)
         let thread = try Thread.start(name: "announcer") { announcer.run() }
         announcer.came(news(25, .firstOfGroup))
         announcer.committed()
@@ -53,7 +53,7 @@ struct AnnouncerTests {
     @Test("What was left out is told at the end, too; what no commit has stored is not counted")
     func end() throws {
         let lines = Lines()
-        let announcer = announcer(patience: .seconds(3600), lines)
+        let announcer = announcer(timeout: .seconds(3600), lines)
         announcer.came(news(100, .critical))
         announcer.came(news(11, .critical))
         announcer.committed()

@@ -15,18 +15,18 @@ struct LogClockTests {
 
     @Test("The first commit of all begins with an offset of nothing, and log time is wall time")
     func first() {
-        var clock = LogClock()
+        var clock = RecordLogClock()
 
         let reading = clock.committed(wall: wall(0), monotonic: monotonic(0))
 
         #expect(reading.log.milliseconds == start)
         #expect(reading.newOffset == 0)
-        #expect(clock.state == LogClock.State(log: reading.log, wall: wall(0)))
+        #expect(clock.state == RecordLogClock.State(log: reading.log, wall: wall(0)))
     }
 
     @Test("While both clocks agree, the offset stays and log time follows")
     func steady() {
-        var clock = LogClock()
+        var clock = RecordLogClock()
         _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
 
         let reading = clock.committed(wall: wall(5000), monotonic: monotonic(5000))
@@ -39,7 +39,7 @@ struct LogClockTests {
         "A wall clock set forward or back moves the offset, and log time goes on by the monotonic clock",
         arguments: [3_600_000, -3_600_000, 1_500, -1_500] as [Int64])
     func jump(by step: Int64) {
-        var clock = LogClock()
+        var clock = RecordLogClock()
         _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
 
         let reading = clock.committed(wall: wall(2000 + step), monotonic: monotonic(2000))
@@ -51,7 +51,7 @@ struct LogClockTests {
 
     @Test("Many small steps that add up to a jump are found out as well")
     func creeping() {
-        var clock = LogClock()
+        var clock = RecordLogClock()
         _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
         var offsets = 0
 
@@ -66,21 +66,21 @@ struct LogClockTests {
 
     @Test("A step back of less than a second holds the wall time up, within the same offset")
     func held() {
-        var clock = LogClock()
+        var clock = RecordLogClock()
         _ = clock.committed(wall: wall(1000), monotonic: monotonic(0))
 
         let reading = clock.committed(wall: wall(500), monotonic: monotonic(10))
 
-        #expect(reading == .init(log: LogInstant(milliseconds: start + 1000), wall: wall(1000), newOffset: nil))
+        #expect(reading == .init(log: RecordLogInstant(milliseconds: start + 1000), wall: wall(1000), newOffset: nil))
     }
 
     @Test(
         "Across a restart the wall clock's difference counts, from nothing up to a day",
         arguments: [(60_000, 60_000), (-60_000, 0), (172_800_000, 86_400_000)] as [(Int64, Int64)])
     func restart(gap: Int64, believed: Int64) {
-        var before = LogClock()
+        var before = RecordLogClock()
         _ = before.committed(wall: wall(0), monotonic: monotonic(0))
-        var clock = LogClock(restoring: before.state)
+        var clock = RecordLogClock(restoring: before.state)
 
         let reading = clock.committed(wall: wall(gap), monotonic: MonotonicInstant(sinceBoot: .seconds(1)))
 
@@ -91,11 +91,11 @@ struct LogClockTests {
     @Test("Log time never goes backwards, stored wall time plus offset is log time, whatever the wall clock does")
     func property() {
         var traffic = Traffic(seed: 7)
-        var clock = LogClock()
+        var clock = RecordLogClock()
         var monotonicTime: Int64 = 0
         var wallTime: Int64 = 0
         var offset: Int64 = 0
-        var last = LogInstant(milliseconds: .min)
+        var last = RecordLogInstant(milliseconds: .min)
         var lastWall: Timestamp?
 
         for _ in 0..<5000 {
@@ -105,7 +105,7 @@ struct LogClockTests {
             if traffic.happens(oneIn: 10) { wallTime += traffic.number(below: 4000) - 2000 }
             if traffic.happens(oneIn: 50) { wallTime += traffic.number(below: 200_000_000) - 100_000_000 }
             if traffic.happens(oneIn: 100) {
-                clock = LogClock(restoring: clock.state)
+                clock = RecordLogClock(restoring: clock.state)
                 monotonicTime = traffic.number(below: 1000)
             }
             let reading = clock.committed(wall: wall(wallTime), monotonic: monotonic(monotonicTime))
@@ -122,12 +122,12 @@ struct LogClockTests {
 
     @Test("Asking for the time commits nothing")
     func now() {
-        var clock = LogClock()
+        var clock = RecordLogClock()
         _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
         let before = clock
 
         #expect(clock.now(wall: wall(700), monotonic: monotonic(700)).milliseconds == start + 700)
         #expect(clock == before)
-        #expect(clock.wallTime(of: LogInstant(milliseconds: start + 700)) == wall(700))
+        #expect(clock.wallTime(of: RecordLogInstant(milliseconds: start + 700)) == wall(700))
     }
 }

@@ -31,18 +31,18 @@ struct DamageSuspicionTests {
     @Test("One that can be read a moment later is opened anew, as often as it was the disk that would not give a page")
     func unreadablePages() throws {
         try withDatabase { path in
-            let suspicion = DamageSuspicion()
-            for _ in 1...5 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .acquitted) }
-            #expect(suspicion.verdict(on: Self.damage, at: path) == .acquitted)
-            #expect(suspicion.verdict(on: Self.unreadable, at: path) == .acquitted)
+            let suspicion = CorruptionCheck()
+            for _ in 1...5 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .healthy) }
+            #expect(suspicion.verdict(on: Self.damage, at: path) == .healthy)
+            #expect(suspicion.verdict(on: Self.unreadable, at: path) == .healthy)
         }
     }
 
     @Test("One that is called damaged twice, and not by the disk, is set aside though it can be read")
     func hiddenDamage() throws {
         try withDatabase { path in
-            let suspicion = DamageSuspicion()
-            #expect(suspicion.verdict(on: Self.damage, at: path) == .acquitted)
+            let suspicion = CorruptionCheck()
+            #expect(suspicion.verdict(on: Self.damage, at: path) == .healthy)
             #expect(suspicion.verdict(on: Self.damage, at: path) == .confirmed)
         }
     }
@@ -51,7 +51,7 @@ struct DamageSuspicionTests {
     func damaged() throws {
         try withDatabase { path in
             try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
-            #expect(DamageSuspicion().verdict(on: Self.unreadable, at: path) == .confirmed)
+            #expect(CorruptionCheck().verdict(on: Self.unreadable, at: path) == .confirmed)
         }
     }
 
@@ -59,9 +59,9 @@ struct DamageSuspicionTests {
     func tooLarge() throws {
         try withDatabase { path in
             try enlarge(path)
-            let suspicion = DamageSuspicion(patience: .zero)
+            let suspicion = CorruptionCheck(timeout: .zero)
             for _ in 1...3 { #expect(suspicion.verdict(on: Self.unreadable, at: path) == .untold) }
-            #expect(DamageSuspicion().verdict(on: Self.unreadable, at: path) == .acquitted)
+            #expect(CorruptionCheck().verdict(on: Self.unreadable, at: path) == .healthy)
         }
     }
 
@@ -70,7 +70,7 @@ struct DamageSuspicionTests {
     func damagedAndTooLarge() throws {
         try withDatabase { path in
             try enlarge(path)
-            let suspicion = DamageSuspicion(patience: .zero)
+            let suspicion = CorruptionCheck(timeout: .zero)
             #expect(suspicion.verdict(on: Self.damage, at: path) == .untold)
             #expect(suspicion.verdict(on: Self.damage, at: path) == .confirmed)
         }
@@ -81,7 +81,7 @@ struct DamageSuspicionTests {
         try withDatabase { path in
             let other = try Connection(path: path)
             try other.execute("BEGIN EXCLUSIVE")
-            #expect(DamageSuspicion(patience: .zero).verdict(on: Self.unreadable, at: path) == .untold)
+            #expect(CorruptionCheck(timeout: .zero).verdict(on: Self.unreadable, at: path) == .untold)
         }
     }
 }

@@ -7,7 +7,7 @@ import UnixIO
 struct LogGateTests {
     @Test("lets readers in while it is open, and tells nobody when they leave")
     func open() {
-        let gate = LogGate()
+        let gate = ReaderGate()
         gate.enter()
         gate.enter()
         #expect(!gate.leave())
@@ -17,7 +17,7 @@ struct LogGateTests {
 
     @Test("is clear once the last of those who were inside has left, who is told so")
     func clear() {
-        let gate = LogGate()
+        let gate = ReaderGate()
         gate.enter()
         gate.enter()
         #expect(!gate.close())
@@ -28,7 +28,7 @@ struct LogGateTests {
 
     @Test("has readers wait until it is opened, so that nobody is inside before")
     func waits() throws {
-        let gate = LogGate()
+        let gate = ReaderGate()
         #expect(gate.close())
         let reader = try Thread.start(name: "reader") {
             gate.enter()

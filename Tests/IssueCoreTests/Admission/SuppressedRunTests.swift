@@ -11,12 +11,12 @@ struct HeldRunTests {
     /// As the forwarder walks, each series of a group by itself.
     private struct Runs {
         var admission: Admission
-        var runs: [Series: HeldRun] = [:]
+        var runs: [Series: SuppressedRun] = [:]
         var judgements: [Judgement] = []
         var drafts: [SummaryDraft] = []
         var taken = 0
 
-        mutating func walk(_ candidate: Candidate, at now: LogInstant) {
+        mutating func walk(_ candidate: Candidate, at now: RecordLogInstant) {
             let series = Series(group: candidate.group, severity: candidate.severity)
             let isDue = admission.nextSummaryDue.map { $0 <= now } ?? false
             let isUsual = !candidate.isFirstOfGroup && candidate.isReportable && !candidate.isMuted
@@ -44,7 +44,7 @@ struct HeldRunTests {
             }
         }
 
-        mutating func end(_ isMeant: (HeldRun) -> Bool) {
+        mutating func end(_ isMeant: (SuppressedRun) -> Bool) {
             for (series, run) in runs where isMeant(run) {
                 admission.count(run)
                 runs[series] = run.emptied

@@ -7,7 +7,7 @@ import UnixIO
 /// was under way, after damage it had been acknowledged. It is read by its file
 /// alone: whoever opens and closes the database or its shared memory beside
 /// SQLite takes all locks of the process with him (fcntl(2)).
-struct OldLog {
+struct LeftoverWAL {
     /// What became of it.
     enum Finding: Equatable {
         case whole

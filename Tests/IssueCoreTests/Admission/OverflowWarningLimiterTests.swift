@@ -8,12 +8,12 @@ struct CrowdingNewsTests {
 
     @Test("is told once of each user and kind, and again after an hour")
     func once() {
-        var news = CrowdingNews()
-        let issues = Crowding(uid: 1, kind: .issues)
+        var news = OverflowWarningLimiter()
+        let issues = CardinalityOverflow(uid: 1, kind: .issues)
         let told = [
             news.came(issues, at: start), news.came(issues, at: start.advanced(by: .seconds(3599))),
-            news.came(Crowding(uid: 2, kind: .issues), at: start),
-            news.came(Crowding(uid: 1, kind: .senders), at: start),
+            news.came(CardinalityOverflow(uid: 2, kind: .issues), at: start),
+            news.came(CardinalityOverflow(uid: 1, kind: .senders), at: start),
             news.came(issues, at: start.advanced(by: .seconds(3600))),
         ]
         #expect(told == [true, false, true, true, true])
@@ -21,11 +21,11 @@ struct CrowdingNewsTests {
 
     @Test("is told of no more than a thousand in an hour, whoever they are")
     func bounded() {
-        var news = CrowdingNews()
-        let told = (0..<5000).count { news.came(Crowding(uid: UInt32($0), kind: .senders), at: start) }
+        var news = OverflowWarningLimiter()
+        let told = (0..<5000).count { news.came(CardinalityOverflow(uid: UInt32($0), kind: .senders), at: start) }
         #expect(told == 1024)
         let isToldLater = news.came(
-            Crowding(uid: 4999, kind: .senders), at: start.advanced(by: CrowdingNews.interval))
+            CardinalityOverflow(uid: 4999, kind: .senders), at: start.advanced(by: OverflowWarningLimiter.interval))
         #expect(isToldLater)
     }
 }

@@ -1,7 +1,7 @@
 package import UnixIO
 
 /// What the process was started with: who it is, and the variables that count for it.
-package struct Surroundings: Sendable {
+package struct HostEnvironment: Sendable {
     package var userID: UInt32
     package var variables: [String: String]
     package var homeFolder: String?
@@ -24,12 +24,12 @@ package struct Surroundings: Sendable {
         self.homeFolder = homeFolder
     }
 
-    package static var present: Surroundings {
+    package static var present: HostEnvironment {
         let names = ["CREDENTIALS_DIRECTORY", "HOME", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"]
         var variables: [String: String] = [:]
         for name in names { variables[name] = Environment[name] }
         let userID = CurrentProcess.userID
-        return Surroundings(
+        return HostEnvironment(
             userID: userID, variables: variables, homeFolder: UserDatabase.homeFolder(of: userID))
     }
 
@@ -41,7 +41,7 @@ package struct Surroundings: Sendable {
     }
 }
 
-extension Surroundings {
+extension HostEnvironment {
     /// What an ordinary user goes by who has started the daemon himself, without any file.
     var userConfiguration: Configuration {
         var configuration = Configuration.default

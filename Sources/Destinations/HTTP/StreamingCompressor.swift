@@ -5,13 +5,13 @@ import UnixIO
 /// Compresses a body on a thread of its own, while the next of its lines are still being made.
 ///
 /// None of its lines is kept: when all have come, there is the body as it goes, and no more.
-final class BodyPress: PreparedBody {
+final class StreamingCompressor: PreparedBody {
     /// What comes in one piece; a body that is shorter is compressed at once.
     private static let pieceBytes = 32 << 10
     /// How many pieces may wait, so that a body is not in memory twice.
-    private static let mostPieces = 3
+    private static let maxPieces = 3
     /// What is shorter gains nothing from being compressed.
-    private static let leastCompressed = 1024
+    private static let minCompressed = 1024
 
     private struct Work: Sendable {
         var pieces: [[UInt8]] = []
@@ -77,7 +77,7 @@ final class BodyPress: PreparedBody {
 
     /// Where there is no memory for it, a body goes as it is, which is no fault.
     private static func compressed(_ body: [UInt8], _ level: Int) -> HTTPBody {
-        guard body.count > leastCompressed, let bytes = try? Gzip.compress(body, level: level) else {
+        guard body.count > minCompressed, let bytes = try? Gzip.compress(body, level: level) else {
             return HTTPBody(bytes: body, isCompressed: false)
         }
         return HTTPBody(bytes: bytes, isCompressed: true)
@@ -90,7 +90,7 @@ final class BodyPress: PreparedBody {
         piece = []
         piece.reserveCapacity(Self.pieceBytes + Self.pieceBytes / 4)
         _ = work.wait { work -> Bool? in
-            guard work.pieces.count < Self.mostPieces || work.hasEnded else { return nil }
+            guard work.pieces.count < Self.maxPieces || work.hasEnded else { return nil }
             work.pieces.append(next)
             return true
         }
@@ -139,7 +139,7 @@ final class BodyPress: PreparedBody {
 }
 
 @available(*, unavailable)
-extension BodyPress: Sendable {}
+extension StreamingCompressor: Sendable {}
 
 /// How lines become one body.
 package struct BodyFrame: Equatable, Sendable {

@@ -7,10 +7,10 @@ import UnixIO
 ///
 /// It does one small step between two commits, so that no report waits for more
 /// than that, and gives room back to the disk only while nothing else is asked.
-struct StoreUpkeep {
-    private struct Forgetting {
+struct StoreMaintenance {
+    private struct ExpiryRun {
         enum Part {
-            case range(RetentionFacts.ClosedRange)
+            case range(RetentionSnapshot.ClosedRange)
             case noisiest(Thinning)
         }
 
@@ -23,7 +23,7 @@ struct StoreUpkeep {
     private let folder: String
     private let removed: () -> Void
     private let log: Log
-    private var forgetting: Forgetting?
+    private var forgetting: ExpiryRun?
     private var hasOldMarks = false
     private var isShrinking = false
     /// How long it may go on with further steps, since more comes in than is removed.
@@ -129,10 +129,10 @@ struct StoreUpkeep {
             marksAt = now.advanced(by: Self.markInterval)
         }
         switch Retention(settings: writer.retention).next(facts) {
-        case .forget(let range, let reason): forgetting = Forgetting(part: .range(range), reason: reason)
+        case .forget(let range, let reason): forgetting = ExpiryRun(part: .range(range), reason: reason)
         case .thin(let holding, let reason):
             let thinning = try writer.planThinning(of: holding.range, user: holding.user)
-            forgetting = Forgetting(
+            forgetting = ExpiryRun(
                 part: thinning.isWhole ? .range(holding.range) : .noisiest(thinning), reason: reason)
         case .closeRange: try writer.closeOpenRange()
         case .rest(let wait): lookAt = now.advanced(by: wait)
@@ -141,7 +141,7 @@ struct StoreUpkeep {
 
     private mutating func forget(_ writer: StoreWriter, at now: MonotonicInstant) throws(StoreFailure) {
         guard var current = forgetting else { return }
-        let progress: ForgettingProgress
+        let progress: ExpiryProgress
         switch current.part {
         case .range(let range): progress = try writer.forget(range)
         case .noisiest(var thinning):
@@ -158,7 +158,7 @@ struct StoreUpkeep {
         tell(current)
     }
 
-    private func tell(_ forgotten: Forgetting) {
+    private func tell(_ forgotten: ExpiryRun) {
         // A range of which retention had taken all before.
         guard forgotten.records > 0 || forgotten.expired > 0 else { return }
         var level = LogLevel.notice

@@ -1,7 +1,7 @@
 package import IssueProtocol
 
 /// What somebody has said of a group, and what follows from it for the records that come.
-package struct GroupStanding: Equatable, Sendable {
+package struct TriageState: Equatable, Sendable {
     /// What a record of the group means.
     package enum Effect: Equatable, Sendable {
         /// It goes the way of every record.
@@ -37,12 +37,12 @@ package struct GroupStanding: Equatable, Sendable {
             return .none
         case .resolved:
             guard knownVersion.map({ version.isNewer(than: $0) }) ?? true else { return .none }
-            self = GroupStanding(hasRegressed: true)
+            self = TriageState(hasRegressed: true)
             return .regression
         case .muted:
             if timePassed(to: now) { return .expiry }
             guard let knownVersion, version.isNewer(than: knownVersion) else { return .silence }
-            self = GroupStanding(hasRegressed: true)
+            self = TriageState(hasRegressed: true)
             return .regression
         }
     }
@@ -50,14 +50,14 @@ package struct GroupStanding: Equatable, Sendable {
     /// Time has gone on; answers whether that has ended what was said.
     package mutating func timePassed(to now: Timestamp) -> Bool {
         guard state == .muted, let mutedUntil, mutedUntil <= now else { return false }
-        self = GroupStanding()
+        self = TriageState()
         return true
     }
 }
 
 extension SetStateParameters {
     /// The parameter that makes no sense beside the others, if there is one.
-    package func senselessParameter(at now: Timestamp) -> String? {
+    package func invalidParameter(at now: Timestamp) -> String? {
         if let until {
             guard state == .muted, until > now else { return "until" }
         }

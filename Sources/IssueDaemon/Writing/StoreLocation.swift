@@ -6,7 +6,7 @@ import UnixIO
 /// A user who can write to that folder can make the daemon open, create or
 /// rename another file. So no other user may, and for a daemon that runs as root
 /// this applies to each folder above it too, since root can overwrite anything.
-struct StorePlace {
+struct StoreLocation {
     let path: String
     private let userID: UInt32
 
@@ -43,12 +43,12 @@ struct StorePlace {
         do throws(Errno) {
             try make(folder)
         } catch {
-            throw .unusablePlace("the state directory \(folder) can't be made: \(error)")
+            throw .unusableLocation("the state directory \(folder) can't be made: \(error)")
         }
         try check()
     }
 
-    /// Throws `unusablePlace` if the database must not be opened there.
+    /// Throws `unusableLocation` if the database must not be opened there.
     func check() throws(StoreFailure) {
         try checkAncestors()
         // A folder that is gone, or on a disk that gives an error, is what the opening fails with.
@@ -58,15 +58,15 @@ struct StorePlace {
             switch status.kind {
             case .regular: break
             case .symbolicLink:
-                throw .unusablePlace(
+                throw .unusableLocation(
                     "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
             // In a folder of the daemon's own it is moved aside. Elsewhere it
             // may be in use, such as /tmp.
             case .directory where isPrivate: break
             case .directory:
-                throw .unusablePlace("\(path + ending) is a folder; [Store] Path= must name a file in it")
+                throw .unusableLocation("\(path + ending) is a folder; [Store] Path= must name a file in it")
             case .socket, .pipe, .device, .unknown:
-                throw .unusablePlace("\(path + ending) is not a regular file")
+                throw .unusableLocation("\(path + ending) is not a regular file")
             }
         }
     }
@@ -91,7 +91,7 @@ struct StorePlace {
             guard let status = try? FileSystem.status(of: path, followingLinks: false), status.kind == .symbolicLink,
                 status.uid != userID
             else { continue }
-            throw .unusablePlace("\(path) is a symbolic link of user \(status.uid), which root does not follow")
+            throw .unusableLocation("\(path) is a symbolic link of user \(status.uid), which root does not follow")
         }
     }
 
@@ -109,13 +109,13 @@ struct StorePlace {
     private func check(_ status: FileStatus, of folder: String, isAncestor: Bool) throws(StoreFailure) {
         switch Self.objection(to: status, userID: userID, isAncestor: isAncestor) {
         case nil: break
-        case .noFolder: throw .unusablePlace("the state directory can't be made: \(folder) is not a folder")
+        case .noFolder: throw .unusableLocation("the state directory can't be made: \(folder) is not a folder")
         case .ownedBy(let uid):
-            throw .unusablePlace(
+            throw .unusableLocation(
                 "the folder \(folder) belongs to user \(uid); [Store] Path= must lie in one that belongs to user "
                     + "\(userID)\(userID == 0 ? " (run issued as the owner, not as root)" : " or root")")
         case .writableByOthers(let mode):
-            throw .unusablePlace(
+            throw .unusableLocation(
                 "the folder \(folder) is writable by others (mode \(ValueForm<UInt32>.mode.text(mode & 0o777))); "
                     + "expected 0700")
         }

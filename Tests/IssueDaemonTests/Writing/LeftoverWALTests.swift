@@ -11,7 +11,7 @@ struct OldLogTests {
 
     /// Leaves a database with a log of ten transactions, as a run does that is killed, and has something done to it
     /// before it is opened and looked at again.
-    private func finding(_ spoil: (_ path: String) throws -> Void) throws -> OldLog.Finding {
+    private func finding(_ spoil: (_ path: String) throws -> Void) throws -> LeftoverWAL.Finding {
         let folder = FileManager.default.temporaryDirectory.appending(path: "oldlog-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -26,7 +26,7 @@ struct OldLogTests {
             try FileManager.default.copyItem(atPath: used + ending, toPath: left + ending)
         }
         try spoil(left)
-        return OldLog.finding(besides: left)
+        return LeftoverWAL.finding(besides: left)
     }
 
     private func overwrite(_ path: String, from start: Int, count: Int) throws {

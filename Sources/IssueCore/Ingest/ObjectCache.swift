@@ -4,7 +4,7 @@ import IssueProtocol
 ///
 /// A program sends the same few of them again and again, and to compare their
 /// bytes costs a tenth of reading them.
-struct ObjectMemo: Sendable {
+struct ObjectCache: Sendable {
     /// An object that was met before.
     struct Known {
         var number: Int
@@ -21,12 +21,12 @@ struct ObjectMemo: Sendable {
     }
 
     /// A longer object is read each time.
-    static let mostBytes = 256
+    static let maxBytes = 256
     /// Enough for what the programs of a host send mostly, and at most 4 MiB.
-    static let mostObjects = 8192
+    static let maxObjects = 8192
 
     /// Of a source, what came with it last is expected, if it can be told apart by so few bytes.
-    private static let mostExpected = 176
+    private static let maxExpected = 176
 
     private var table = InternTable()
     private var fields: [ObjectFields] = []
@@ -66,7 +66,7 @@ struct ObjectMemo: Sendable {
     /// Has the bytes fetched with which a guess will be compared, once there was time for finding them.
     @inline(__always)
     func prefetch(_ guess: Guess) {
-        table.prefetchRun(guess.hash, room: InternTable.noteHead &+ Self.mostExpected)
+        table.prefetchRun(guess.hash, room: InternTable.noteHead &+ Self.maxExpected)
     }
 
     /// The source that was guessed, if there is one that is just these bytes.
@@ -89,13 +89,13 @@ struct ObjectMemo: Sendable {
     mutating func remember(
         _ input: Span<UInt8>, _ range: Range<Int>, _ container: RecordContainer, keys: Int, _ said: ObjectFields
     ) -> Int? {
-        guard range.count <= Self.mostBytes else { return nil }
+        guard range.count <= Self.maxBytes else { return nil }
         fields.append(said)
         return table.insert(
             input, from: range.lowerBound, to: range.upperBound,
             hash: hash(input, at: range.lowerBound, container).hash,
             tag: UInt32(truncatingIfNeeded: keys) << 1 | Self.tag(of: container),
-            room: container == .source ? InternTable.noteHead + Self.mostExpected : 0)
+            room: container == .source ? InternTable.noteHead + Self.maxExpected : 0)
     }
 
     /// The number of the series that came last from a source, if this is its key, and the number means the same still.
@@ -108,14 +108,14 @@ struct ObjectMemo: Sendable {
 
     /// A series has come from a source: a place in a program mostly reports the same.
     mutating func expect(_ series: UInt32, for key: Span<UInt8>, from source: Int, generation: UInt32) {
-        guard key.count <= Self.mostExpected else { return }
+        guard key.count <= Self.maxExpected else { return }
         table.note(UInt64(generation) << 32 | UInt64(series), for: key, behind: source)
     }
 
     /// Forgets all where there are too many, so that numbers mean what they did until this is called again.
     @inline(__always)
     mutating func makeRoom() {
-        if fields.count >= Self.mostObjects { removeAll() }
+        if fields.count >= Self.maxObjects { removeAll() }
     }
 
     private mutating func removeAll() {
@@ -135,7 +135,7 @@ struct ObjectMemo: Sendable {
     ) -> (hash: UInt64, end: Int?) {
         var hash = seed ^ (container == .app ? 0x9E37_79B9_7F4A_7C15 : 0xE703_7ED1_A0B4_28DB)
         let end = input.forEachPair(
-            from: start, to: min(start &+ Self.mostBytes, input.count), until: { $0 .== ByteMask.of("}") }
+            from: start, to: min(start &+ Self.maxBytes, input.count), until: { $0 .== ByteMask.of("}") }
         ) {
             hash = WordHash.fold(hash ^ $0, $1 ^ 0xA076_1D64_78BD_642F)
         }

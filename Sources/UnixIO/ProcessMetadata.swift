@@ -5,7 +5,7 @@ import Glibc
 ///
 /// A process may end and its number be given to another at any time: two
 /// readings are of the same process only if pid and start time are the same.
-package struct ProcessFacts: Hashable, Sendable {
+package struct ProcessMetadata: Hashable, Sendable {
     package var pid: Int32
     /// The short name, at most 15 bytes. The process chooses it freely.
     package var command: String
@@ -41,7 +41,7 @@ package struct ProcessFacts: Hashable, Sendable {
     /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` where no descriptor can be had to read them by.
     package static func read(
         of peer: PeerCredentials, on connection: borrowing FileDescriptor
-    ) throws(Errno) -> ProcessFacts? {
+    ) throws(Errno) -> ProcessMetadata? {
         let handle: Handle
         do throws(Errno) {
             handle = Handle(try connection.peerProcess())
@@ -79,7 +79,7 @@ package struct ProcessFacts: Hashable, Sendable {
     ///   - identity: Asked once the folder is open, and again at the end.
     package static func read(
         pid: Int32, uid: UInt32? = nil, root: String = "/proc", identity: () -> Identity = { .unknown }
-    ) throws(Errno) -> ProcessFacts? {
+    ) throws(Errno) -> ProcessMetadata? {
         guard pid > 0 else { return nil }
         let folder: FileDescriptor
         do throws(Errno) {
@@ -103,7 +103,7 @@ package struct ProcessFacts: Hashable, Sendable {
         guard try content("stat", in: folder, limit: 4096).flatMap({ Self.startTime(inStat: $0) }) == startTime,
             identity() != .gone
         else { return nil }
-        return ProcessFacts(
+        return ProcessMetadata(
             pid: pid,
             command: command ?? "",
             executable: executable.map { Self.executable(inLink: $0) },
@@ -130,7 +130,7 @@ package struct ProcessFacts: Hashable, Sendable {
 
 // The texts under /proc hold names that the process itself has chosen, so
 // nothing in them is taken on trust.
-extension ProcessFacts {
+extension ProcessMetadata {
     /// The 22nd field of `/proc/PID/stat`.
     ///
     /// The second one is the command in parentheses, and may hold spaces and

@@ -6,13 +6,13 @@ package import IssueProtocol
 /// that holds for all records until the next one. The offset changes only at
 /// a start and when the wall clock jumps. Within one offset the times given
 /// out never go backwards.
-package struct LogClock: Equatable, Sendable {
+package struct RecordLogClock: Equatable, Sendable {
     /// What has to be stored for the clock to go on after a restart.
     package struct State: Equatable, Sendable {
-        package var log: LogInstant
+        package var log: RecordLogInstant
         package var wall: Timestamp
 
-        package init(log: LogInstant, wall: Timestamp) {
+        package init(log: RecordLogInstant, wall: Timestamp) {
             self.log = log
             self.wall = wall
         }
@@ -23,13 +23,13 @@ package struct LogClock: Equatable, Sendable {
 
     /// The time of one commit.
     package struct Reading: Equatable, Sendable {
-        package var log: LogInstant
+        package var log: RecordLogInstant
         /// The wall time to store, which may be held up a little so that it does not go backwards.
         package var wall: Timestamp
         /// Set when this commit and those after it have another offset than those before.
         package var newOffset: Int64?
 
-        package init(log: LogInstant, wall: Timestamp, newOffset: Int64?) {
+        package init(log: RecordLogInstant, wall: Timestamp, newOffset: Int64?) {
             self.log = log
             self.wall = wall
             self.newOffset = newOffset
@@ -61,7 +61,7 @@ package struct LogClock: Equatable, Sendable {
     package mutating func committed(wall: Timestamp, monotonic: MonotonicInstant) -> Reading {
         let present = Moment(wall: wall, monotonic: monotonic)
         guard let previous = state else {
-            return begin(at: LogInstant(milliseconds: wall.milliseconds), present, before: nil)
+            return begin(at: RecordLogInstant(milliseconds: wall.milliseconds), present, before: nil)
         }
         guard let anchor, let last else {
             let gap = wall.milliseconds.clampedDifference(previous.wall.milliseconds)
@@ -77,24 +77,24 @@ package struct LogClock: Equatable, Sendable {
         }
 
         let held = max(wall, previous.wall)
-        let log = LogInstant(milliseconds: held.milliseconds.clampedSum(previous.offset))
+        let log = RecordLogInstant(milliseconds: held.milliseconds.clampedSum(previous.offset))
         state = State(log: log, wall: held)
         self.last = max(last, monotonic)
         return Reading(log: log, wall: held, newOffset: nil)
     }
 
     /// What the log's clock shows, without a commit: for timers.
-    package func now(wall: Timestamp, monotonic: MonotonicInstant) -> LogInstant {
+    package func now(wall: Timestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         var copy = self
         return copy.committed(wall: wall, monotonic: monotonic).log
     }
 
     /// The wall time that belongs to a moment of the log under the present offset, for people to read.
-    package func wallTime(of instant: LogInstant) -> Timestamp {
+    package func wallTime(of instant: RecordLogInstant) -> Timestamp {
         Timestamp(milliseconds: instant.milliseconds.clampedDifference(state?.offset ?? 0))
     }
 
-    private mutating func begin(at log: LogInstant, _ present: Moment, before previous: State?) -> Reading {
+    private mutating func begin(at log: RecordLogInstant, _ present: Moment, before previous: State?) -> Reading {
         let begun = State(log: log, wall: present.wall)
         state = begun
         anchor = present
@@ -108,18 +108,18 @@ package struct LogClock: Equatable, Sendable {
 ///
 /// It is stored with each commit, so a decision that depends on time comes
 /// out the same however late it is made, and again after a crash.
-package struct LogInstant: InstantProtocol {
+package struct RecordLogInstant: InstantProtocol {
     package var milliseconds: Int64
 
     package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
-    package func advanced(by duration: Duration) -> LogInstant {
-        LogInstant(milliseconds: milliseconds.clampedSum(duration.wholeMilliseconds))
+    package func advanced(by duration: Duration) -> RecordLogInstant {
+        RecordLogInstant(milliseconds: milliseconds.clampedSum(duration.wholeMilliseconds))
     }
 
-    package func duration(to other: LogInstant) -> Duration {
+    package func duration(to other: RecordLogInstant) -> Duration {
         .milliseconds(other.milliseconds.clampedDifference(milliseconds))
     }
 

@@ -3,31 +3,31 @@ import Testing
 
 @Suite("What operators are told of one by one")
 struct NewsLimitTests {
-    private typealias Event = (news: News, at: LogInstant)
+    private typealias Event = (news: News, at: RecordLogInstant)
 
     private func events(_ traffic: inout Traffic, count: Int, users: Int64) -> [Event] {
         var time: Int64 = 0
         return (1...Int64(count)).map { record in
             if traffic.happens(oneIn: 10) { time += traffic.number(below: 3_000) }
             if traffic.happens(oneIn: 200) { time += traffic.number(below: 300_000) }
-            let reason: ExpressReason = [.firstOfGroup, .critical, .regression][Int(traffic.number(below: 3))]
+            let reason: PriorityReason = [.firstOfGroup, .critical, .regression][Int(traffic.number(below: 3))]
             let uid = UInt32(traffic.number(below: users))
-            return (News(record: record, reason: reason, uid: uid), LogInstant(milliseconds: time))
+            return (News(record: record, reason: reason, uid: uid), RecordLogInstant(milliseconds: time))
         }
     }
 
     private func told(_ events: [Event]) -> Set<Int64> {
-        var limit = NewsLimit(at: LogInstant(milliseconds: 0))
+        var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
         return Set(events.filter { limit.tells($0.news, at: $0.at) }.map(\.news.record))
     }
 
     @Test("What is told of a user goes by what is his alone, as long as four are loud at once", arguments: 0..<8)
     func users(seed: UInt64) {
         var traffic = Traffic(seed: seed)
-        let all = events(&traffic, count: 4000, users: NewsLimit.noisyUsers)
+        let all = events(&traffic, count: 4000, users: AlertRateLimiter.noisyUsers)
         let together = told(all)
         #expect(together.count < all.count)
-        for uid in 0..<UInt32(NewsLimit.noisyUsers) {
+        for uid in 0..<UInt32(AlertRateLimiter.noisyUsers) {
             let own = all.filter { $0.news.uid == uid }
             #expect(told(own) == together.intersection(own.map(\.news.record)))
         }
@@ -50,9 +50,9 @@ struct NewsLimitTests {
         let all = events(&traffic, count: 8000, users: 100_000)
         let together = told(all)
         let times = all.filter { together.contains($0.news.record) && $0.news.reason == .firstOfGroup }.map(\.at)
-        let most = NewsLimit.ofAll.burst + NewsLimit.ofAll.refill.count
+        let most = AlertRateLimiter.ofAll.burst + AlertRateLimiter.ofAll.refill.count
         for (index, start) in times.enumerated() {
-            let end = start.advanced(by: NewsLimit.ofAll.refill.period)
+            let end = start.advanced(by: AlertRateLimiter.ofAll.refill.period)
             #expect(times[index...].prefix { $0 < end }.count <= most)
         }
     }
@@ -60,35 +60,35 @@ struct NewsLimitTests {
     @Test("Each record is told of, or counted by its kind in what is told within a minute", arguments: 0..<8)
     func nothingUncounted(seed: UInt64) {
         var traffic = Traffic(seed: seed)
-        var limit = NewsLimit(at: LogInstant(milliseconds: 0))
-        var waiting = UntoldNews()
-        var since: LogInstant?
+        var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
+        var waiting = SuppressedAlerts()
+        var since: RecordLogInstant?
         for (news, now) in events(&traffic, count: 4000, users: 12) {
-            if let due = limit.untoldDue, due <= now {
-                var untold = limit.takeUntold()
-                #expect(since?.advanced(by: NewsLimit.untoldFor) == due)
+            if let due = limit.suppressedDue, due <= now {
+                var untold = limit.takeSuppressed()
+                #expect(since?.advanced(by: AlertRateLimiter.suppressedFor) == due)
                 #expect(untold.users.map(\.count).reduce(0, +) <= untold.new + untold.critical + untold.regressed)
                 #expect(!untold.users.isEmpty)
                 (untold.users, untold.otherUsers) = ([], 0)
                 #expect(untold == waiting)
-                let rest = limit.takeUntold()
+                let rest = limit.takeSuppressed()
                 #expect(rest.isNothing)
-                #expect(limit.untoldDue == nil)
-                waiting = UntoldNews()
+                #expect(limit.suppressedDue == nil)
+                waiting = SuppressedAlerts()
                 since = nil
             }
             if !limit.tells(news, at: now) {
                 waiting.add(news.reason)
                 since = since ?? now
             }
-            #expect((limit.untoldDue == nil) == waiting.isNothing)
+            #expect((limit.suppressedDue == nil) == waiting.isNothing)
         }
     }
 
     @Test("Who has most of what was left out is named with how much it was, and so many users are remembered")
     func loudest() {
-        let now = LogInstant(milliseconds: 0)
-        var limit = NewsLimit(at: now)
+        let now = RecordLogInstant(milliseconds: 0)
+        var limit = AlertRateLimiter(at: now)
         for record in 0..<30 as Range<Int64> {
             _ = limit.tells(News(record: record, reason: .firstOfGroup, uid: 12_345), at: now)
         }
@@ -97,24 +97,24 @@ struct NewsLimitTests {
                 _ = limit.tells(News(record: record, reason: .critical, uid: uid), at: now)
             }
         }
-        let untold = limit.takeUntold()
-        #expect(untold.users.first == .init(uid: 12_345, count: 30 - NewsLimit.ofUser.burst))
+        let untold = limit.takeSuppressed()
+        #expect(untold.users.first == .init(uid: 12_345, count: 30 - AlertRateLimiter.ofUser.burst))
         #expect(untold.users.map(\.uid) == [12_345, 1000, 1001, 1002, 1003])
         #expect(untold.otherUsers == 3)
-        #expect(untold.new == 30 - NewsLimit.ofUser.burst)
+        #expect(untold.new == 30 - AlertRateLimiter.ofUser.burst)
         #expect(untold.critical == 14)
-        #expect(untold.isGrave)
+        #expect(untold.isUrgent)
         for uid in 0..<10_000 as Range<UInt32> {
             _ = limit.tells(News(record: 1, reason: .critical, uid: uid), at: now)
         }
-        #expect(limit.userCount == NewsLimit.mostUsers)
+        #expect(limit.userCount == AlertRateLimiter.maxUsers)
     }
 
     @Test(
         "Users with floods of critical records, as many as there are, don't keep the first of another from being told")
     func floods() {
-        let now = LogInstant(milliseconds: 0)
-        var limit = NewsLimit(at: now)
+        let now = RecordLogInstant(milliseconds: 0)
+        var limit = AlertRateLimiter(at: now)
         var record: Int64 = 0
         for uid in 1001...1040 as ClosedRange<UInt32> {
             for _ in 0..<15 {

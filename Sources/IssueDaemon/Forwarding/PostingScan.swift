@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 
 /// How far a walk has come in the lists of a closed range, and where it has to look at a record by itself.
-struct ListWalk {
+struct PostingScan {
     typealias Look = RowTimes.Look
 
     let range: RangeLists
@@ -37,12 +37,12 @@ struct ListWalk {
     }
 
     /// The first row that came at a moment or later.
-    mutating func row(since moment: LogInstant, _ look: Look) rethrows -> Int64? {
+    mutating func row(since moment: RecordLogInstant, _ look: Look) rethrows -> Int64? {
         try times.row(since: moment.milliseconds &- range.offset, in: range.rows, look)
     }
 
     /// Looks again from where on records of a series are not held back by its run.
-    mutating func turn(_ number: Int, _ runs: HeldRuns, _ look: Look) rethrows {
+    mutating func turn(_ number: Int, _ runs: SuppressedRuns, _ look: Look) rethrows {
         guard let list = lists[number] else { return }
         let rows = range.lists[list].rows
         guard passed[list] < rows.count else { return next[list] = .max }
@@ -59,7 +59,7 @@ struct ListWalk {
     ///
     /// - Returns: how many records that are.
     mutating func pass(
-        _ number: Int, below row: Int64, _ runs: inout HeldRuns, _ look: Look
+        _ number: Int, below row: Int64, _ runs: inout SuppressedRuns, _ look: Look
     ) rethrows -> Int {
         guard let list = lists[number] else { return 0 }
         let rows = range.lists[list].rows
@@ -82,7 +82,7 @@ struct ListWalk {
     }
 
     /// Counts what all runs hold back below a row.
-    mutating func passAll(below row: Int64, _ runs: inout HeldRuns, _ look: Look) rethrows -> Int {
+    mutating func passAll(below row: Int64, _ runs: inout SuppressedRuns, _ look: Look) rethrows -> Int {
         var count = 0
         for number in numbers { count += try pass(number, below: row, &runs, look) }
         return count
@@ -96,7 +96,7 @@ struct ListWalk {
         while passedMore[list] < more.count, more[passedMore[list]].row <= row { passedMore[list] += 1 }
     }
 
-    private func instant(_ time: Int64) -> LogInstant { LogInstant(milliseconds: time &+ range.offset) }
+    private func instant(_ time: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: time &+ range.offset) }
 
     /// The place of the first row that is not below another.
     private static func place(of row: Int64, in rows: [Int64], from start: Int) -> Int {
@@ -116,10 +116,10 @@ struct ListWalk {
 /// be held back by the run of its series.
 extension ForwardingLoop where Destination: ~Copyable {
     /// Of so many records one may be looked at by itself before reading all rows costs less.
-    private static var leastHeld: Int { 8 }
+    private static var minHeld: Int { 8 }
 
     /// Passes what is left of a closed range.
-    func walkOn(_ range: RangeLists, _ pass: inout LogPass, _ walk: inout Walk) throws {
+    func walkOn(_ range: RangeLists, _ pass: inout ScanCursor, _ walk: inout OutboxScan) throws {
         func look(_ row: Int64) throws -> RowTimes.Sample? {
             try reader.step(from: row, through: range.rows.upperBound).map {
                 RowTimes.Sample(row: $0.row, at: $0.receivedAt.milliseconds)
@@ -128,13 +128,13 @@ extension ForwardingLoop where Destination: ~Copyable {
         let numbers = try range.lists.map { list in
             try pass.runs.number(of: list.series) { try reader.facts(ofSeries: list.series) }
         }
-        var lists = ListWalk(range, numbers: numbers)
+        var lists = PostingScan(range, numbers: numbers)
         for number in numbers { try lists.turn(number, pass.runs, look) }
-        let ahead = try reader.goneAhead(of: service.destination.id, in: range.rows, express: express)
+        let ahead = try reader.goneAhead(of: service.destination.id, in: range.rows, priority: priority)
         let unusual = ahead.gone.union(ahead.refused).sorted()
         var (unusualMet, looked) = (0, 0)
 
-        while !walk.isFull, looked <= range.count / Self.leastHeld {
+        while !walk.isFull, looked <= range.count / Self.minHeld {
             let due = try pass.due.flatMap { try lists.row(since: $0, look) }
             let nextUnusual = unusualMet < unusual.count ? unusual[unusualMet] : nil
             guard let next = [lists.nextRow, due, nextUnusual].compactMap({ $0 }).min(),
@@ -145,7 +145,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 return
             }
             let number = try pass.runs.number(of: step.series) { try reader.facts(ofSeries: step.series) }
-            let now = LogInstant(milliseconds: step.receivedAt.milliseconds &+ range.offset)
+            let now = RecordLogInstant(milliseconds: step.receivedAt.milliseconds &+ range.offset)
             let isDue = pass.due.map { $0 <= now } ?? false
             let group = pass.runs.facts(number)?.group
             // What a judgement asks of has to be counted up to it.

@@ -3,7 +3,7 @@
 /// A record may hold anything: escape sequences that repaint the screen or
 /// answer as if typed, characters that turn the direction of the line, marks
 /// piled up without end. All of these become visible instead of active.
-package enum HarmlessText {
+package enum TerminalSanitizer {
     /// The text on one line.
     package static func line(_ text: String) -> String {
         render(text, keepsLines: false)

@@ -15,12 +15,12 @@ struct ProcessFactsTests {
             "a", "", "two words", "a) S 1 2 3", "((((", "))))", ") R 1 (", "a\nb", "1 2 3 4 5 6 7 8 9 10 11 12 13",
         ])
     func hostileNames(name: String) {
-        #expect(ProcessFacts.startTime(inStat: stat(command: name)) == 4242)
+        #expect(ProcessMetadata.startTime(inStat: stat(command: name)) == 4242)
     }
 
     @Test("A line without a start time gives none", arguments: ["-1", "x", "18446744073709551616", "4 2"])
     func hostileNumbers(number: String) {
-        let found = ProcessFacts.startTime(inStat: stat(command: "a", startTime: number))
+        let found = ProcessMetadata.startTime(inStat: stat(command: "a", startTime: number))
         #expect(found == nil || found == 4)
     }
 
@@ -28,26 +28,26 @@ struct ProcessFactsTests {
     func truncations() {
         let line = stat(command: "a) (b", startTime: "77")
         for count in 0..<line.count {
-            let found = ProcessFacts.startTime(inStat: Array(line.prefix(count)))
+            let found = ProcessMetadata.startTime(inStat: Array(line.prefix(count)))
             #expect(found == nil || found == 7 || found == 77)
         }
-        #expect(ProcessFacts.startTime(inStat: []) == nil)
-        #expect(ProcessFacts.startTime(inStat: [UInt8](repeating: UInt8(ascii: ")"), count: 5000)) == nil)
+        #expect(ProcessMetadata.startTime(inStat: []) == nil)
+        #expect(ProcessMetadata.startTime(inStat: [UInt8](repeating: UInt8(ascii: ")"), count: 5000)) == nil)
     }
 
     @Test("A command loses its line end, and nothing else")
     func command() {
-        #expect(ProcessFacts.command(inComm: Array("nginx\n".utf8)) == "nginx")
-        #expect(ProcessFacts.command(inComm: Array("a\n\n".utf8)) == "a\n")
-        #expect(ProcessFacts.command(inComm: []) == "")
-        #expect(ProcessFacts.command(inComm: [0xFF, 0x0A]) == "\u{FFFD}")
+        #expect(ProcessMetadata.command(inComm: Array("nginx\n".utf8)) == "nginx")
+        #expect(ProcessMetadata.command(inComm: Array("a\n\n".utf8)) == "a\n")
+        #expect(ProcessMetadata.command(inComm: []) == "")
+        #expect(ProcessMetadata.command(inComm: [0xFF, 0x0A]) == "\u{FFFD}")
     }
 
     @Test("An executable that was replaced keeps its name")
     func executable() {
-        #expect(ProcessFacts.executable(inLink: Array("/usr/bin/app (deleted)".utf8)) == "/usr/bin/app")
-        #expect(ProcessFacts.executable(inLink: Array("/usr/bin/app".utf8)) == "/usr/bin/app")
-        #expect(ProcessFacts.executable(inLink: []) == "")
+        #expect(ProcessMetadata.executable(inLink: Array("/usr/bin/app (deleted)".utf8)) == "/usr/bin/app")
+        #expect(ProcessMetadata.executable(inLink: Array("/usr/bin/app".utf8)) == "/usr/bin/app")
+        #expect(ProcessMetadata.executable(inLink: []) == "")
     }
 
     @Test(
@@ -67,7 +67,7 @@ struct ProcessFactsTests {
             ("0::/system.slice/a:b@c:1.service\n", "a:b@c:1.service"),
         ])
     func unit(cgroup: String, unit: String) {
-        #expect(ProcessFacts.unit(inCgroup: Array(cgroup.utf8)) == unit)
+        #expect(ProcessMetadata.unit(inCgroup: Array(cgroup.utf8)) == unit)
     }
 
     @Test(
@@ -77,18 +77,18 @@ struct ProcessFactsTests {
             "0::/docker/system.slice/sshd.service", "0::/a.slice", "4:memory:/a.service\n", "x::/a.service\n",
         ])
     func noUnit(cgroup: String) {
-        #expect(ProcessFacts.unit(inCgroup: Array(cgroup.utf8)) == nil)
+        #expect(ProcessMetadata.unit(inCgroup: Array(cgroup.utf8)) == nil)
     }
 
     @Test("Our own facts are right")
     func ourselves() throws {
-        let facts = try #require(try ProcessFacts.read(pid: getpid()))
+        let facts = try #require(try ProcessMetadata.read(pid: getpid()))
         #expect(facts.pid == getpid())
         #expect(facts.executable?.hasPrefix("/") == true)
         #expect(facts.executable == CurrentProcess.executable)
         #expect(!facts.command.isEmpty)
         #expect(facts.startTime > 0)
-        #expect(try ProcessFacts.read(pid: getpid()) == facts)
+        #expect(try ProcessMetadata.read(pid: getpid()) == facts)
     }
 
     /// Makes a folder as `/proc` is, with one process in it.
@@ -104,14 +104,14 @@ struct ProcessFactsTests {
         let folder = try ScratchFolder()
         let root = folder.file("proc")
         try makeProcess(at: root)
-        let facts = try #require(try ProcessFacts.read(pid: 17, uid: geteuid(), root: root))
+        let facts = try #require(try ProcessMetadata.read(pid: 17, uid: geteuid(), root: root))
         #expect(
             facts
-                == ProcessFacts(
+                == ProcessMetadata(
                     pid: 17, command: "shop", executable: nil, unit: "shop.service", startTime: 4242))
-        #expect(try ProcessFacts.read(pid: 17, uid: geteuid() + 1, root: root) == nil)
+        #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) == nil)
         // One that has become another user since is known by the kernel's word.
-        #expect(try ProcessFacts.read(pid: 17, uid: geteuid() + 1, root: root) { .same } == facts)
+        #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) { .same } == facts)
     }
 
     @Test("A process that ends while it is looked at has no facts, whoever has its pid then")
@@ -119,20 +119,20 @@ struct ProcessFactsTests {
         let folder = try ScratchFolder()
         let root = folder.file("proc")
         try makeProcess(at: root)
-        #expect(try ProcessFacts.read(pid: 17, root: root) { .gone } == nil)
+        #expect(try ProcessMetadata.read(pid: 17, root: root) { .gone } == nil)
         var times = 0
-        let ending: () -> ProcessFacts.Identity = {
+        let ending: () -> ProcessMetadata.Identity = {
             times += 1
             return times == 1 ? .same : .gone
         }
-        #expect(try ProcessFacts.read(pid: 17, root: root, identity: ending) == nil)
+        #expect(try ProcessMetadata.read(pid: 17, root: root, identity: ending) == nil)
         // The folder is another process's by the time that its files are read.
-        let replacing: () -> ProcessFacts.Identity = {
+        let replacing: () -> ProcessMetadata.Identity = {
             try? FileSystem.rename("\(root)/17", to: "\(root)/18")
             try? makeProcess(at: root, startTime: "9999")
             return .unknown
         }
-        #expect(try ProcessFacts.read(pid: 17, root: root, identity: replacing)?.startTime == 4242)
+        #expect(try ProcessMetadata.read(pid: 17, root: root, identity: replacing)?.startTime == 4242)
     }
 
     @Test("The process that connected is found by its connection")
@@ -143,13 +143,13 @@ struct ProcessFactsTests {
         let client = try Socket.connect(to: address, timeout: .seconds(5))
         let server = try accept(listener)
         let peer = try server.peerCredentials()
-        #expect(try ProcessFacts.read(of: peer, on: server) == ProcessFacts.read(pid: getpid()))
+        #expect(try ProcessMetadata.read(of: peer, on: server) == ProcessMetadata.read(pid: getpid()))
         _ = consume client
     }
 
     @Test("A process that does not exist has no facts")
     func nobody() throws {
-        #expect(try ProcessFacts.read(pid: .max) == nil)
-        #expect(try ProcessFacts.read(pid: -1) == nil)
+        #expect(try ProcessMetadata.read(pid: .max) == nil)
+        #expect(try ProcessMetadata.read(pid: -1) == nil)
     }
 }

@@ -2,17 +2,17 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// Serves the socket while the store can't be opened: all that is asked is answered with "not now", so that senders keep
-/// what they have and send it again. Only `Status` is answered, with why.
-final class StandIn {
+/// Serves the socket while the store can't be opened: all that is asked is answered with "not now", so that senders
+/// keep what they have and send it again. Only `Status` is answered, with why.
+final class UnavailableStoreServer {
     private let socket: SocketService
-    private let thread: ThreadBox
+    private let thread: JoinableThread
 
     private static let retryAfter: Duration = .seconds(1)
 
     init(_ effective: EffectiveConfiguration, listener: Listener, reason: StoreFailure, log: Log) throws {
         let configuration = effective.configuration
-        let board = StatusBoard(path: configuration.store.path)
+        let board = StatusRegistry(path: configuration.store.path)
         board.tell(reason)
         board.tell(effective)
         let socket = try SocketService(
@@ -44,7 +44,7 @@ final class StandIn {
             withdraw: { _ in },
             order: { _ in false },
             flush: { _, _ in 0 })
-        thread = try ThreadBox(name: "socket") { socket.run(handlers) }
+        thread = try JoinableThread(name: "socket") { socket.run(handlers) }
     }
 
     func listen(at listener: Listener) {
@@ -52,8 +52,8 @@ final class StandIn {
     }
 
     /// Ends all connections once what came in is answered.
-    func end(patience: Duration) {
+    func end(timeout: Duration) {
         socket.stop()
-        _ = thread.wait(until: Clock.kernel(Clock.monotonic.advanced(by: patience)))
+        _ = thread.wait(until: Clock.kernel(Clock.monotonic.advanced(by: timeout)))
     }
 }

@@ -6,7 +6,7 @@
 /// share another (`FairBucket`). As long as no more than `noisyUsers` of them are
 /// loud at once, what is told of one goes by their own reports alone. With up to
 /// `quietUsers` more, whoever was quiet is still told of.
-package struct NewsLimit: Sendable {
+package struct AlertRateLimiter: Sendable {
     /// One bucket for each kind of news.
     private struct Budget<Bucket: Sendable>: Sendable {
         private var new: Bucket
@@ -17,7 +17,7 @@ package struct NewsLimit: Sendable {
             grave = bucket
         }
 
-        subscript(reason: ExpressReason) -> Bucket {
+        subscript(reason: PriorityReason) -> Bucket {
             get {
                 switch reason {
                 case .firstOfGroup: new
@@ -45,27 +45,27 @@ package struct NewsLimit: Sendable {
     package static let ofAll = BucketLimit(
         burst: quietUsers * 5, refill: Rate(ofUser.refill.count * noisyUsers, per: ofUser.refill.period))
     /// How long it is counted what is left out.
-    package static let untoldFor: Duration = .seconds(60)
-    package static let mostUsers = 256
+    package static let suppressedFor: Duration = .seconds(60)
+    package static let maxUsers = 256
 
-    private let patience: Duration
+    private let timeout: Duration
     private var all: Budget<FairBucket>
     private var users: RecencyTable<UInt32, User>
-    private var untold = UntoldNews()
+    private var untold = SuppressedAlerts()
     /// When it has to be told what was left out, if something was.
-    package private(set) var untoldDue: LogInstant?
+    package private(set) var suppressedDue: RecordLogInstant?
 
-    package init(patience: Duration = untoldFor, at now: LogInstant) {
-        self.patience = patience
+    package init(timeout: Duration = suppressedFor, at now: RecordLogInstant) {
+        self.timeout = timeout
         all = Budget(FairBucket(Self.ofAll, at: now))
-        users = RecencyTable(capacity: Self.mostUsers)
+        users = RecencyTable(capacity: Self.maxUsers)
     }
 
     /// How many users' shares it holds.
     package var userCount: Int { users.count }
 
     /// Whether a record is told of by itself; one that is not is counted.
-    package mutating func tells(_ news: News, at now: LogInstant) -> Bool {
+    package mutating func tells(_ news: News, at now: RecordLogInstant) -> Bool {
         if !users.contains(news.uid) {
             _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: news.uid)
         }
@@ -83,22 +83,22 @@ package struct NewsLimit: Sendable {
             all[news.reason].take(for: news.uid, at: now)
         } else {
             untold.add(news.reason)
-            untoldDue = untoldDue ?? now.advanced(by: patience)
+            suppressedDue = suppressedDue ?? now.advanced(by: timeout)
         }
         return isTold
     }
 
     /// What was left out since this was asked last; from then on it is counted anew.
-    package mutating func takeUntold() -> UntoldNews {
+    package mutating func takeSuppressed() -> SuppressedAlerts {
         var taken = untold
         let loud = users.all.filter { $0.value.untold > 0 }.sorted {
             ($1.value.untold, $0.key) < ($0.value.untold, $1.key)
         }
-        taken.users = loud.prefix(UntoldNews.maxUsers).map { .init(uid: $0.key, count: $0.value.untold) }
+        taken.users = loud.prefix(SuppressedAlerts.maxUsers).map { .init(uid: $0.key, count: $0.value.untold) }
         taken.otherUsers = loud.count - taken.users.count
         users.updateAll { _, user in user.untold = 0 }
-        untold = UntoldNews()
-        untoldDue = nil
+        untold = SuppressedAlerts()
+        suppressedDue = nil
         return taken
     }
 }
@@ -106,11 +106,11 @@ package struct NewsLimit: Sendable {
 /// A record that operators are told of.
 package struct News: Equatable, Sendable {
     package var record: Int64
-    package var reason: ExpressReason
+    package var reason: PriorityReason
     /// The user who answers for the sender.
     package var uid: UInt32
 
-    package init(record: Int64, reason: ExpressReason, uid: UInt32) {
+    package init(record: Int64, reason: PriorityReason, uid: UInt32) {
         self.record = record
         self.reason = reason
         self.uid = uid
@@ -118,7 +118,7 @@ package struct News: Equatable, Sendable {
 }
 
 /// How much of what happened operators were not told one by one.
-package struct UntoldNews: Equatable, Sendable {
+package struct SuppressedAlerts: Equatable, Sendable {
     /// How much it was of one user.
     package struct User: Equatable, Sendable {
         package var uid: UInt32
@@ -144,9 +144,9 @@ package struct UntoldNews: Equatable, Sendable {
 
     package var isNothing: Bool { new == 0 && critical == 0 && regressed == 0 }
     /// Whether something that can't wait is among it.
-    package var isGrave: Bool { critical > 0 || regressed > 0 }
+    package var isUrgent: Bool { critical > 0 || regressed > 0 }
 
-    package mutating func add(_ reason: ExpressReason) {
+    package mutating func add(_ reason: PriorityReason) {
         switch reason {
         case .firstOfGroup: new = new.clampedSum(1)
         case .critical: critical = critical.clampedSum(1)
@@ -156,7 +156,7 @@ package struct UntoldNews: Equatable, Sendable {
 }
 
 /// Why a record goes before the backlog, and operators are told of it.
-package enum ExpressReason: Int64, CaseIterable, Hashable, Sendable {
+package enum PriorityReason: Int64, CaseIterable, Hashable, Sendable {
     case critical = 1
     case firstOfGroup
     /// What was resolved has come back with it.

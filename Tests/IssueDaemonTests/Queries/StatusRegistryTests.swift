@@ -7,13 +7,13 @@ import Testing
 
 @Suite("What the daemon says of itself")
 struct StatusBoardTests {
-    private func faults(of board: StatusBoard, viewer: Viewer = .everything) -> [String] {
+    private func faults(of board: StatusRegistry, viewer: Viewer = .everything) -> [String] {
         board.statusWithoutStore(viewer: viewer).store.faults
     }
 
     @Test("That reports are refused is a fault, from the first refusal on, until they are stored again")
     func refusing() throws {
-        let board = StatusBoard(path: "/nowhere/issues.db")
+        let board = StatusRegistry(path: "/nowhere/issues.db")
         #expect(faults(of: board) == [])
         board.tell(StoreFailure.noSpace)
         let first = try #require(faults(of: board).first)
@@ -39,7 +39,7 @@ struct StatusBoardTests {
         }
         let path = folder.appending(path: "issues.db").path
         #expect(
-            faults(of: StatusBoard(path: path)) == [
+            faults(of: StatusRegistry(path: path)) == [
                 "a database that could not be used was set aside, see issuectl repair: \(path).damaged-A",
                 "the log of a database that is gone was set aside, move it away: \(path).damaged-B-wal",
             ])
