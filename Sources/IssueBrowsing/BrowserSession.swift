@@ -2,66 +2,84 @@ package import IssueProtocol
 package import Issues
 package import UnixIO
 
-/// The questions to a daemon on one connection, one after the other; each blocks until its answer is there.
+/// Sequential queries on one connection to the daemon. Each one blocks until its reply arrives.
 ///
-/// `Failure` is how the caller says what went wrong: to a program, or to a
-/// person at a terminal.
+/// `Failure` is the caller's error type: one for programs, or one for users at a terminal.
 package struct BrowserSession<Failure: Error> {
     private let link: any BrowserLink
     private let failing: (CollectorConnectionError) -> Failure
 
-    /// How long an ordinary answer may take.
+    /// The timeout for an ordinary reply.
     private static var timeout: Duration { .seconds(45) }
 
+    /// Creates a session.
+    ///
+    /// - Parameters:
+    ///   - link: The connection to the daemon.
+    ///   - failing: Converts an error of the connection.
     package init(link: any BrowserLink, failing: @escaping (CollectorConnectionError) -> Failure) {
         self.link = link
         self.failing = failing
     }
 
+    /// Returns a page of groups.
     package func list(_ parameters: ListParameters) throws(Failure) -> BrowserReply<ListReply> {
         try call(.list, parameters.json)
     }
 
+    /// Returns a page of records.
     package func records(_ parameters: RecordsParameters) throws(Failure) -> BrowserReply<RecordsReply> {
         try call(.records, parameters.json)
     }
 
+    /// Returns a record or a group by its id.
     package func show(_ id: String) throws(Failure) -> BrowserReply<ShowReply> {
         try call(.show, ShowParameters(id: id).json)
     }
 
+    /// Returns counts of records over time.
     package func histogram(_ parameters: HistogramParameters) throws(Failure) -> BrowserReply<HistogramReply> {
         try call(.histogram, parameters.json)
     }
 
+    /// Changes the state of a group and returns it.
     package func setState(_ parameters: SetStateParameters) throws(Failure) -> BrowserReply<SetStateReply> {
         try call(.setState, parameters.json)
     }
 
+    /// Returns a page of dead letters.
     package func deadLetters(_ parameters: DeadLettersParameters) throws(Failure) -> BrowserReply<DeadLettersReply> {
         try call(.deadLetters, parameters.json)
     }
 
+    /// Returns the status of the daemon.
     package func status() throws(Failure) -> BrowserReply<DaemonStatus> {
         try call(.status, Array("{}".utf8))
     }
 
+    /// Forwards pending records now, and returns when they have fates or after the timeout.
     package func flush(_ parameters: FlushParameters) throws(Failure) -> BrowserReply<FlushReply> {
         try call(.flush, parameters.json, timeout: Self.timeout(for: parameters.timeout))
     }
 
+    /// Returns the fates of a record when none is pending, or after the timeout.
     package func await(_ parameters: AwaitParameters) throws(Failure) -> BrowserReply<AwaitReply> {
         try call(.await, parameters.json, timeout: Self.timeout(for: parameters.timeout))
     }
 
-    /// New records as they come, until the receiver throws or the daemon ends.
+    /// Passes new records to `receive` until it throws or the daemon ends.
     package func follow(
         _ parameters: RecordsParameters, receive: (BrowserReply<RecordsReply>) throws(Failure) -> Void
     ) throws(Failure) {
         try stream(.records, parameters.json, receive: receive)
     }
 
-    /// Has something done that takes long, and answers the last reply; the ones before say how far it is.
+    /// Runs a long operation and returns its last reply.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - parameters: The parameters as JSON.
+    ///   - progress: Receives each reply before the last one.
     package func order<Reply>(
         _ method: CollectorMethod, _ parameters: [UInt8], progress: (Reply) -> Void = { _ in }
     ) throws(Failure) -> BrowserReply<Reply> {
@@ -70,13 +88,14 @@ package struct BrowserSession<Failure: Error> {
             if let last { progress(last.value) }
             last = answer
         }
-        guard let last else { throw failing(.malformed("it is missing")) }
+        guard let last else { throw failing(.malformed("it is empty")) }
         return last
     }
 
-    /// Has the daemon copy its store, and returns the copy as an open file.
+    /// Lets the daemon copy its store, and returns the copy as an open file.
     ///
-    /// - Returns: The last reply, and the file: nil if the daemon is too old to pass one.
+    /// - Parameter progress: Receives each reply before the last one.
+    /// - Returns: The last reply and the file. The file is nil if the daemon is too old to pass one.
     package func backup(
         progress: (BackupReply) -> Void
     ) throws(Failure) -> (answer: BrowserReply<BackupReply>, file: PassedFile?) {
@@ -87,11 +106,11 @@ package struct BrowserSession<Failure: Error> {
             if let last { progress(last.value) }
             last = answer
         }
-        guard let last else { throw failing(.malformed("it is missing")) }
+        guard let last else { throw failing(.malformed("it is empty")) }
         return (last, last.value.descriptor == 0 ? file : nil)
     }
 
-    /// The failure for an answer that can be read and makes no sense.
+    /// Returns the failure for a reply that is well-formed but invalid.
     package func invalid(_ reason: String) -> Failure {
         failing(.malformed(reason))
     }
@@ -140,39 +159,49 @@ package struct BrowserSession<Failure: Error> {
         }
     }
 
-    // The daemon keeps the time itself; what is added is for its answer to arrive.
+    // The daemon applies the timeout itself. The extra time is for its reply to arrive.
     private static func timeout(for timeout: Duration?) -> Duration {
         (timeout ?? .seconds(30)) + .seconds(15)
     }
 }
 
-/// The way of a question to the daemon: calls go out and replies come back, both as the JSON of their parameters.
+/// A connection to the daemon. It sends calls and receives replies as the JSON of their parameters.
 ///
-/// JSON on purpose, not values: who prints what the daemon said prints fields
-/// too that only a newer one knows.
+/// JSON rather than values, so that a command that prints replies includes fields that only a
+/// newer daemon knows.
 package protocol BrowserLink: AnyObject {
-    /// Calls a method and waits for its reply.
+    /// Calls a method and returns its reply.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - parameters: The parameters as JSON.
+    ///   - timeout: The timeout for the reply.
     func call(
         _ method: CollectorMethod, parameters: [UInt8], timeout: Duration
     ) throws(CollectorConnectionError) -> [UInt8]
 
-    /// Calls with `more`, and hands over each reply, however late, until there is none or the receiver answers false.
+    /// Calls a method with `more` and passes each reply to `receive`, without a timeout, until the last one.
     ///
-    /// - Parameter takesFile: `true` to keep the open file that comes along with the replies; otherwise it is closed.
-    /// - Returns: That file, if one came.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - parameters: The parameters as JSON.
+    ///   - takesFile: Whether to keep a file descriptor that is passed with the replies. Otherwise it is closed.
+    ///   - receive: Receives a reply as JSON. Returns false to stop.
+    /// - Returns: The passed file; nil if there is none.
     func stream(
         _ method: CollectorMethod, parameters: [UInt8], takesFile: Bool, receive: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> PassedFile?
 }
 
-/// Opens the way to the socket that was named, or to the first that answers.
+/// Connects to the given socket, or for nil to the first reachable one of the standard paths.
 package typealias BrowserLinking = (String?) throws(CollectorConnectionError) -> any BrowserLink
 
-/// A reply in both forms: as the daemon wrote it, and as values.
+/// A reply in two forms: the daemon's JSON and the decoded value.
 package struct BrowserReply<Value: JSONCodable> {
     package var json: [UInt8]
     package var value: Value
 
+    /// Decodes a reply. Throws `malformed` if it is invalid.
     package init(_ json: [UInt8]) throws(CollectorConnectionError) {
         self.json = json
         do throws(FieldError) {
@@ -182,7 +211,8 @@ package struct BrowserReply<Value: JSONCodable> {
         }
     }
 
-    /// The elements of an array in the reply, each as the daemon wrote it.
+    /// Returns the elements of an array in the reply as the daemon's JSON. Empty if the reply has no array of that
+    /// name.
     package func elements(of member: String) -> [[UInt8]] {
         (try? Self.elements(of: member, in: json)) ?? []
     }
@@ -205,11 +235,11 @@ package struct BrowserReply<Value: JSONCodable> {
 
 extension BrowserReply: Sendable where Value: Sendable {}
 
-/// The way to the daemon over its socket.
+/// A connection over the daemon's socket.
 package final class SocketLink: BrowserLink {
     private var connection: CollectorConnection
 
-    /// Connects to the socket that was named, or to the first that answers in the usual places.
+    /// Connects to the given socket, or for nil to the first reachable one of the standard paths.
     package init(_ path: String?) throws(CollectorConnectionError) {
         connection = try CollectorConnection(
             paths: path.map { [$0] } ?? SocketPath.search(), trust: .socket(path))
@@ -235,9 +265,9 @@ package final class SocketLink: BrowserLink {
     }
 }
 
-/// An open file that the daemon has passed along with a reply.
+/// An open file that the daemon passed with a reply.
 ///
-/// It is whatever the other side has opened: look at its status before it is read.
+/// The peer may pass any kind of descriptor, so check its status before reading from it.
 package final class PassedFile: Sendable {
     package let descriptor: FileDescriptor
 

@@ -2,7 +2,7 @@ package import IssueProtocol
 public import Issues
 
 extension IssueBrowser {
-    /// All records with the same fingerprint of one user's application: what people call "the issue".
+    /// All records with the same fingerprint from one user's application, usually called "the issue".
     public struct Group: Sendable {
         package var wire: IssueGroup
 
@@ -10,59 +10,59 @@ extension IssueBrowser {
             self.wire = wire
         }
 
-        /// The daemon's id of it.
+        /// The id of the group.
         public var id: String { wire.id }
-        /// What went wrong, in one line.
+        /// A one-line description of what went wrong.
         public var title: String { wire.title }
-        /// The worst level that it was reported with.
+        /// The highest level of its records.
         public var level: IssueLevel { IssueLevel(wire.severity) }
-        /// What people have said of it.
+        /// The state that a user has set.
         public var state: State { State(wire.state) }
-        /// When it is not muted any more, where that ends by itself.
+        /// The time at which muting ends. Nil if it does not end at a time.
         public var mutedUntil: IssueTimestamp? { wire.mutedUntil.map { IssueTimestamp($0) } }
-        /// Whether it was resolved and has come back.
+        /// Whether the issue was resolved and has occurred again.
         public var hasRegressed: Bool { wire.regressed }
-        /// The application, as it calls itself.
+        /// The name of the application. Nil if it sent none.
         public var app: String? { wire.app }
-        /// The user who reported, by number.
+        /// The id of the user that reported the issue.
         public var user: UInt32 { wire.uid }
-        /// What made its records one issue.
+        /// The text that identifies the records of the group.
         public var fingerprint: String { wire.fingerprint }
-        /// The error's domain.
+        /// The domain of the error. Nil if it has none.
         public var domain: String? { wire.domain }
-        /// The error's code.
+        /// The code of the error. Nil if it has none.
         public var code: Int? { wire.code.map { Int(clamping: $0) } }
-        /// The source file, with its module.
+        /// The file ID of the source file. Nil if unknown.
         public var fileID: String? { wire.source?.fileID }
-        /// The line in it.
+        /// The line in the source file. Nil if unknown.
         public var line: Int? { wire.source?.line.map { Int(clamping: $0) } }
-        /// The column in the line.
+        /// The column in the line. Nil if unknown.
         public var column: Int? { wire.source?.column.map { Int(clamping: $0) } }
-        /// The function.
+        /// The function. Nil if unknown.
         public var function: String? { wire.source?.function }
-        /// The module, where the sender names it besides the file.
+        /// The module. Nil if the sender does not send it separately from the file ID.
         public var module: String? { wire.source?.module }
-        /// How many records are stored of it.
+        /// The number of stored records.
         public var records: Int { Int(clamping: wire.records) }
-        /// How many times it happened, those included that were only counted.
+        /// The number of occurrences, including those that were only counted.
         public var occurrences: Int { Int(clamping: wire.occurrences) }
-        /// When it was seen first.
+        /// The time of the first occurrence.
         public var firstSeen: IssueTimestamp { IssueTimestamp(wire.firstSeen) }
-        /// When it was seen last.
+        /// The time of the last occurrence.
         public var lastSeen: IssueTimestamp { IssueTimestamp(wire.lastSeen) }
-        /// The version of the application that it was seen in first.
+        /// The version of the application at the first occurrence. Nil if unknown.
         public var firstVersion: String? { wire.firstVersion }
-        /// The version of the application that it was seen in last.
+        /// The version of the application at the last occurrence. Nil if unknown.
         public var lastVersion: String? { wire.lastVersion }
-        /// The id of its newest record.
+        /// The id of the newest record. Nil if none is stored.
         public var newestRecord: String? { wire.newest }
-        /// Its counts, where they were asked for.
+        /// The counts per bucket. Empty unless the query asked for them.
         public var sparkline: [Int] { wire.sparkline?.map { Int(clamping: $0) } ?? [] }
     }
 }
 
 extension IssueBrowser.Group: CustomStringConvertible {
-    /// What a person looks for first, in one line.
+    /// A summary in one line.
     public var description: String {
         let mark: String
         switch state {
@@ -77,13 +77,13 @@ extension IssueBrowser.Group: CustomStringConvertible {
 }
 
 extension IssueBrowser {
-    /// What people have said of a group.
+    /// The state of a group.
     public enum State: Sendable {
-        /// Nothing, or not any more.
+        /// Neither resolved nor muted.
         case open
-        /// It is mended; the next record of it is a regression.
+        /// Fixed. The next record is a regression.
         case resolved
-        /// It is stored and counted, and nobody is told.
+        /// Stored and counted, but not forwarded or announced.
         case muted
 
         init(_ wire: GroupState) {
@@ -104,15 +104,17 @@ extension IssueBrowser {
     }
 }
 
-/// Who reported an issue may say something of it, and operators of every one.
+/// Users can change the state of their own issues, and operators that of all issues.
 extension IssueBrowser {
-    /// Says that an issue is mended: the next record of it opens it again, which operators hear of.
+    /// Marks an issue as resolved. The next record reopens it, and operators are notified.
     ///
     /// - Parameters:
-    ///   - group: The group's id.
-    ///   - isUntilNewerVersion: Whether only a record of a version of the application opens it that is newer than all
-    ///     so far.
-    /// - Returns: The group as it is then.
+    ///   - group: The id of the group.
+    ///   - isUntilNewerVersion: Whether only a record from a newer version of the application than
+    ///     all so far reopens it.
+    /// - Returns: The group after the change.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func resolve(_ group: String, untilNewerVersion isUntilNewerVersion: Bool = false) async throws -> Group {
         try await say(
@@ -120,15 +122,18 @@ extension IssueBrowser {
                 group: group, state: .resolved, untilNewerVersion: isUntilNewerVersion ? true : nil))
     }
 
-    /// Has an issue stored and counted, and nobody told.
+    /// Mutes an issue: its records are stored and counted, but not forwarded or announced.
     ///
-    /// What comes in meanwhile is withheld from all destinations, also when it is reopened.
+    /// Records that arrive while the issue is muted are never forwarded, even after it is reopened.
     ///
     /// - Parameters:
-    ///   - group: The group's id.
-    ///   - end: Until when; until it is reopened if nil.
-    ///   - isUntilNewerVersion: Whether a record of a version of the application ends it that is newer than all so far.
-    /// - Returns: The group as it is then.
+    ///   - group: The id of the group.
+    ///   - end: The time at which muting ends. Nil mutes it until it is reopened.
+    ///   - isUntilNewerVersion: Whether muting ends with a record from a newer version of the
+    ///     application than all so far.
+    /// - Returns: The group after the change.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func mute(
         _ group: String, until end: IssueTimestamp? = nil, untilNewerVersion isUntilNewerVersion: Bool = false
@@ -138,10 +143,12 @@ extension IssueBrowser {
                 group: group, state: .muted, until: end?.wire, untilNewerVersion: isUntilNewerVersion ? true : nil))
     }
 
-    /// Takes back that an issue is resolved or muted.
+    /// Reopens a resolved or muted issue.
     ///
-    /// - Parameter group: The group's id.
-    /// - Returns: The group as it is then.
+    /// - Parameter group: The id of the group.
+    /// - Returns: The group after the change.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such group exists or the caller may not see it,
+    ///   `.denied` if the caller may not change it, or another code if the daemon cannot be reached.
     @discardableResult
     public func reopen(_ group: String) async throws -> Group {
         try await say(SetStateParameters(group: group, state: .open))
@@ -153,15 +160,15 @@ extension IssueBrowser {
 }
 
 extension IssueBrowser {
-    /// What a histogram has a series for each of.
+    /// The property that the series of a histogram are split by.
     public enum Dimension: Sendable {
-        /// One series for everything.
+        /// One series for all records.
         case total
-        /// A series for each level, the worst first.
+        /// A series for each level, the most severe first.
         case level
-        /// A series for each application, those with the most records first.
+        /// A series for each application, the one with the most records first.
         case app
-        /// A series for each group, those with the most records first.
+        /// A series for each group, the one with the most records first.
         case group
 
         var wire: HistogramDimension {
@@ -174,39 +181,43 @@ extension IssueBrowser {
         }
     }
 
-    /// How many records came in over a time.
+    /// Counts of received records over time.
     public struct Histogram: Sendable {
-        /// When the first bucket begins.
+        /// The start of the first bucket.
         public var start: IssueTimestamp
-        /// How long each bucket is.
+        /// The length of a bucket.
         public var bucket: Duration
         /// The counts.
         public var series: [Series]
 
-        /// When a bucket begins, the first being 0.
+        /// Returns the start of a bucket.
+        ///
+        /// - Parameter index: The index of the bucket, from 0.
+        /// - Returns: The time at which the bucket starts.
         public func start(ofBucket index: Int) -> IssueTimestamp {
             IssueTimestamp(start.wire.advanced(by: bucket * index))
         }
 
         /// The counts for one level, application or group.
         public struct Series: Sendable {
-            /// The level's word, the application's name or the group's id; `*` at the end for all that have no series
-            /// of their own.
+            /// The name of the level, the name of the application or the id of the group. The last series may be `*`,
+            /// with the sum of all that have no series of their own.
             public var key: String
-            /// How many records there are in each bucket.
+            /// The number of records in each bucket.
             public var counts: [Int]
         }
     }
 
-    /// Counts records by time, also those that are not kept any more.
+    /// Counts records over time, including those that are no longer stored.
     ///
     /// - Parameters:
-    ///   - filter: Which ones; over the last 24 hours unless it says else.
-    ///   - bucket: How long a bucket is: whole minutes, and so many that there are at most 1,000 buckets. Over the
-    ///     usual 24 hours that is two minutes at least.
-    ///   - dimension: What each series is for.
+    ///   - filter: Selects the records. Without a `since`, the last 24 hours are counted.
+    ///   - bucket: The length of a bucket, in whole minutes. At most 1,000 buckets are allowed, so
+    ///     for 24 hours the minimum is two minutes.
+    ///   - dimension: The property that the series are split by.
     /// - Returns: The counts.
-    /// - Throws: `DeliveryError` of the code `.refused` where no such bucket can be had.
+    /// - Throws: `DeliveryError` with the code `.refused` if the length of the buckets is invalid,
+    ///   or with another code if the daemon cannot be reached.
     public func histogram(
         _ filter: Filter = Filter(), bucket: Duration = .seconds(3600), by dimension: Dimension = .total
     ) async throws -> Histogram {
@@ -217,8 +228,8 @@ extension IssueBrowser {
             guard case .refused(.invalidFilter("bucket", let reason)) = error else { return DeliveryError(error) }
             return DeliveryError(
                 .refused,
-                "Nothing can be counted in buckets of \(bucket): a bucket is of whole minutes, and at most 1,000 of them "
-                    + "may lie between the filter's since and until, or in the last 24 hours (\(reason)).")
+                "Invalid bucket length \(bucket): use whole minutes, and at most 1,000 buckets "
+                    + "between the filter's since and until or in the last 24 hours (\(reason)).")
         }
         return Histogram(
             start: IssueTimestamp(reply.start), bucket: bucket,

@@ -2,7 +2,7 @@ package import IssueProtocol
 public import Issues
 
 extension IssueBrowser {
-    /// One report of one occurrence, with all that the daemon knows of it.
+    /// One stored report.
     public struct Record: Sendable {
         package var wire: StoredRecord
 
@@ -10,79 +10,79 @@ extension IssueBrowser {
             self.wire = wire
         }
 
-        /// The daemon's id of it.
+        /// The id of the record.
         public var id: String { wire.id }
-        /// The id of its group.
+        /// The id of the group.
         public var group: String { wire.group }
-        /// What went wrong.
+        /// A description of what went wrong.
         public var message: String { wire.record.message }
-        /// How serious it is.
+        /// The level.
         public var level: IssueLevel { wire.record.severity.map { IssueLevel($0) } ?? .error }
-        /// The error's domain.
+        /// The domain of the error. Nil if it has none.
         public var domain: String? { wire.record.domain }
-        /// The error's code.
+        /// The code of the error. Nil if it has none.
         public var code: Int? { wire.record.code.map { Int(clamping: $0) } }
-        /// How many times it happened.
+        /// The number of occurrences that the record represents.
         public var count: Int { Int(clamping: wire.record.count ?? 1) }
-        /// When it happened first, where ``count`` is above 1 and the sender says so.
+        /// The time of the first occurrence. Nil unless ``count`` is above 1 and the sender sent the time.
         public var firstOccurredAt: IssueTimestamp? { wire.record.firstOccurredAt.map { IssueTimestamp($0) } }
-        /// When it happened, of several times the last.
+        /// The time of the last occurrence.
         public var occurredAt: IssueTimestamp { IssueTimestamp(wire.record.occurredAt ?? wire.receivedAt) }
-        /// When the daemon received it.
+        /// The time at which the daemon received the record.
         public var receivedAt: IssueTimestamp { IssueTimestamp(wire.receivedAt) }
-        /// The source file, with its module.
+        /// The file ID of the source file. Nil if unknown.
         public var fileID: String? { wire.record.source?.fileID }
-        /// The line in it.
+        /// The line in the source file. Nil if unknown.
         public var line: Int? { wire.record.source?.line.map { Int(clamping: $0) } }
-        /// The column in the line.
+        /// The column in the line. Nil if unknown.
         public var column: Int? { wire.record.source?.column.map { Int(clamping: $0) } }
-        /// The function.
+        /// The function. Nil if unknown.
         public var function: String? { wire.record.source?.function }
-        /// The module, where the sender names it besides the file.
+        /// The module. Nil if the sender does not send it separately from the file ID.
         public var module: String? { wire.record.source?.module }
-        /// The calls that were under way, innermost first.
+        /// The call stack, innermost first. Empty if the sender sent none.
         public var backtrace: [Frame] { wire.record.backtrace.map { Frame($0) } }
-        /// The fingerprint that the sender chose; nil where the daemon made one out of what was said.
+        /// The fingerprint that the sender chose. Nil if the daemon derived it from the contents.
         public var fingerprint: String? { wire.record.fingerprint }
-        /// The application, as it calls itself.
+        /// The name of the application. Nil if it sent none.
         public var app: String? { wire.record.app?.name }
-        /// The application's version.
+        /// The version of the application. Nil if it sent none.
         public var version: String? { wire.record.app?.version }
-        /// The number of the application's build.
+        /// The build number of the application. Nil if it sent none.
         public var build: Int? { wire.record.app?.build.map { Int(clamping: $0) } }
-        /// Where the application runs.
+        /// The environment of the application. Nil if it sent none.
         public var environment: String? { wire.record.app?.environment }
-        /// The kind of system that it runs on.
+        /// The platform of the application. Nil if it sent none.
         public var platform: String? { wire.record.app?.platform }
-        /// How it reaches the rest of the world.
+        /// The kind of network connection of the application. Nil if it sent none.
         public var network: String? { wire.record.app?.network }
-        /// Whether it is a developer's build; nil where it does not say.
+        /// Whether the application is a development build. Nil if it did not send this.
         public var isDevelopment: Bool? { wire.record.app?.development }
-        /// The errors that led to this one, outermost first.
+        /// The errors that caused this one, outermost first.
         public var causes: [IssueCause] { wire.record.causes.map { IssueCause($0) } }
-        /// What else was said.
+        /// The metadata.
         public var metadata: IssueMetadata { wire.record.metadata.map { IssueMetadata(json: $0) } ?? [:] }
-        /// Whether it may be forwarded.
+        /// Whether the daemon may forward the record.
         public var isReportable: Bool { wire.record.reportable ?? true }
-        /// What the daemon mended or cut in it, a sentence each.
+        /// Sentences about what the daemon fixed or truncated.
         public var repairs: [String] { wire.repairs }
-        /// The user who reported it, by number, as the kernel says.
+        /// The id of the user that reported the issue, from the kernel.
         public var user: UInt32 { wire.sender.uid }
-        /// The group of that user, by number, as the kernel says.
+        /// The id of that user's group, from the kernel.
         public var userGroup: UInt32 { wire.sender.gid }
-        /// The process that reported it, as the kernel says.
+        /// The id of the reporting process, from the kernel.
         public var process: Int32 { wire.sender.pid }
-        /// The name of that process, as the kernel says.
+        /// The name of the reporting process, from the kernel. Nil if unknown.
         public var command: String? { wire.sender.command }
-        /// The path of its program, as the kernel says; nil where the daemon may not know it.
+        /// The path of the process's executable, from the kernel. Nil if the daemon was not allowed to read it.
         public var executable: String? { wire.sender.executable }
-        /// The systemd unit that reported it, as the kernel says.
+        /// The systemd unit that reported the issue, from the kernel. Nil if there is none.
         public var unit: String? { wire.sender.unit }
     }
 }
 
 extension IssueBrowser.Record: CustomStringConvertible {
-    /// What a person looks for first, in one line.
+    /// A summary in one line.
     public var description: String {
         var text = "\(id) \(level.rawValue)"
         if let app { text += " in \(app)\(version.map { " \($0)" } ?? "")" }
@@ -94,13 +94,13 @@ extension IssueBrowser.Record: CustomStringConvertible {
 }
 
 extension IssueBrowser {
-    /// A record, its group, and what became of it.
+    /// A record with its group and its fates.
     public struct Details: Sendable {
-        /// The record; nil where none of the group's is stored any more.
+        /// The record. Nil if no record of the group is stored any longer.
         public var record: Record?
         /// The group.
         public var group: Group
-        /// What became of the record, for each destination.
+        /// The fate of the record for each destination.
         public var fates: [IssueFate]
 
         package init(_ reply: ShowReply) {
@@ -112,16 +112,16 @@ extension IssueBrowser {
 }
 
 extension IssueBrowser.Details: CustomStringConvertible {
-    /// A line each for the record, the group, and what became of the record.
+    /// A line each for the record, the group and each fate.
     public var description: String {
-        let record = record?.description ?? "None of the group's records is stored any more."
+        let record = record?.description ?? "No record of the group is stored any longer."
         let fates = fates.map { TerminalSanitizer.line($0.description) }
         return ([record, group.description] + fates).joined(separator: "\n")
     }
 }
 
 extension IssueBrowser {
-    /// A call that was under way: as a place in a binary, and with names where the sender knew them.
+    /// A call in a backtrace: a location in a binary, and names if the sender knew them.
     public struct Frame: Sendable {
         package var wire: IssueProtocol.Frame
 
@@ -129,23 +129,23 @@ extension IssueBrowser {
             self.wire = wire
         }
 
-        /// The name of the binary.
+        /// The name of the binary. Nil if unknown.
         public var image: String? { wire.image }
-        /// The binary's build id, by which its symbols are found.
+        /// The build ID of the binary, to find its symbols. Nil if unknown.
         public var buildID: String? { wire.buildID }
-        /// How many bytes behind the beginning of the symbol, or of the binary where there is none.
+        /// The offset in bytes from the start of the symbol, or of the binary if there is no symbol. Nil if unknown.
         public var offset: UInt64? { wire.offset.map { UInt64(bitPattern: $0) } }
-        /// The function.
+        /// The function. Nil if unknown.
         public var symbol: String? { wire.symbol }
-        /// The source file.
+        /// The source file. Nil if unknown.
         public var file: String? { wire.file }
-        /// The line in it.
+        /// The line in the source file. Nil if unknown.
         public var line: Int? { wire.line.map { Int(clamping: $0) } }
     }
 }
 
 extension IssueBrowser.Frame: CustomStringConvertible {
-    /// All that is known of it, in one line.
+    /// All known properties in one line.
     public var description: String {
         var text = image ?? "?"
         if let symbol { text += " \(symbol)" }
@@ -157,7 +157,7 @@ extension IssueBrowser.Frame: CustomStringConvertible {
 }
 
 extension IssueBrowser {
-    /// A record, or a summary, that was given up for a destination.
+    /// A record, or a summary of records, that was given up for a destination.
     public struct DeadLetter: Sendable {
         package var wire: IssueProtocol.DeadLetter
 
@@ -165,25 +165,25 @@ extension IssueBrowser {
             self.wire = wire
         }
 
-        /// The record's id; of a summary `summary-` and a number.
+        /// The id of the record. For a summary it is `summary-` and a number.
         public var record: String { wire.record }
-        /// The destination.
+        /// The name of the destination.
         public var destination: String { wire.destination }
-        /// Why, in a word: `refused`, `too_large` or `retries_expired`.
+        /// The reason: `refused`, `too_large` or `retries_expired`.
         public var reason: String { wire.reason }
-        /// What the destination said.
+        /// The destination's response. Nil if there is none.
         public var answer: String? { wire.answer }
-        /// How many times it was sent.
+        /// The number of attempts to send it.
         public var attempts: Int { Int(clamping: wire.attempts) }
-        /// When it was given up.
+        /// The time at which it was given up.
         public var timestamp: IssueTimestamp { IssueTimestamp(wire.at) }
-        /// What was to be sent, where it was asked for.
+        /// The text that was to be sent. Nil unless the query asked for it.
         public var line: String? { wire.line }
     }
 }
 
 extension IssueBrowser.DeadLetter: CustomStringConvertible {
-    /// What was given up and why, in one line.
+    /// The record, the destination, the reason and the time in one line.
     public var description: String {
         let tries = attempts == 1 ? "1 attempt" : "\(attempts) attempts"
         let answer = answer.map { ": \($0)" } ?? ""

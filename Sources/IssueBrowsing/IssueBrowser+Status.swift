@@ -2,7 +2,7 @@ package import IssueProtocol
 public import Issues
 
 extension IssueBrowser {
-    /// How the daemon, its store and its destinations are.
+    /// The status of the daemon, its store and its destinations.
     public struct Status: Sendable {
         package var wire: DaemonStatus
 
@@ -12,45 +12,46 @@ extension IssueBrowser {
 
         /// The daemon's version.
         public var version: String { wire.version }
-        /// The host's name.
+        /// The name of the host.
         public var host: String { wire.host }
-        /// When it started.
+        /// The time at which the daemon started.
         public var startedAt: IssueTimestamp { IssueTimestamp(wire.startedAt) }
-        /// How many records it has received.
+        /// The number of records that the daemon has received.
         public var received: Int { Int(clamping: wire.received) }
-        /// How many it rejected since it started, since they could not be read or were too large; only for those who
-        /// see all.
+        /// The number of records that were rejected since the start, because they were invalid or too large. 0 if the
+        /// caller may not see all records.
         public var rejected: Int { Int(clamping: wire.rejected) }
-        /// How many had come before, of those since it started; only for those who see all.
+        /// The number of duplicates since the start. 0 if the caller may not see all records.
         public var duplicates: Int { Int(clamping: wire.duplicates) }
-        /// How many reports it answered with an error since it started, as where the disk is full; only for those who
-        /// see all.
+        /// The number of reports that failed since the start, for example because the disk was full. 0 if the caller
+        /// may not see all records.
         public var refused: Int { Int(clamping: wire.refused) }
-        /// How many connections are open to it.
+        /// The number of open connections.
         public var connections: Int { Int(clamping: wire.connections ?? 0) }
-        /// The store's id, which stays the same for as long as its records do; nil while it can't be opened.
+        /// The id of the store, which stays the same as long as its records exist. Nil if the store cannot be opened.
         public var store: String? { wire.store.id.isEmpty ? nil : wire.store.id }
-        /// How many records are stored.
+        /// The number of stored records.
         public var records: Int { Int(clamping: wire.store.records) }
-        /// How many groups are stored.
+        /// The number of stored groups.
         public var groups: Int { Int(clamping: wire.store.groups) }
-        /// How many bytes the store takes on the disk; only for those who see all.
+        /// The size of the store on disk, in bytes. Nil if the caller may not see all records.
         public var bytes: Int? { wire.store.bytes.map { Int(clamping: $0) } }
-        /// How many bytes are free on that disk; only for those who see all.
+        /// The free space of the store's file system, in bytes. Nil if the caller may not see all records.
         public var freeBytes: Int? { wire.store.freeBytes.map { Int(clamping: $0) } }
-        /// When the oldest of the stored records was received; only for those who see all.
+        /// The time at which the oldest stored record was received. Nil if there is none, or the caller may not see all
+        /// records.
         public var oldest: IssueTimestamp? { wire.store.oldest.map { IssueTimestamp($0) } }
-        /// What is wrong with the store, a sentence each.
+        /// Sentences that describe faults of the store.
         public var faults: [String] { wire.store.faults }
-        /// Where it forwards to.
+        /// The destinations.
         public var destinations: [Destination] { wire.destinations.map { Destination($0) } }
-        /// What limits hold back right now.
+        /// The current suppressions by rate limits and quotas.
         public var suppressions: [Suppression] { wire.suppressions.map { Suppression($0) } }
     }
 }
 
 extension IssueBrowser.Status: CustomStringConvertible {
-    /// A line for the daemon and its store, and one for each fault, destination and limit that holds something back.
+    /// A line for the daemon and its store, and one for each fault, destination and suppression.
     public var description: String {
         var head = "issued \(version) on \(host) since \(startedAt): "
         if store == nil {
@@ -67,7 +68,7 @@ extension IssueBrowser.Status: CustomStringConvertible {
 }
 
 extension IssueBrowser {
-    /// What the daemon says of one destination.
+    /// The status of a destination.
     public struct Destination: Sendable {
         package var wire: DestinationStatus
 
@@ -75,39 +76,42 @@ extension IssueBrowser {
             self.wire = wire
         }
 
-        /// Its name in the daemon's configuration.
+        /// The name in the daemon's configuration.
         public var name: String { wire.name }
-        /// What kind it is.
+        /// The kind of the destination.
         public var kind: String { wire.kind }
-        /// What it does now: `idle`, `sending`, `waiting` or `paused`.
+        /// The current activity: `idle`, `sending`, `waiting` or `paused`.
         public var state: String { wire.state.rawValue }
-        /// Why it is waiting or paused.
+        /// The reason for waiting or being paused. Nil if there is none.
         public var reason: String? { wire.reason }
-        /// The recommended action; nil if the caller may not see all records.
+        /// The recommended action. Nil if there is none, or the caller may not see all records.
         public var advice: String? { wire.advice }
-        /// When it is tried again, where it is waiting.
+        /// The time of the next attempt. Nil unless the destination is waiting.
         public var nextAttempt: IssueTimestamp? { wire.nextAttempt.map { IssueTimestamp($0) } }
-        /// The destination's last answer; nil if the caller may not see all records.
+        /// The destination's last response. Nil if there is none, or the caller may not see all records.
         public var lastAnswer: String? { wire.lastAnswer }
-        /// When it last took something.
+        /// The time of the last successful request. Nil if there was none.
         public var lastSuccess: IssueTimestamp? { wire.lastSuccess.map { IssueTimestamp($0) } }
-        /// When the oldest record that waits for it was reported.
+        /// The time at which the oldest pending record was reported. Nil if no record is pending.
         public var oldestPending: IssueTimestamp? { wire.oldestPending.map { IssueTimestamp($0) } }
-        /// How many requests were sent to it since the daemon started; 0 if the caller may not see all records.
+        /// The number of requests since the daemon started. 0 if the caller may not see all records.
         public var requests: Int { Int(clamping: wire.requests) }
-        /// How many records had to be sent again since the daemon started.
+        /// The number of records that were sent again since the daemon started.
         public var resent: Int { Int(clamping: wire.resent) }
-        /// How many records it may have twice, of those sent since the daemon started.
+        /// The number of records since the daemon started that the destination may have received twice.
         public var possibleDuplicates: Int { Int(clamping: wire.maybeDuplicate) }
-        /// How many bytes it was sent today, in UTC.
+        /// The number of bytes that were sent today (UTC).
         public var bytesToday: Int { Int(clamping: wire.bytesToday) }
-        /// How many records were received since it exists: the sum of all outcomes, at every instant.
+        /// The number of records since the destination was added. It always equals the sum of all outcomes.
         public var received: Int { Int(clamping: wire.ledger.received) }
 
-        /// Whether each record that was received has exactly one outcome, as always should be so.
+        /// Whether each received record has exactly one outcome. This should always be true.
         public var balances: Bool { wire.ledger.balances }
 
-        /// How many records have ended in one way.
+        /// Returns the number of records with an outcome.
+        ///
+        /// - Parameter outcome: The outcome.
+        /// - Returns: The number of records; 0 for an unknown outcome.
         public func count(of outcome: IssueFate.Outcome) -> Int {
             Fate(name: outcome.rawValue).map { Int(clamping: wire.ledger[$0]) } ?? 0
         }
@@ -115,7 +119,7 @@ extension IssueBrowser {
 }
 
 extension IssueBrowser.Destination: CustomStringConvertible {
-    /// What it does and how far it is, in one line.
+    /// The activity and the progress in one line.
     public var description: String {
         let reason = reason.map { " (\($0))" } ?? ""
         let counts = "\(count(of: .delivered)) of \(received) records delivered, \(count(of: .pending)) pending"
@@ -124,7 +128,7 @@ extension IssueBrowser.Destination: CustomStringConvertible {
 }
 
 extension IssueBrowser {
-    /// What a limit holds back for a destination right now.
+    /// Records that a limit currently holds back for a destination.
     public struct Suppression: Sendable {
         package var wire: IssueProtocol.Suppression
 
@@ -132,23 +136,23 @@ extension IssueBrowser {
             self.wire = wire
         }
 
-        /// The destination's name.
+        /// The name of the destination.
         public var destination: String { wire.destination }
-        /// The application that the limit is for, where it is for one.
+        /// The application that the limit applies to. Nil if it is not specific to one.
         public var app: String? { wire.app }
-        /// The id of the group that the limit is for, where it is for one.
+        /// The id of the group that the limit applies to. Nil if it is not specific to one.
         public var group: String? { wire.group }
-        /// Which limit it is: `group_rate`, `application_rate`, `global_rate`, `daily_bytes` or `cardinality`.
+        /// The limit: `group_rate`, `application_rate`, `global_rate`, `daily_bytes` or `cardinality`.
         public var reason: String { wire.reason.rawValue }
-        /// How many records it holds back.
+        /// The number of records that are held back.
         public var count: Int { Int(clamping: wire.count) }
-        /// Since when.
+        /// The time since which records are held back.
         public var since: IssueTimestamp { IssueTimestamp(wire.since) }
     }
 }
 
 extension IssueBrowser.Suppression: CustomStringConvertible {
-    /// What is held back, why, and since when, in one line.
+    /// The number of records, the limit and the start in one line.
     public var description: String {
         var limit = reason
         if let group { limit += " of \(group)" }
@@ -158,15 +162,17 @@ extension IssueBrowser.Suppression: CustomStringConvertible {
 }
 
 extension IssueBrowser {
-    /// Has what is waiting forwarded now, and answers when all of it has a fate or the time is over.
+    /// Starts to forward all pending records now, and waits until each of them has a fate.
     ///
-    /// For operators.
+    /// Only operators may call this.
     ///
     /// - Parameters:
-    ///   - destination: The one to forward to, or all.
-    ///   - timeout: How long to wait at most.
-    /// - Returns: How the destinations stand then.
-    /// - Throws: `DeliveryError` of the code `.notFound` where there is no such destination.
+    ///   - destination: The name of a destination. Nil forwards to all destinations.
+    ///   - timeout: The maximum time to wait. After it, the function returns the current status.
+    /// - Returns: The status of the destinations.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator,
+    ///   `.notFound` if no such destination exists, or another code if the daemon cannot be
+    ///   reached.
     @discardableResult
     public func flush(destination: String? = nil, timeout: Duration = .seconds(30)) async throws -> [Destination] {
         let parameters = FlushParameters(destination: destination, timeout: timeout)
@@ -180,12 +186,15 @@ extension IssueBrowser {
 
     /// Makes dead letters pending again.
     ///
-    /// For operators.
+    /// Only operators may call this.
     ///
     /// - Parameters:
-    ///   - destination: Those of one destination, or of all.
-    ///   - records: Those of some records, or of all.
-    /// - Returns: How many are pending again, and how many stay, as their record or their destination is gone.
+    ///   - destination: The name of a destination. Nil selects the dead letters of all destinations.
+    ///   - records: The ids of records. Nil selects the dead letters of all records.
+    /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of those that
+    ///   cannot be requeued, because their record or destination no longer exists.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
+    ///   another code if the daemon cannot be reached.
     @discardableResult
     public func requeue(
         destination: String? = nil, records: [String]? = nil
@@ -197,14 +206,16 @@ extension IssueBrowser {
         return (Int(clamping: reply.count), Int(clamping: reply.left))
     }
 
-    /// Erases records for good.
+    /// Permanently erases records.
     ///
-    /// For operators.
+    /// Only operators may call this.
     ///
     /// - Parameters:
-    ///   - filter: Which ones; the daemon refuses one that says nothing.
-    ///   - isDryRun: Whether they are only to be counted.
-    /// - Returns: How many there were, and where some of it is left.
+    ///   - filter: Selects the records. The daemon refuses an empty filter.
+    ///   - isDryRun: Whether to count the records without erasing them.
+    /// - Returns: `count` is the number of records. `unreachable` lists the places that may still contain some of them.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
+    ///   another code if the daemon refuses the filter or cannot be reached.
     public func purge(
         _ filter: Filter, dryRun isDryRun: Bool = false
     ) async throws -> (count: Int, unreachable: [String]) {
@@ -215,28 +226,34 @@ extension IssueBrowser {
         return (Int(clamping: reply.count), reply.unreachable)
     }
 
-    /// Has the daemon copy its whole store while it runs.
+    /// Lets the daemon copy its whole store while it is running.
     ///
-    /// For operators.
+    /// Only operators may call this.
     ///
-    /// - Returns: Where the copy lies, on the daemon's host and in its folder.
+    /// - Returns: The path of the copy on the daemon's host, in the daemon's state directory.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
+    ///   another code if the copy fails or the daemon cannot be reached.
     public func backup() async throws -> String {
         let reply: BackupReply = try await ask { session throws(DeliveryError) in
             try session.order(.backup, Array("{}".utf8)).value
         }
-        guard let path = reply.path else { throw DeliveryError(.malformed, "The daemon's answer names no file.") }
+        guard let path = reply.path else {
+            throw DeliveryError(.malformed, "The daemon's reply contains no file path.")
+        }
         return path
     }
 
-    /// Brings over what is readable from stores that were set aside.
+    /// Recovers the readable records from stores that the daemon moved aside.
     ///
-    /// For operators.
+    /// Only operators may call this.
     ///
     /// - Parameters:
-    ///   - file: The one that is meant, by its name; all of them where none is named.
-    ///   - isDryRun: Whether the files are only to be named.
-    /// - Returns: How many records were brought over, how many could not be read, from which files, and of which of
-    ///   them nothing can be read: those are left as they are.
+    ///   - file: The name of a file. Nil selects all files.
+    ///   - isDryRun: Whether to list the files without reading them.
+    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the files. `hopeless`
+    ///   are the files that contain nothing readable; they are left unchanged.
+    /// - Throws: `DeliveryError` with the code `.denied` if the caller is not an operator, or
+    ///   another code if the daemon cannot be reached.
     public func repair(
         _ file: String? = nil, dryRun isDryRun: Bool = false
     ) async throws -> (recovered: Int, unreadable: Int, files: [String], hopeless: [String]) {

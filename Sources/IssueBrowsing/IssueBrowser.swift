@@ -1,7 +1,7 @@
 package import IssueProtocol
 public import Issues
 
-/// Asks the daemon of this host what was reported, and what became of it.
+/// Queries the daemon of this host about issues and their fates.
 ///
 /// ```swift
 /// let browser = IssueBrowser()
@@ -10,32 +10,33 @@ public import Issues
 /// }
 /// ```
 ///
-/// Everybody sees what was reported under the same user; operators see all.
-/// Each question has a connection of its own, and blocks no thread of the
-/// tasks. Errors are `DeliveryError`.
+/// All users can see the issues that were reported under their own user id; operators can see
+/// all issues. Each call uses a connection of its own and does not block a thread of the task's
+/// executor. Errors are `DeliveryError`.
 public struct IssueBrowser: Sendable {
     private let socket: String?
 
-    /// A browser of the daemon at a socket.
+    /// Creates a browser.
     ///
-    /// - Parameter socket: The path; where none is named `ISSUED_SOCKET` of the environment, then the user's own
-    ///   daemon's, then the system's.
+    /// - Parameter socket: The path of the daemon's socket. Nil uses `ISSUED_SOCKET` of the
+    ///   environment, or else the first reachable socket of the user's own daemon and the system's.
     public init(socket: String? = nil) {
         self.socket = socket
     }
 
     // MARK: Reading
 
-    /// Asks for issues: all reports with the same fingerprint, as one.
+    /// Returns issues. All reports with the same fingerprint are one issue, called a group.
     ///
     /// - Parameters:
-    ///   - filter: Which ones.
-    ///   - order: In which order.
-    ///   - limit: How many at most; the daemon has a limit of its own.
-    ///   - page: Where to go on, as the page before said in ``Page/next``.
-    ///   - sparkline: Into how many buckets each group is counted, from the filter's `since` to its `until` or over the
-    ///     last 24 hours.
-    /// - Returns: A page of them.
+    ///   - filter: Selects the issues.
+    ///   - order: The order of the issues.
+    ///   - limit: The maximum number of issues on the page. Nil means 50; the daemon returns at most 1,000.
+    ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
+    ///   - sparkline: The number of buckets for the counts of each group, from the filter's `since`
+    ///     to its `until` or over the last 24 hours. Nil returns no counts.
+    /// - Returns: A page of issues.
+    /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
     public func list(
         _ filter: Filter = Filter(), order: Order = .newest, limit: Int? = nil, after page: String? = nil,
         sparkline: Int? = nil
@@ -46,14 +47,15 @@ public struct IssueBrowser: Sendable {
         return Page(elements: reply.groups.map { Group($0) }, next: reply.next)
     }
 
-    /// Asks for single records.
+    /// Returns single records.
     ///
     /// - Parameters:
-    ///   - filter: Which ones.
+    ///   - filter: Selects the records.
     ///   - order: ``Order/newest`` or ``Order/oldest``.
-    ///   - limit: How many at most; the daemon has a limit of its own.
-    ///   - page: Where to go on, as the page before said in ``Page/next``.
-    /// - Returns: A page of them.
+    ///   - limit: The maximum number of records on the page. Nil means 50; the daemon returns at most 500.
+    ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
+    /// - Returns: A page of records.
+    /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
     public func records(
         _ filter: Filter = Filter(), order: Order = .newest, limit: Int? = nil, after page: String? = nil
     ) async throws -> Page<Record> {
@@ -62,15 +64,17 @@ public struct IssueBrowser: Sendable {
         return Page(elements: reply.records.map { Record($0) }, next: reply.next)
     }
 
-    /// Asks for everything about a record, or about the newest record of a group.
+    /// Returns all information about a record, or about the newest record of a group.
     ///
-    /// - Parameter id: The record's id, or the group's.
-    /// - Returns: The record, its group and what became of it.
+    /// - Parameter id: The id of the record or the group.
+    /// - Returns: The record, its group and its fates.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such record or group exists or it
+    ///   belongs to another user, or with another code if the daemon cannot be reached.
     public func show(_ id: String) async throws -> Details {
         Details(try await ask { session throws(DeliveryError) in try session.show(id).value })
     }
 
-    /// New records as they come.
+    /// Returns new records as they arrive.
     ///
     /// ```swift
     /// for try await record in browser.follow(.init(level: .critical)) {
@@ -78,26 +82,33 @@ public struct IssueBrowser: Sendable {
     /// }
     /// ```
     ///
-    /// It ends when the task is cancelled, and throws when the daemon ends.
+    /// The sequence ends when the task is cancelled. It throws `DeliveryError` when the daemon
+    /// ends.
     ///
-    /// - Parameter filter: Which ones. Where it says since when, what there is from then on comes first.
+    /// - Parameter filter: Selects the records. If it has a `since`, stored records from that time
+    ///   on are returned first.
+    /// - Returns: The sequence of records.
     public func follow(_ filter: Filter = Filter()) -> RecordSequence {
         RecordSequence(socket: socket, filter: filter)
     }
 
-    /// Asks how the daemon, its store and its destinations are.
+    /// Returns the status of the daemon, its store and its destinations.
+    ///
+    /// - Returns: The status.
+    /// - Throws: `DeliveryError` if the daemon cannot be reached.
     public func status() async throws -> Status {
         Status(try await ask { session throws(DeliveryError) in try session.status().value })
     }
 
-    /// Waits until a record has a fate other than `pending`, or the time is over.
+    /// Waits until a record has a fate other than `pending`, and returns its fates.
     ///
     /// - Parameters:
-    ///   - id: The record's id.
-    ///   - destination: Which destination is meant; all of them if nil.
-    ///   - timeout: How long to wait at most.
-    /// - Returns: What became of it, for each destination.
-    /// - Throws: `DeliveryError` of the code `.notFound` where there is no such record or destination.
+    ///   - id: The id of the record.
+    ///   - destination: The name of a destination. Nil waits for all destinations.
+    ///   - timeout: The maximum time to wait. After it, the function returns the current fates.
+    /// - Returns: The fate of the record for each destination.
+    /// - Throws: `DeliveryError` with the code `.notFound` if no such record or destination exists,
+    ///   or with another code if the daemon cannot be reached.
     public func fates(
         of id: String, destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {
@@ -110,15 +121,16 @@ public struct IssueBrowser: Sendable {
         return reply.fates.map { IssueFate($0) }
     }
 
-    /// Asks for what was given up, newest first.
+    /// Returns records that were given up for a destination, newest first.
     ///
     /// - Parameters:
-    ///   - destination: Only what one destination did not take.
-    ///   - records: Only these records, by their ids.
-    ///   - hasLines: Whether each is to come with what was to be sent.
-    ///   - limit: How many at most; the daemon has a limit of its own.
-    ///   - page: Where to go on, as the page before said in ``Page/next``.
-    /// - Returns: A page of them.
+    ///   - destination: The name of a destination. Nil returns those of all destinations.
+    ///   - records: The ids of records. Nil returns those of all records.
+    ///   - hasLines: Whether to include the text that was to be sent.
+    ///   - limit: The maximum number of dead letters on the page. Nil means 50; the daemon returns at most 500.
+    ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
+    /// - Returns: A page of dead letters.
+    /// - Throws: `DeliveryError` if the daemon cannot be reached or refuses the query.
     public func deadLetters(
         destination: String? = nil, records: [String]? = nil, withLines hasLines: Bool = false, limit: Int? = nil,
         after page: String? = nil
@@ -129,12 +141,12 @@ public struct IssueBrowser: Sendable {
         return Page(elements: reply.deadLetters.map { DeadLetter($0) }, next: reply.next)
     }
 
-    /// A connection for ``BrowserSession``, for who may block.
+    /// Connects to the daemon for a ``BrowserSession``. Blocks the calling thread.
     package func link() throws(CollectorConnectionError) -> any BrowserLink {
         try SocketLink(socket)
     }
 
-    /// Asks on a thread of its own, since it blocks and the threads of the tasks are few.
+    /// Runs a blocking query on a new thread, since the threads of tasks must not block.
     func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (BrowserSession<DeliveryError>) throws(DeliveryError) -> Answer,
         failing: @escaping @Sendable (CollectorConnectionError) -> DeliveryError = { DeliveryError($0) }
@@ -152,42 +164,50 @@ public struct IssueBrowser: Sendable {
 }
 
 extension IssueBrowser {
-    /// Which issues are asked for: every part that is given must hold, a list when one of its members does.
+    /// A selection of issues. All properties that are not nil must match. A list matches if one of its elements does.
     public struct Filter: Sendable {
-        /// Of these applications.
+        /// The names of applications.
         public var apps: [String]?
-        /// Of these versions of an application.
+        /// The versions of applications.
         public var versions: [String]?
-        /// From these environments.
+        /// The environments of applications.
         public var environments: [String]?
-        /// This level or a worse one.
+        /// The minimum level.
         public var level: IssueLevel?
-        /// Of these error domains.
+        /// The error domains.
         public var domains: [String]?
-        /// With these error codes.
+        /// The error codes.
         public var codes: [Int]?
-        /// From these source files.
+        /// The file IDs of source files, or the last components of their paths.
         public var files: [String]?
-        /// With this text in it.
+        /// The words that titles or domains must contain. The beginning of a word is enough.
         public var text: String?
-        /// Of these groups.
+        /// The ids of groups.
         public var groups: [String]?
-        /// Reported by these users, by number.
+        /// The ids of the users that reported the record.
         public var users: [UInt32]?
-        /// Reported by these units of systemd.
+        /// The systemd units that reported the record.
         public var units: [String]?
-        /// Of groups in these states.
+        /// The states of groups.
         public var states: [State]?
-        /// With these fates.
+        /// The fates of records. Not supported by ``IssueBrowser/list(_:order:limit:after:sparkline:)`` and histograms.
         public var outcomes: [IssueFate.Outcome]?
-        /// The destination whose fates count.
+        /// The destination that ``outcomes`` refers to. Nil for any destination. Supported like ``outcomes``.
         public var destination: String?
-        /// Not older than this.
+        /// The earliest time at which the daemon received a record.
         public var since: IssueTimestamp?
-        /// Not newer than this.
+        /// The latest time at which the daemon received a record.
         public var until: IssueTimestamp?
 
-        /// A filter by application, level and time; more is set on it afterwards.
+        /// Creates a filter. Other properties can be set afterwards.
+        ///
+        /// - Parameters:
+        ///   - apps: The names of applications.
+        ///   - level: The minimum level.
+        ///   - text: The words that titles or domains must contain.
+        ///   - groups: The ids of groups.
+        ///   - since: The earliest time at which the daemon received a record.
+        ///   - until: The latest time at which the daemon received a record.
         public init(
             apps: [String]? = nil, level: IssueLevel? = nil, text: String? = nil, groups: [String]? = nil,
             since: IssueTimestamp? = nil, until: IssueTimestamp? = nil
@@ -214,7 +234,7 @@ extension IssueBrowser {
             filter.users = users
             filter.units = units
             filter.states = states?.map(\.wire)
-            // A word that is none of ours matches nothing that this version knows.
+            // An unknown name matches no record of this version.
             filter.fates = outcomes?.compactMap { Fate(name: $0.rawValue) }
             filter.destination = destination
             filter.since = since?.wire
@@ -225,15 +245,15 @@ extension IssueBrowser {
 }
 
 extension IssueBrowser {
-    /// In which order an answer comes.
+    /// The order of a result.
     public enum Order: Sendable {
-        /// The newest activity first.
+        /// The most recent activity first.
         case newest
         /// The oldest activity first.
         case oldest
-        /// The most frequent first; of groups only.
+        /// The most frequent first. For groups only.
         case most
-        /// The most serious first; of groups only.
+        /// The most severe first. For groups only.
         case worst
 
         var wire: ResultOrder {
@@ -248,11 +268,11 @@ extension IssueBrowser {
 }
 
 extension IssueBrowser {
-    /// A part of an answer that may be longer.
+    /// A page of a result.
     public struct Page<Element: Sendable>: Sendable {
-        /// What is on this page.
+        /// The elements on this page.
         public var elements: [Element]
-        /// Where the next page begins; nil on the last one.
+        /// The position of the next page, to pass to the same function. Nil on the last page.
         public var next: String?
     }
 }

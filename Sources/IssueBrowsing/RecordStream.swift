@@ -3,15 +3,15 @@ internal import Issues
 internal import Synchronization
 
 extension IssueBrowser {
-    /// Records as they come; see ``IssueBrowser/follow(_:)``.
+    /// New records as they arrive; see ``IssueBrowser/follow(_:)``.
     ///
-    /// Each loop over it has a connection of its own. What nobody has asked for
-    /// yet stays with the daemon.
+    /// Each loop over the sequence has a connection of its own. Records that were not requested yet
+    /// stay in the daemon.
     public struct RecordSequence: AsyncSequence, Sendable {
         let socket: String?
         let filter: Filter
 
-        /// Takes one record after the other.
+        /// An iterator over new records.
         public struct AsyncIterator: AsyncIteratorProtocol {
             private let socket: String?
             private let filter: Filter
@@ -24,7 +24,10 @@ extension IssueBrowser {
                 self.filter = filter
             }
 
-            /// The next record; nil when the task was cancelled.
+            /// Waits for the next record.
+            ///
+            /// - Returns: The record; nil if the task was cancelled.
+            /// - Throws: `DeliveryError` if the daemon cannot be reached or ends.
             public mutating func next() async throws -> Record? {
                 while taken == page.count {
                     guard !Task.isCancelled else { return nil }
@@ -48,19 +51,21 @@ extension IssueBrowser {
             }
         }
 
-        /// Begins to follow.
+        /// Returns an iterator. It connects when its first record is requested.
+        ///
+        /// - Returns: The iterator.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(socket: socket, filter: filter)
         }
     }
 }
 
-/// A call that follows records, one part of its answer after the other.
+/// A call that follows records, with its reply in parts.
 final class RecordStream: Sendable {
     private let connection: Mutex<CollectorConnection>
     private let hangUp: HangUp
 
-    /// Connects and calls.
+    /// Connects and sends the call.
     init(socket: String?, filter: IssueFilter) throws(DeliveryError) {
         do throws(CollectorConnectionError) {
             var connection = try CollectorConnection(
@@ -75,7 +80,7 @@ final class RecordStream: Sendable {
         }
     }
 
-    /// Waits for the next records; nil when the task was cancelled meanwhile.
+    /// Waits for the next records. Returns nil if the task is cancelled meanwhile.
     func next() async throws -> [IssueBrowser.Record]? {
         do {
             return try await withTaskCancellationHandler {

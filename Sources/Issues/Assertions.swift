@@ -1,13 +1,14 @@
 internal import IssueWire
 
-/// Assertions that go on being heard after release.
+/// Assertions that also report in release builds.
 ///
-/// A failure is reported first, with its exact place, in every build. Then what
-/// follows is what follows in Swift: `assert` traps in debug builds only, a
-/// precondition and a fatal error in both. `ErrorResponders.root = [.discard]`
-/// silences `assert` and `assertionFailure` with trap and all.
+/// A failure is reported first, with its source location, in every build. Then the behavior is
+/// the same as in Swift: `assert` traps in debug builds only; preconditions and fatal errors
+/// trap in all builds. With `ErrorResponders.root = [.discard]`, `assert` and
+/// `assertionFailure` neither report nor trap.
 ///
-/// Who wants them under Swift's own names says so in one file of the application:
+/// To use an assertion under Swift's own name, define the function in one file of the
+/// application:
 ///
 /// ```swift
 /// func assert(
@@ -18,12 +19,20 @@ internal import IssueWire
 /// }
 /// ```
 ///
-/// They stand in a type, since a global `assert` of ours would silently replace
+/// The functions are members of a type, because a global `assert` would silently replace
 /// Swift's in every file that imports this library.
 public enum Reported {
-    /// Reports a condition that does not hold; in debug builds traps then.
+    /// Reports a failure if a condition is false, and then traps in debug builds.
     ///
-    /// Unlike Swift's, the condition is evaluated in release builds too.
+    /// Unlike Swift's `assert`, the condition is evaluated in release builds too.
+    ///
+    /// - Parameters:
+    ///   - condition: The condition to check.
+    ///   - message: The reason to report. Evaluated only if the condition is false.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
     public static func assert(
         _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -32,7 +41,17 @@ public enum Reported {
         assertionFailure(message(), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports a condition that does not hold, where it takes more than an expression; in debug builds traps then.
+    /// Reports a failure if a condition is false, and then traps in debug builds.
+    ///
+    /// Use this version for a condition that needs more than an expression.
+    ///
+    /// - Parameters:
+    ///   - message: The reason to report. Evaluated only if the condition is false.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
+    ///   - condition: Returns the condition to check.
     public static func assert(
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -42,7 +61,14 @@ public enum Reported {
         assertionFailure(message(), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports that a place was reached that should not be; in debug builds traps then.
+    /// Reports that code was reached that should not be, and then traps in debug builds.
+    ///
+    /// - Parameters:
+    ///   - message: The reason to report.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
     public static func assertionFailure(
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -57,7 +83,15 @@ public enum Reported {
         Swift.assertionFailure(failure.harmlessMessage, file: fileID, line: line)
     }
 
-    /// Reports a condition that does not hold, then traps.
+    /// Reports a failure and traps if a condition is false.
+    ///
+    /// - Parameters:
+    ///   - condition: The condition to check.
+    ///   - message: The reason to report. Evaluated only if the condition is false.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
     public static func precondition(
         _ condition: @autoclosure () -> Bool, _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -66,7 +100,14 @@ public enum Reported {
         preconditionFailure(message(), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports that a place was reached that must not be, then traps.
+    /// Reports that code was reached that must not be, and traps.
+    ///
+    /// - Parameters:
+    ///   - message: The reason to report.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
     public static func preconditionFailure(
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -77,7 +118,14 @@ public enum Reported {
         Swift.preconditionFailure(failure.harmlessMessage, file: fileID, line: line)
     }
 
-    /// Reports that the program can't go on, then ends it.
+    /// Reports that the program cannot continue, and traps.
+    ///
+    /// - Parameters:
+    ///   - message: The reason to report.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
     public static func fatalError(
         _ message: @autoclosure () -> String = String(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -89,29 +137,29 @@ public enum Reported {
     }
 }
 
-/// The error as which a failed assertion is reported.
+/// The error that is reported for a failed assertion.
 public struct AssertionFailure: ReportableError, Hashable, CustomStringConvertible {
-    /// Which of the assertions it was.
+    /// The kind of an assertion.
     public enum Kind: String, Hashable, Sendable {
-        /// ``Reported/assert(_:_:fileID:filePath:line:column:)`` or its sister that always fails.
+        /// ``Reported/assert(_:_:fileID:filePath:line:column:)`` or `assertionFailure`.
         case assertion
-        /// ``Reported/precondition(_:_:fileID:filePath:line:column:)`` or its sister that always fails.
+        /// ``Reported/precondition(_:_:fileID:filePath:line:column:)`` or `preconditionFailure`.
         case precondition
-        /// ``Reported/fatalError(_:fileID:filePath:line:column:)``
+        /// ``Reported/fatalError(_:fileID:filePath:line:column:)``.
         case fatalError
     }
 
-    /// Which of the assertions it was.
+    /// The kind of the assertion.
     public var kind: Kind
-    /// The reason that was given, or "no reason".
+    /// The reason of the failure, or "no reason" if none was given.
     public var message: String
-    /// The line and the file, such as `42_Cart.swift`.
+    /// The line and the file name, for example `42_Cart.swift`.
     public var name: String
 
-    /// The name.
+    /// Metadata with the name.
     public var userInfo: IssueMetadata { ["name": .init(name)] }
 
-    /// The kind, and the reason.
+    /// The kind and the reason.
     public var description: String {
         switch kind {
         case .assertion: "Assertion failed: \(message)"
@@ -121,13 +169,13 @@ public struct AssertionFailure: ReportableError, Hashable, CustomStringConvertib
     }
 }
 
-/// An assertion that did not hold, on its way to be reported.
+/// A failed assertion, ready to be reported.
 struct FailedAssertion {
     let kind: AssertionFailure.Kind
     let message: String
     private let site: IssueSite
 
-    /// The message for standard error, made harmless since Swift writes it verbatim.
+    /// The message for standard error. It is sanitized, since Swift writes it verbatim.
     var harmlessMessage: String { TerminalSanitizer.line(message) }
 
     init(
@@ -145,10 +193,10 @@ struct FailedAssertion {
         return Reporting.report(error, { nil }, level: level, metadata: { [:] }, at: site)
     }
 
-    /// Whether Swift's `assert` does anything in this build.
+    /// Whether Swift's `assert` is active in this build.
     static var traps: Bool { _isDebugAssertConfiguration() }
 
-    /// Gives the report a moment to get out, since the process is about to end.
+    /// Flushes the buffer, since the process is about to end.
     func flush() {
         ShutdownFlush.say()
     }

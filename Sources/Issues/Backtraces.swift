@@ -2,13 +2,13 @@ internal import IssueWire
 internal import Synchronization
 internal import UnixIO
 
-/// Which reports come with where they were reported from.
+/// The reports that include a backtrace.
 package enum BacktraceChoice: String, CaseIterable, Sendable {
     case none
     case error
     case all
 
-    /// Frames of a report; a frame takes about a hundred bytes.
+    /// The maximum number of frames in a report. A frame takes about a hundred bytes.
     static let limit = 16
 
     func isWanted(for level: IssueLevel) -> Bool {
@@ -19,34 +19,40 @@ package enum BacktraceChoice: String, CaseIterable, Sendable {
         }
     }
 
-    /// The calls under way on this thread that led to a mark, if a report of this level is to have them.
+    /// Returns the return addresses of the calls above a mark on this thread.
+    ///
+    /// - Parameters:
+    ///   - level: The level of the report.
+    ///   - mark: The position in the call stack to start from.
+    /// - Returns: At most ``limit`` addresses; none if reports of this level include no backtrace.
     static func addresses(for level: IssueLevel, above mark: CallStack.Mark) -> [UInt] {
         guard ProcessSettings.shared.backtrace.isWanted(for: level) else { return [] }
         return CallStack.returnAddresses(above: mark, atMost: limit)
     }
 }
 
-/// Says of an address in which image it lies, and where.
+/// Maps code addresses to images and offsets.
 ///
-/// Asked by the thread that sends; whoever reports only notes addresses.
+/// The sending thread does the lookup. A reporting thread only records the addresses.
 final class ImageMap: Sendable {
     static let process = ImageMap()
 
     fileprivate struct State: Sendable {
         var images: [LoadedImage] = []
         var generation: UInt64?
-        // A program reports from few places.
+        // A cache. It stays small because a program reports from few locations.
         var known: [UInt: Frame] = [:]
     }
 
     fileprivate static let capacity = 4096
     private let state = Mutex(State())
 
-    /// The frames of addresses that a call returns to; one that lies nowhere is left out.
+    /// Returns the frames of return addresses. An address outside all images is omitted.
     func frames(of addresses: [UInt]) -> [Frame] {
         guard !addresses.isEmpty else { return [] }
         if let frames = state.withLockIfAvailable({ $0.frames(of: addresses) }) { return frames }
-        // Another thread looks as well; or one did when this process was forked off, and will never end.
+        // Another thread holds the lock. If this process was forked meanwhile, that thread does not exist here and
+        // never releases it.
         var own = State()
         return own.frames(of: addresses)
     }

@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Something small that happened before an issue.
+/// An event that happened before an issue and may help to explain it.
 public struct IssueBreadcrumb: Hashable, Sendable {
-    /// When it happened.
+    /// The time of the event.
     public var timestamp: IssueTimestamp
-    /// What happened.
+    /// A description of the event.
     public var message: String
-    /// Facts that go with it, those of the scopes around it included.
+    /// Metadata of the event, including that of the scopes around the call.
     public var metadata: IssueMetadata
 
-    /// What a trail keeps of facts, of a message, in bytes.
+    /// The maximum sizes of an event's metadata and message, in bytes.
     private static let metadataLimit = 1024
     private static let messageLimit = 512
 
@@ -27,9 +27,9 @@ public struct IssueBreadcrumb: Hashable, Sendable {
     }
 }
 
-/// The last small things that happened, oldest first.
+/// The most recent breadcrumbs, oldest first.
 final class BreadcrumbTrail: Sendable {
-    /// That of the process.
+    /// The trail of the process, outside all `withBreadcrumbs` scopes.
     static let process = BreadcrumbTrail()
 
     private static let capacity = 30
@@ -39,7 +39,7 @@ final class BreadcrumbTrail: Sendable {
         kept = Mutex(crumbs)
     }
 
-    /// As they are now; costs no copy.
+    /// The current breadcrumbs. The array is shared, not copied.
     var crumbs: [IssueBreadcrumb] { kept.withLock { $0 } }
 
     func leave(_ crumb: IssueBreadcrumb) {
@@ -50,41 +50,45 @@ final class BreadcrumbTrail: Sendable {
     }
 }
 
-/// Remembers something small, for the case that an issue comes soon.
+/// Records an event that may help to explain a later issue.
 ///
-/// The last thirty go with each issue of level ``IssueLevel/error`` and above;
-/// nobody is told of them otherwise.
+/// Each issue of level ``IssueLevel/error`` or above includes the last thirty breadcrumbs. They
+/// are not reported otherwise.
 ///
 /// ```swift
 /// leaveBreadcrumb("cache miss", metadata: ["key": .init(key)])
 /// ```
 ///
 /// - Parameters:
-///   - message: What happened; a long one is cut.
-///   - metadata: Facts that go with it, beside those of the scopes around; too many are left out.
+///   - message: A description of the event. It is truncated if it has more than 512 bytes.
+///   - metadata: Metadata of the event, added to that of the scopes around the call. If the
+///     result has more than about 1 KiB, only its size is kept.
 public func leaveBreadcrumb(_ message: String, metadata: IssueMetadata = [:]) {
     let scope = ReportingScope.current
     scope.trail.leave(IssueBreadcrumb(message, metadata: scope.metadata.merging(metadata)))
 }
 
-/// Gives an operation a trail of its own, so that a server's requests don't mix theirs.
+/// Runs an operation with breadcrumbs of its own, so that concurrent requests of a server do not mix theirs.
 ///
-/// It begins with what is there; what is left in it ends with the operation.
+/// The operation starts with the current breadcrumbs. Those that it adds are discarded when it
+/// ends.
 ///
-/// - Parameter operation: What to run.
-/// - Returns: What the operation returns.
+/// - Parameter operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withBreadcrumbs<R>(operation: () throws -> R) rethrows -> R {
     try ReportingScope.$box.withValue(ReportingScope.branchingOff(), operation: operation)
 }
 
-/// Gives an asynchronous operation a trail of its own.
+/// Runs an asynchronous operation with breadcrumbs of its own.
 ///
-/// An asynchronous version of `withBreadcrumbs`.
+/// This is the asynchronous version of `withBreadcrumbs`.
 ///
 /// - Parameters:
-///   - isolation: Where the operation runs.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - isolation: The actor that the operation is isolated to. Nil for none.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withBreadcrumbs<R>(
     isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
 ) async rethrows -> R {

@@ -1,22 +1,21 @@
 public import Foundation
 public import Issues
 
-// Run by the loader before the program begins: whoever links this product has
-// nothing to call.
+// The loader runs this before `main`, so that an application only has to link this product.
 @section(".init_array") @used
 private let installReader: @convention(c) () -> Void = {
     FoundationReader.current = FoundationReader(
         userMessage: { LocalizedErrorReader.userMessage(of: $0) }, facts: { LocalizedErrorReader.facts(of: $0) })
 }
 
-/// What errors say by Foundation's own protocol.
+/// Reads errors that conform to Foundation's `LocalizedError`.
 enum LocalizedErrorReader {
     static func userMessage(of error: any Error) -> String? {
         (error as? any LocalizedError)?.errorDescription
     }
 
-    /// The texts go beside the message and not into it: it is the same in all
-    /// languages, and by it the daemon groups.
+    /// The texts are metadata and not part of the message: the message must be the same in all languages, since the
+    /// daemon groups by it.
     static func facts(of error: any Error) -> IssueMetadata {
         guard let error = error as? any LocalizedError else { return [:] }
         var facts = IssueMetadata()
@@ -32,6 +31,7 @@ enum LocalizedErrorReader {
 extension Problem: LocalizedError {}
 
 extension ReportableError where Self: LocalizedError {
-    /// What to tell people, or else what happened: this is what `localizedDescription` says.
+    /// The error's `userMessage`, or else its `message`. `localizedDescription`
+    /// returns this text.
     public var errorDescription: String? { userMessage ?? message }
 }

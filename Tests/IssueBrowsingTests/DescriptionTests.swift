@@ -3,9 +3,9 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("How a browser's values read")
+@Suite("Descriptions of the browser's values")
 struct DescriptionTests {
-    @Test("A record reads as a line: which, how serious, where, what, how often and when")
+    @Test("A record is described by id, level, application, message, count, location and time")
     func record() throws {
         #expect(
             "\(IssueBrowser.Record(try StoredRecord(json: Array(Replies.record.utf8))))"
@@ -13,14 +13,14 @@ struct DescriptionTests {
                 + "(3 times, Shop/Catalogue.swift:42, 2026-11-21T11:57:00.000Z)")
     }
 
-    @Test("What senders wrote stays on its line and does nothing to a terminal")
+    @Test("Text of senders stays on its line and contains no terminal sequences")
     func hostile() throws {
         #expect(
             "\(IssueBrowser.Record(try StoredRecord(json: Array(Replies.plainRecord.utf8))))"
                 == #"r43 critical: \x1b[31mNo space\nleft (2026-11-21T11:59:59.000Z)"#)
     }
 
-    @Test("A group reads as a line, and says what sets it apart from an open one")
+    @Test("A group is described in one line, with its state unless it is open")
     func groups() throws {
         func text(_ json: String) throws -> String {
             "\(IssueBrowser.Group(try IssueGroup(json: Array(json.utf8))))"
@@ -36,7 +36,7 @@ struct DescriptionTests {
                 == "g9 critical: [regressed] \(end)")
     }
 
-    @Test("The call of a backtrace reads as a line, with the build where there is no name")
+    @Test("A frame is described in one line, with the build ID if it has no symbol")
     func frames() throws {
         let record = IssueBrowser.Record(try StoredRecord(json: Array(Replies.record.utf8)))
         #expect(
@@ -45,7 +45,7 @@ struct DescriptionTests {
             ])
     }
 
-    @Test("Details read as a line for the record, its group and each destination")
+    @Test("Details are described by a line for the record, the group and each destination")
     func details() throws {
         #expect(
             "\(IssueBrowser.Details(try ShowReply(json: Array(Replies.shown.utf8))))" == """
@@ -58,12 +58,12 @@ struct DescriptionTests {
         let reply = "{\"group\":\(Replies.group(title: "No space left", state: "open")),\"fates\":[]}"
         #expect(
             "\(IssueBrowser.Details(try ShowReply(json: Array(reply.utf8))))" == """
-                None of the group's records is stored any more.
+                No record of the group is stored any longer.
                 g9 critical: No space left (once, last 2026-11-20T11:00:00.000Z)
                 """)
     }
 
-    @Test("The status reads as a line for the daemon, and one for each fault, destination and limit in force")
+    @Test("The status is described by a line for the daemon and each fault, destination and suppression")
     func status() throws {
         #expect(
             "\(IssueBrowser.Status(try DaemonStatus(json: Array(Replies.status.utf8))))" == """
@@ -82,7 +82,7 @@ struct DescriptionTests {
                 """)
     }
 
-    @Test("A dead letter reads as a line: what, for whom, why, how often tried, and what was answered")
+    @Test("A dead letter is described by record, destination, reason, attempts and response")
     func deadLetter() throws {
         let letter = IssueBrowser.DeadLetter(try DeadLetter(json: Array(Replies.deadLetter.utf8)))
         #expect(

@@ -3,9 +3,9 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("What a browser's values say")
+@Suite("Properties of the browser's values")
 struct ReadingTests {
-    @Test("A record says all that the daemon knows of it")
+    @Test("A record contains everything that the daemon knows about it")
     func record() throws {
         let record = IssueBrowser.Record(try StoredRecord(json: Array(Replies.record.utf8)))
         #expect(record.firstOccurredAt?.description == "2026-11-21T11:50:00.000Z")
@@ -28,7 +28,7 @@ struct ReadingTests {
         #expect(record.metadata["attempt"]?.integer == 3)
     }
 
-    @Test("What a record does not say is nothing")
+    @Test("Missing members of a record are nil or empty")
     func plainRecord() throws {
         let record = IssueBrowser.Record(try StoredRecord(json: Array(Replies.plainRecord.utf8)))
         #expect(record.firstOccurredAt == nil)
@@ -42,7 +42,7 @@ struct ReadingTests {
         #expect(record.backtrace.isEmpty)
     }
 
-    @Test("A backtrace says of each call where it is, and its names where the sender knew them")
+    @Test("A frame contains its location, and names if the sender knew them")
     func backtrace() throws {
         let backtrace = IssueBrowser.Record(try StoredRecord(json: Array(Replies.record.utf8))).backtrace
         #expect(backtrace.map(\.image) == ["shop", "libc.so.6", nil])
@@ -53,7 +53,7 @@ struct ReadingTests {
         #expect(backtrace.map(\.line) == [nil, 79, nil])
     }
 
-    @Test("A group says where in the source code it comes from")
+    @Test("A group contains its source location")
     func group() throws {
         let group = IssueBrowser.Group(try IssueGroup(json: Array(Replies.group.utf8)))
         #expect(group.fileID == "Shop/Catalogue.swift")
@@ -63,7 +63,7 @@ struct ReadingTests {
         #expect(group.module == "Shop")
     }
 
-    @Test("The status says how large the store is, what its destinations do, and what limits hold back")
+    @Test("The status contains the store's size, the destinations and the suppressions")
     func status() throws {
         let status = IssueBrowser.Status(try DaemonStatus(json: Array(Replies.status.utf8)))
         #expect(status.store == "s1")
@@ -87,7 +87,7 @@ struct ReadingTests {
         #expect(status.suppressions.first?.since.description == "2026-11-21T11:00:00.000Z")
     }
 
-    @Test("Of a store that can't be opened the status has neither an id nor a size")
+    @Test("If the store cannot be opened, the status has neither its id nor its size")
     func closedStore() throws {
         let status = IssueBrowser.Status(try DaemonStatus(json: Array(Replies.closedStatus.utf8)))
         #expect(status.store == nil)

@@ -37,9 +37,9 @@ private final class Asked: Presenter {
     }
 }
 
-@Suite("In an application that has Foundation")
+@Suite("Errors in an application with Foundation")
 struct LocalizedErrorTests {
-    @Test("localizedDescription says a reportable error's own text")
+    @Test("localizedDescription returns the text of a reportable error")
     func ownText() {
         #expect(OutOfStock().localizedDescription == "This article is sold out.")
         #expect((OutOfStock() as any Error).localizedDescription == "This article is sold out.")
@@ -48,7 +48,7 @@ struct LocalizedErrorTests {
         #expect(problem.localizedDescription == "Could not reach the server.")
     }
 
-    @Test("What a reportable error tells people goes beside its message, unless it is the same")
+    @Test("The user message of a reportable error is added as metadata, unless it equals the message")
     func reportable() throws {
         let keeper = Keeper()
         withIssueReporters([keeper]) {
@@ -62,7 +62,7 @@ struct LocalizedErrorTests {
         #expect(reports[1].metadata["localized_description"] == nil)
     }
 
-    @Test("The texts of a localised error go beside its message, which is the same in all languages")
+    @Test("The texts of a localized error are metadata, and its message is the same in all languages")
     func facts() throws {
         let keeper = Keeper()
         withIssueReporters([keeper]) { reportIssue(Localized()) }
@@ -74,7 +74,7 @@ struct LocalizedErrorTests {
         #expect(report.metadata["recovery_suggestion"] == "Rütteln")
     }
 
-    @Test("A localised error is shown to people")
+    @Test("A localized error is shown to users")
     func shown() {
         let presenter = Asked()
         withIssueReporters([]) {

@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Backtraces of reports")
 struct BacktraceTests {
-    @Test("Errors and worse come with images, their builds and offsets, milder ones without")
+    @Test("Reports of level error and above include a backtrace with images, build IDs and offsets; others do not")
     func levels() async throws {
         try await Desk.with { desk in
             for level in IssueLevel.allCases {
@@ -25,7 +25,7 @@ struct BacktraceTests {
         }
     }
 
-    @Test("They begin with who reports, and not with what the library does then")
+    @Test("A backtrace starts at the caller of the reporting function, not inside the library")
     func beginning() async throws {
         try await Desk.with { desk in
             withIssueReporters([desk.reporter]) { Self.reportTwice() }
@@ -33,7 +33,7 @@ struct BacktraceTests {
             _ = try await receipt.stored()
             let traces = (desk.collector?.stored ?? []).prefix(2).map { $0.record.backtrace.map(\.offset) }
             try #require(traces.count == 2 && traces[0].count == traces[1].count)
-            // All the same, but for the place in the function from which it was reported.
+            // Equal except for the location in the reporting function.
             let differing = traces[0].indices.filter { traces[0][$0] != traces[1][$0] }
             #expect(differing.count == 1)
             #expect(differing.allSatisfy { $0 <= 2 })
@@ -51,7 +51,7 @@ struct BacktraceTests {
         return inner.reduce(value.asObject?.count ?? 0) { $0 + keys(of: $1) }
     }
 
-    @Test("A record with much in it has fewer frames rather than too many keys")
+    @Test("A large record has fewer frames, so that it does not exceed the key limit")
     func onCardinalityOverflow() async throws {
         try await Desk.with { desk in
             for count in [1, 100, 155, 1000] {

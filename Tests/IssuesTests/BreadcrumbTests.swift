@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Breadcrumbs")
 struct BreadcrumbTests {
-    @Test("What happened shortly before goes with errors and worse, oldest first")
+    @Test("Reports of level error and above include breadcrumbs, oldest first")
     func attached() {
         let collector = Collector()
         withIssueReporters([collector]) {
@@ -21,7 +21,7 @@ struct BreadcrumbTests {
         #expect(collector.reports.last?.breadcrumbs.dropLast().last?.metadata == ["request": 7, "key": "a"])
     }
 
-    @Test("The last thirty are kept, and a large one is cut")
+    @Test("The last thirty breadcrumbs are kept, and large ones are truncated")
     func bounds() throws {
         withBreadcrumbs {
             for number in 0..<100 { leaveBreadcrumb("crumb \(number)") }
@@ -35,7 +35,7 @@ struct BreadcrumbTests {
         }
     }
 
-    @Test("An operation with a trail of its own begins with what is there, and leaves nothing behind")
+    @Test("An operation with its own breadcrumbs inherits the current ones and adds none to the outer scope")
     func ownTrail() async {
         await withBreadcrumbs {
             leaveBreadcrumb("outer")
@@ -57,7 +57,7 @@ struct BreadcrumbTests {
         }
     }
 
-    @Test("They arrive at the daemon as metadata")
+    @Test("The daemon receives breadcrumbs as metadata")
     func wire() async throws {
         try await Desk.with { desk in
             withBreadcrumbs {

@@ -17,13 +17,13 @@ private final class Ring: ReportableError {
     init(_ name: String) { self.name = name }
 }
 
-/// Has itself for a cause, in a new copy each time.
+/// Has a new copy of itself as its cause.
 private struct Mirrored: ReportableError {
     var message: String { "mirrored" }
     var underlyingErrors: [any Error] { [Mirrored()] }
 }
 
-/// Has two others for causes, each of which has two others.
+/// Has two causes with two causes each, and so on.
 private struct Tree: ReportableError {
     var name = "t"
     var message: String { name }
@@ -32,14 +32,14 @@ private struct Tree: ReportableError {
 
 @Suite("Causes of errors")
 struct CauseTests {
-    @Test("An error that a case holds is a cause")
+    @Test("An error in an associated value is a cause")
     func carried() {
         let causes = IssueReport(Caught.caught(Caught.pair(1, CancellationError()))).causes
         #expect(causes.count == 2)
         #expect(causes.last?.message == "CancellationError()")
     }
 
-    @Test("Errors that are each other's causes end")
+    @Test("A cycle of causes terminates")
     func ring() {
         let first = Ring("first")
         let second = Ring("second")
@@ -49,18 +49,18 @@ struct CauseTests {
         first.next.withLock { $0 = nil }
     }
 
-    @Test("What lies beneath an error that says the same as the one above it is a cause still")
+    @Test("The causes of an error that reads the same as its parent are included")
     func same() {
         let error = Problem("Save failed.", cause: Problem("Save failed.", cause: Problem("Disk full", code: 28)))
         #expect(IssueReport(error).causes.map(\.message) == ["Disk full"])
     }
 
-    @Test("An error that is its own cause ends")
+    @Test("An error that is its own cause terminates")
     func mirrored() {
         #expect(IssueReport(Mirrored()).causes.isEmpty)
     }
 
-    @Test("A hundred errors within each other, or a million beside each other, end")
+    @Test("A hundred nested errors, or a million sibling errors, terminate")
     func bounds() {
         let deep = (0..<100).reduce(Caught.end) { error, _ in .caught(error) }
         #expect(IssueReport(deep).causes.count <= 16)

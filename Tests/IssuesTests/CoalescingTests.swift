@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Reports in a tight loop")
 struct CoalescingTests {
-    @Test("What says the same from the same place goes as one, with its count and its first and last time")
+    @Test("Equal reports from the same location are sent as one, with a count and the first and last time")
     func coalesced() async throws {
         try await Desk.with(faults: nil) { desk in
             for number in 1...300 {
@@ -18,7 +18,7 @@ struct CoalescingTests {
             let counts = Dictionary(grouping: collector.stored.map(\.record), by: \.message)
                 .mapValues { $0.reduce(0) { $0 + ($1.count ?? 1) } }
             #expect(counts == ["again": 300, "mild": 3])
-            // Those that had gone to be sent before the next came are apart.
+            // Reports are not coalesced with those that were already sent.
             #expect(collector.stored.count < 50)
             let counted = try #require(collector.stored.map(\.record).max { $0.count ?? 1 < $1.count ?? 1 })
             let first = try #require(counted.firstOccurredAt)
@@ -27,7 +27,7 @@ struct CoalescingTests {
         }
     }
 
-    @Test("Another place, level, message, metadata or breadcrumb is another report, and so is one with a receipt")
+    @Test("Reports with another location, level, message, metadata, breadcrumb or a receipt are sent separately")
     func different() async throws {
         try await Desk.with(faults: nil) { desk in
             let line: UInt = 7

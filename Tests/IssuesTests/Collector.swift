@@ -1,7 +1,7 @@
 internal import Issues
 internal import Synchronization
 
-/// A sink that remembers what it was given.
+/// A sink that stores the reports that it receives.
 final class Collector: IssueSink {
     private let stored = Mutex<[IssueReport]>([])
 

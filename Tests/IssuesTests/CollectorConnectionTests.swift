@@ -4,9 +4,9 @@ import Issues
 import Testing
 import UnixIO
 
-@Suite("A connection for questions")
+@Suite("A connection for queries")
 struct CollectorConnectionTests {
-    @Test("A call brings its reply, and a refusal the daemon's error")
+    @Test("A call returns its reply, and a refused call throws the daemon's error")
     func calls() async throws {
         try await Desk.with { desk in
             var connection = try CollectorConnection(paths: ["/nowhere/at.all", desk.path])
@@ -24,7 +24,7 @@ struct CollectorConnectionTests {
         }
     }
 
-    @Test("A stream brings every part, until it ends or enough is had")
+    @Test("A stream passes each part to the caller until it ends or the caller stops it")
     func streams() async throws {
         try await Desk.with { desk in
             var connection = try CollectorConnection(paths: [desk.path])
@@ -44,7 +44,7 @@ struct CollectorConnectionTests {
         }
     }
 
-    @Test("An answer that does not come ends at the deadline")
+    @Test("A missing reply causes a timeout")
     func deadline() async throws {
         try await Desk.with { desk in
             var connection = try CollectorConnection(paths: [desk.path])
@@ -58,7 +58,7 @@ struct CollectorConnectionTests {
         }
     }
 
-    @Test("Where nobody answers the error says where and why")
+    @Test("If no daemon is reachable, the error contains the path and the reason")
     func unreachable() {
         #expect(throws: CollectorConnectionError.unreachable(path: "/nowhere/b", .noSuchFile)) {
             _ = try CollectorConnection(paths: ["/nowhere/a", "/nowhere/b"]).path
@@ -68,7 +68,7 @@ struct CollectorConnectionTests {
         }
     }
 
-    @Test("The socket is searched by the environment's word, then the user's, then the system's")
+    @Test("The environment's socket replaces all others; otherwise the user's is tried before the system's")
     func search() throws {
         #expect(SocketPath.user(runtimeDirectory: "/run/user/x", userID: 8) == "/run/user/x/issued/issued.sock")
         #expect(SocketPath.user(runtimeDirectory: nil, userID: 8) == "/run/user/8/issued/issued.sock")

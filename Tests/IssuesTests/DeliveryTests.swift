@@ -6,7 +6,7 @@ import UnixIO
 @Suite("Delivery to the daemon")
 struct DeliveryTests {
     @Test(
-        "Every issue gets exactly one id, in order, whatever the daemon does",
+        "Every issue gets exactly one id, in order, whatever faults the daemon has",
         arguments: [
             [], [.busy(.milliseconds(20))], [.none, .closeUnread], [.none, .closeUnanswered],
             [.halfAnswer, .busy(.zero)],
@@ -31,7 +31,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Without a daemon reporting goes on at once, and all arrives when one appears")
+    @Test("Without a daemon, reporting does not block, and all issues arrive once it starts")
     func absence() async throws {
         try await Desk.with(faults: nil) { desk in
             let start = MonotonicClock.now
@@ -47,14 +47,14 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A restart of the daemon loses nothing and doubles nothing")
+    @Test("A restart of the daemon neither loses nor duplicates issues")
     func restart() async throws {
         try await Desk.with(faults: nil) { desk in
             let first = try FakeCollector(path: desk.path)
             let before = desk.reporter.submit(IssueReport("before"))
             _ = try await before.stored()
             first.stop()
-            // With something to send, since a connection that was idle for long may have been closed by now.
+            // The issue is needed because a connection that was idle for long may have been closed.
             let during = desk.reporter.submit(IssueReport("during"))
             #expect(desk.awaitsFailure())
 
@@ -67,7 +67,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A flush waits no longer than told, and says whether all arrived")
+    @Test("A flush respects its timeout and returns whether all issues arrived")
     func flushing() async throws {
         try await Desk.with(faults: [.late]) { desk in
             #expect(desk.delivery.flush(timeout: .zero))
@@ -84,7 +84,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Who is in a hurry gives up as soon as the daemon proves absent")
+    @Test("A flush that gives up early returns at the first failed connection")
     func hurry() async throws {
         try await Desk.with(faults: nil) { desk in
             desk.reporter.submit(IssueReport("nobody hears"))
@@ -95,7 +95,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A bad record's receipt says so, and its neighbours are stored")
+    @Test("The receipt of a rejected record fails, and the other records of the call are stored")
     func rejection() async throws {
         try await Desk.with { desk in
             let receipts = ["good", "bad", "better"].map { desk.reporter.submit(IssueReport($0)) }
@@ -109,7 +109,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A call that the daemon can't read is given up, and the next one goes through")
+    @Test("A call that the daemon cannot read is dropped, and the next one succeeds")
     func refusal() async throws {
         var limits = Desk.quickLimits
         limits.callEntries = 1
@@ -125,7 +125,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A full buffer fails the receipts of what had to go, and the next record says how many")
+    @Test("If the buffer is full, the receipts of dropped issues fail, and the next record contains their number")
     func dropping() async throws {
         var limits = Desk.quickLimits
         limits.entries = 2
@@ -146,7 +146,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Switched off, a receipt says so at once")
+    @Test("If delivery is disabled, a receipt fails immediately")
     func disabled() async throws {
         let reporter = DaemonReporter(delivery: Delivery(paths: []))
 
@@ -157,7 +157,7 @@ struct DeliveryTests {
         #expect(error?.code == .disabled)
     }
 
-    @Test("Waiting for a receipt can be cancelled, and others go on waiting")
+    @Test("Waiting for a receipt can be cancelled without affecting other waiting tasks")
     func cancellation() async throws {
         try await Desk.with(faults: [.late]) { desk in
             let receipt = desk.reporter.submit(IssueReport("slow"))
@@ -173,7 +173,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("What became of a record is asked on a second connection")
+    @Test("Fates are queried on a second connection")
     func fates() async throws {
         try await Desk.with { desk in
             let fates = try await desk.reporter.submit(IssueReport("m")).delivered(timeout: .seconds(10))
@@ -184,7 +184,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Of a destination that there is not, it is said that there is none of that name")
+    @Test("A query for an unknown destination throws an error that names it")
     func fatesElsewhere() async throws {
         try await Desk.with { desk in
             let receipt = desk.reporter.submit(IssueReport("m"))
@@ -199,7 +199,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("What was not stored in time has no fate, and says so")
+    @Test("An issue that is not stored in time has no fate and throws a timeout error")
     func fatesOfNothing() async throws {
         try await Desk.with(faults: nil) { desk in
             let receipt = desk.reporter.submit(IssueReport("m"))
@@ -212,7 +212,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("In the child of a fork the issues go another way, under another producer")
+    @Test("A forked child uses a new delivery with another producer name")
     func fork() {
         let inherited = Delivery(paths: [], processID: -1)
 
@@ -225,7 +225,7 @@ struct DeliveryTests {
         #expect(own.producer.utf8.count == 36)
     }
 
-    @Test("However many reporters of a list lead to one daemon, it is told once")
+    @Test("Several reporters with the same delivery send an issue once")
     func once() async throws {
         try await Desk.with { desk in
             withIssueReporters([desk.reporter, DaemonReporter(delivery: desk.delivery)]) {

@@ -2,13 +2,13 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("How values read")
+@Suite("Descriptions of values")
 struct DescriptionTests {
     private struct OutOfStock: Error, CustomStringConvertible {
         var description: String { "There is no article 7 any more." }
     }
 
-    @Test("A report reads as a line: where, how serious, what, and the metadata")
+    @Test("A report is described by location, level, message and metadata")
     func reports() {
         #expect(
             "\(IssueReport("The shelf is empty", level: .warning, metadata: ["shelf": 7], fileID: "Shop/Cart.swift", line: 42))"
@@ -18,7 +18,7 @@ struct DescriptionTests {
         #expect("\(caught)".hasPrefix("Shop/Cart.swift:42: error: Taking an order: There is no article 7 any more."))
     }
 
-    @Test("A receipt reads as what is known by now")
+    @Test("A receipt is described by its current state")
     func receipts() async throws {
         try await Desk.with(faults: [.late]) { desk in
             let receipt = desk.reporter.submit(IssueReport("m"))
@@ -28,10 +28,10 @@ struct DescriptionTests {
             #expect("\(receipt)" == "stored as \(id)")
         }
         let receipt = DaemonReporter(delivery: Delivery(paths: [])).submit(IssueReport("m"))
-        #expect("\(receipt)" == "not stored: Delivery is switched off by an empty ISSUED_SOCKET.")
+        #expect("\(receipt)" == "not stored: Delivery is disabled because ISSUED_SOCKET is empty.")
     }
 
-    @Test("A fate reads as a line: where, what, how often tried, when, and what was answered")
+    @Test("A fate is described by destination, outcome, attempts, time and response")
     func fates() {
         let time = Timestamp(milliseconds: 0)
         func text(_ fate: Fate, attempts: Int64, at: Timestamp? = nil, answer: String? = nil, twice: Bool = false)
@@ -48,7 +48,7 @@ struct DescriptionTests {
                 == "logzio: dead_lettered, 3 attempts, 1970-01-01T00:00:00.000Z, 400, perhaps received twice")
     }
 
-    @Test("Outcomes and codes read as their words")
+    @Test("Outcomes and codes are described by their names")
     func words() {
         #expect("\(IssueFate.Outcome.deadLettered)" == "dead_lettered")
         #expect("\(DeliveryError.Code.notFound)" == "not_found")

@@ -1,14 +1,14 @@
 import Issues
 import UnixIO
 
-/// A folder for a socket, a reporter that sends there, and perhaps a collector.
+/// A folder with a socket, a reporter that sends to it, and optionally a collector.
 struct Desk: Sendable {
     let path: String
     let delivery: Delivery
     let reporter: DaemonReporter
     let collector: FakeCollector?
 
-    /// Runs a test with a collector that misbehaves as told, or without any.
+    /// Runs a test with a collector that has the given faults, or without one if `faults` is nil.
     static func with(
         faults: [FakeCollector.Fault]? = [], limits: OutboxLimits = quickLimits,
         _ body: (Desk) async throws -> Void
@@ -29,7 +29,7 @@ struct Desk: Sendable {
         desk.clear(folder)
     }
 
-    /// Short waits, so that no test takes long.
+    /// Limits with short delays, so that tests are fast.
     static var quickLimits: OutboxLimits {
         var limits = OutboxLimits()
         limits.firstDelay = .milliseconds(2)
@@ -37,7 +37,7 @@ struct Desk: Sendable {
         return limits
     }
 
-    /// Waits until the connection has failed at least once.
+    /// Waits until an attempt to connect has failed. Returns false after a timeout.
     func awaitsFailure() -> Bool {
         delivery.awaitsFailure(timeout: .seconds(60))
     }

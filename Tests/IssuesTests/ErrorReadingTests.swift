@@ -32,7 +32,7 @@ private struct Unencodable: Encodable {
 struct ErrorReadingTests {
     private func report(_ error: any Error) -> IssueReport { IssueReport(error) }
 
-    @Test("A Swift error is its description and the name of its type, and its number says nothing")
+    @Test("A Swift error has its description and its type's name, but no code")
     func plain() {
         let report = report(Plain.two(3))
         #expect(report.message == "two(3)")
@@ -40,7 +40,7 @@ struct ErrorReadingTests {
         #expect(report.code == nil)
     }
 
-    @Test("An NSError has its domain, code, description and details")
+    @Test("An NSError has its domain, code, description and user info")
     func nsError() {
         let report = report(
             NSError(
@@ -54,14 +54,14 @@ struct ErrorReadingTests {
         #expect(report.metadata["NSLocalizedDescription"] == nil)
     }
 
-    @Test("An NSError without a description says its domain and code")
+    @Test("An NSError without a description is described by domain and code")
     func bareNSError() {
         #expect(report(NSError(domain: "com.example", code: 7)).message == "com.example error 7")
         #expect(
             report(NSError(domain: NSPOSIXErrorDomain, code: 13)).message == "Permission denied (EACCES)")
     }
 
-    @Test("Underlying errors are causes, one or several, each read in its turn")
+    @Test("Underlying errors become causes, each with its own properties")
     func underlying() {
         let disk = NSError(domain: "disk", code: 5, userInfo: [NSLocalizedDescriptionKey: "The disk is gone"])
         let middle = NSError(domain: "file", code: 6, userInfo: [NSUnderlyingErrorKey: disk])
@@ -76,7 +76,7 @@ struct ErrorReadingTests {
         #expect(causes.first == IssueCause(domain: "file", code: 6, message: "file error 6"))
     }
 
-    @Test("A URLError says what happened, and with which URL")
+    @Test("A URLError contains a description and the URL")
     func urlError() throws {
         let url = try #require(URL(string: "https://example.com/till"))
         let report = report(URLError(.timedOut, userInfo: [NSURLErrorFailingURLErrorKey: url]))
@@ -86,7 +86,7 @@ struct ErrorReadingTests {
         #expect(report.metadata["NSErrorFailingURLKey"] == "https://example.com/till")
     }
 
-    @Test("A POSIX error says its number and its name")
+    @Test("A POSIX error contains its number and its name")
     func posix() {
         let report = report(POSIXError(.ENOENT))
         #expect(report.domain == NSPOSIXErrorDomain)
@@ -94,7 +94,7 @@ struct ErrorReadingTests {
         #expect(report.message == "No such file or directory (ENOENT)")
     }
 
-    @Test("A file that Foundation could not read is named, with the kernel's reason beneath")
+    @Test("An error about a file contains its path, with the POSIX error as its cause")
     func cocoa() throws {
         let error = try #require(throws: (any Error).self) { try Data(contentsOf: URL(filePath: "/no/such/file")) }
         let report = report(error)
@@ -107,7 +107,7 @@ struct ErrorReadingTests {
             ])
     }
 
-    @Test("An error that chose its domain and code has those")
+    @Test("An error with a custom domain and code keeps them")
     func custom() {
         let report = report(Custom())
         #expect(report.domain == "com.example.custom")
@@ -115,7 +115,7 @@ struct ErrorReadingTests {
     }
 
     @Test(
-        "What could not be decoded says what, where and why",
+        "A decoding error contains the problem, the coding path and the reason",
         arguments: [
             (#"{"items":[{"price":1},{"price":"x"}]}"#, "Type mismatch, Int expected at items[1].price: ", 2),
             (#"{"items":[{}]}"#, "Key 'price' not found at items[0]: ", 1),
@@ -132,7 +132,7 @@ struct ErrorReadingTests {
         #expect(report.domain == "Swift.DecodingError")
     }
 
-    @Test("What could not be encoded says so, with its cause")
+    @Test("An encoding error contains its cause")
     func encoding() throws {
         let error = try #require(throws: EncodingError.self) { try JSONEncoder().encode([Unencodable()]) }
         let report = report(error)

@@ -3,9 +3,9 @@ import Testing
 
 private struct Refused: Error {}
 
-@Suite("Running what may throw")
+@Suite("Error reporting around operations")
 struct ErrorReportingTests {
-    @Test("What is thrown is reported with the message, and nil comes back")
+    @Test("A thrown error is reported with the message, and nil is returned")
     func thrown() async {
         let collector = Collector()
         await withIssueReporters([collector]) {
@@ -24,7 +24,7 @@ struct ErrorReportingTests {
         #expect(collector.messages == ["Paying: Refused()", "Refused()", "Waiting: Refused()", "Refused()"])
     }
 
-    @Test("What is returned comes back, without an optional in an optional")
+    @Test("The operation's result is returned without a nested optional")
     func returned() async {
         #expect(withErrorReporting { 7 } == 7)
         let flat: Int? = withErrorReporting { () -> Int? in 7 }
@@ -35,7 +35,7 @@ struct ErrorReportingTests {
             } == 7)
     }
 
-    @Test("A cancellation ends the operation, and nobody is told")
+    @Test("A cancellation ends the operation and is not reported")
     func cancelled() async {
         let collector = Collector()
         await withIssueReporters([collector]) {
@@ -48,7 +48,7 @@ struct ErrorReportingTests {
         #expect(collector.messages.isEmpty)
     }
 
-    @Test("Reporters that are named are told of the error, and of issues during the operation")
+    @Test("The given reporters receive the error and all issues during the operation")
     func named() async {
         let outer = Collector()
         let inner = Collector()

@@ -5,7 +5,7 @@ private struct Refused: Error {}
 
 @Suite("Expected issues")
 struct ExpectedIssueTests {
-    @Test("An issue that matches is nobody else's business")
+    @Test("An issue that matches is not sent to other reporters")
     func matching() async {
         let outer = Collector()
         await withIssueReporters([outer]) {
@@ -24,7 +24,7 @@ struct ExpectedIssueTests {
         #expect(outer.messages.isEmpty)
     }
 
-    @Test("One that is missing or does not match is reported, in the same words either way")
+    @Test("A missing issue and one that does not match are reported, in sync and async versions alike")
     func failing() async {
         let outer = Collector()
         await withIssueReporters([outer]) {
@@ -57,7 +57,7 @@ struct ExpectedIssueTests {
             ])
     }
 
-    @Test("What the operation throws goes to the caller")
+    @Test("An error that the operation throws is rethrown")
     func throwing() {
         #expect(throws: Refused.self) {
             try expectReportsIssue {

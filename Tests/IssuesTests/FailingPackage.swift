@@ -1,32 +1,32 @@
 import IssueTestSupport
 import UnixIO
 
-/// The package of tests and programs that are expected to fail, as `scripts/test` has built it.
+/// The package of tests and programs that are expected to fail. `scripts/test` builds it.
 enum FailingPackage {
-    /// How it was built.
+    /// The build configuration.
     enum Configuration: String, CaseIterable, Sendable {
         case debug
         case release
 
     }
 
-    /// A way to start its tests.
+    /// The library that runs a test.
     enum Library: Sendable {
         case swiftTesting
         case xcTest
     }
 
-    /// How a process of it ended.
+    /// The result of a process.
     struct Result: Sendable {
         var end: ChildProcess.End
-        /// All that it wrote.
+        /// The output and the errors.
         var text: String
     }
 
-    /// Where it is built; nil if nobody has built it for these tests.
+    /// The build folder; nil if the package was not built.
     static let folder = Environment["ISSUED_TEST_FAILING"].flatMap { $0.isEmpty ? nil : $0 }
 
-    /// Runs one test, as SwiftPM would.
+    /// Runs one test in the same way as SwiftPM.
     static func run(_ test: String, by library: Library, _ configuration: Configuration) throws -> Result {
         let arguments =
             switch library {
@@ -36,21 +36,21 @@ enum FailingPackage {
         return try start("failingPackageTests.xctest", arguments, configuration)
     }
 
-    /// Runs a program.
+    /// Runs a program of the package.
     static func start(
         _ program: String, _ arguments: [String], _ configuration: Configuration, environment: [String: String] = [:]
     ) throws -> Result {
-        // No daemon of this host hears of it.
+        // Without the host's daemon.
         let environment = ["ISSUED_SOCKET": ""].merging(environment) { $1 }
         return try run(path(of: program, configuration), arguments, environment: environment)
     }
 
-    /// Where a program is.
+    /// Returns the path of a program.
     static func path(of program: String, _ configuration: Configuration) -> String {
         "\(folder ?? "")/\(configuration)/\(program)"
     }
 
-    /// Runs any program to its end.
+    /// Runs any program until it ends.
     static func run(_ program: String, _ arguments: [String], environment: [String: String]) throws -> Result {
         let scratch = try ScratchFolder()
         let child = try ChildProcess(program, arguments, in: scratch, name: "child", environment: environment)

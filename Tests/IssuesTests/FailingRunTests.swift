@@ -1,10 +1,10 @@
 import IssueTestSupport
 import Testing
 
-/// One test of the package, and what must become of it.
+/// A test of the package with its expected result.
 private struct FailingRun: CustomTestStringConvertible, Sendable {
     var test: String
-    /// What its output must say; the test must fail.
+    /// The texts that the output must contain.
     var says: [String]
     var passes = false
 
@@ -57,17 +57,17 @@ private let ofXCTest = [
 @Suite(
     "Tests that are expected to fail",
     .enabled(
-        if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing, and says where in ISSUED_TEST_FAILING"))
+        if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing and sets ISSUED_TEST_FAILING"))
 struct FailingRunTests {
     @Test(
-        "In Swift Testing a report fails the run, from wherever it comes, and says why",
+        "Under Swift Testing, a report from any thread or task fails the run with its message",
         arguments: FailingPackage.Configuration.allCases, ofSwiftTesting)
     fileprivate func swiftTesting(configuration: FailingPackage.Configuration, run: FailingRun) throws {
         try check(run, by: .swiftTesting, configuration)
     }
 
     @Test(
-        "In XCTest a report fails the run, from wherever it comes, and says why",
+        "Under XCTest, a report from any thread or task fails the run with its message",
         arguments: FailingPackage.Configuration.allCases, ofXCTest)
     fileprivate func xcTest(configuration: FailingPackage.Configuration, run: FailingRun) throws {
         try check(run, by: .xcTest, configuration)
@@ -79,7 +79,7 @@ struct FailingRunTests {
         let result = try FailingPackage.run(run.test, by: library, configuration)
         #expect(result.end == .exit(run.passes ? 0 : 1), "\(result.text)")
         for words in run.says { #expect(result.text.contains(words), "\(result.text)") }
-        // One that matched no test would end with 0 as well.
+        // A filter that matches no test would also end with 0.
         #expect(result.text.contains("1 test"), "\(result.text)")
     }
 }

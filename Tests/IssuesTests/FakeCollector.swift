@@ -1,25 +1,25 @@
 import IssueProtocol
 import UnixIO
 
-/// A daemon's end of the socket, which answers, and misbehaves when told to.
+/// The daemon's end of the socket, with faults on request.
 ///
-/// It keeps the rules for numbers: what a producer has sent is stored once, and
-/// behind a refused call all others are refused.
+/// It follows the rules for sequence numbers: records of a producer are stored once, and all
+/// calls after a refused one are refused as well.
 final class FakeCollector: Sendable {
-    /// What happens to a call of `Report`, one for each call in order; then all is well.
+    /// The fault for a call of `Report`. Each call takes the next one; after the last one, calls succeed.
     enum Fault: Sendable {
         case none
         case busy(Duration)
         case noSpace
         case tooLarge
         case invalid
-        /// The connection ends before anything is stored.
+        /// Closes the connection before anything is stored.
         case closeUnread
-        /// All is stored, and the connection ends before the answer.
+        /// Stores the records and closes the connection before the answer.
         case closeUnanswered
-        /// All is stored, and the answer comes when it is released.
+        /// Stores the records and delays the answer until ``FakeCollector/release()``.
         case late
-        /// Half of the answer, and then the end.
+        /// Sends half of the answer and closes the connection.
         case halfAnswer
     }
 
@@ -59,7 +59,7 @@ final class FakeCollector: Sendable {
 
     var stored: [Stored] { state.withLock { $0.stored } }
 
-    /// Waits until so many records are stored; false when they don't come.
+    /// Waits until `count` records are stored. Returns false after a timeout.
     func waits(forStored count: Int) -> Bool {
         waits { $0.stored.count >= count }
     }
@@ -69,13 +69,13 @@ final class FakeCollector: Sendable {
         return state.wait(deadline: deadline) { condition($0) ? true : nil } ?? false
     }
 
-    /// Lets late answers go.
+    /// Sends delayed answers.
     func release() {
         state.withLock { $0.isReleased = true }
         state.broadcast()
     }
 
-    /// Ends all connections and waits for that.
+    /// Closes all connections and waits until they have ended.
     func stop() {
         state.withLock { $0.isStopped = true }
         state.broadcast()
@@ -104,7 +104,7 @@ final class FakeCollector: Sendable {
     }
 }
 
-/// A descriptor that a closure can hold.
+/// A descriptor that closures can capture.
 final class DescriptorBox: Sendable {
     let descriptor: FileDescriptor
 

@@ -1,7 +1,7 @@
 import IssueProtocol
 import UnixIO
 
-/// One connection of the fake collector.
+/// A connection of the fake collector.
 final class FakeSession: Sendable {
     private let collector: FakeCollector
     private let socket: FileDescriptor
@@ -25,7 +25,7 @@ final class FakeSession: Sendable {
     }
 
     private func close() {
-        // At once, although others may hold the session a moment longer.
+        // Immediately, although others may hold the session a moment longer.
         try? socket.shutdownBoth()
     }
 
@@ -86,7 +86,7 @@ final class FakeSession: Sendable {
             return false
         case .late:
             collector.state.broadcast()
-            // For as long as the test takes: one that has to wait for its turn has not released it yet.
+            // Without a timeout, since a test that must wait for the processor may not have released the answer yet.
             _ = collector.state.wait { $0.isReleased || $0.isStopped ? true : nil }
         case .none, .busy, .noSpace, .tooLarge, .invalid, .closeUnread: break
         }
@@ -130,7 +130,7 @@ final class FakeSession: Sendable {
     }
 }
 
-/// Makes calls of bytes.
+/// Decodes calls.
 private struct CallReader {
     private var frames = FrameDecoder(limit: 4 << 20)
 

@@ -3,14 +3,14 @@ import Testing
 
 @Suite("Metadata")
 struct IssueMetadataTests {
-    @Test("Of two equal keys in a literal the last one wins")
+    @Test("If a key occurs twice in a literal, the last value is used")
     func duplicates() {
         let metadata: IssueMetadata = ["a": 1, "b": 2, "a": 3]
 
         #expect(metadata.description == #"{"a":3,"b":2}"#)
     }
 
-    @Test("Every kind of literal has its form in JSON, keys in order")
+    @Test("Every kind of literal is encoded as JSON with sorted keys")
     func literals() {
         let name = "x"
         let metadata: IssueMetadata = [
@@ -24,7 +24,7 @@ struct IssueMetadataTests {
                 + #""nothing":null,"number":0.5,"object":{"k":2},"text":"x y","whole":-3}"#)
     }
 
-    @Test("Typed keys and texts name the same fact")
+    @Test("A typed key and a string literal access the same value")
     func typedKeys() {
         var metadata: IssueMetadata = [.attempt: 1]
         metadata["attempt"] = 2

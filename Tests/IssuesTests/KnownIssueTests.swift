@@ -5,7 +5,7 @@ private struct Known: Error {}
 
 @Suite("Known issues")
 struct KnownIssueTests {
-    @Test("What is reported, recorded or thrown is known, and fails nothing")
+    @Test("A reported issue, a recorded issue and a thrown error count as known and do not fail the test")
     func known() async {
         withExpectedIssue { reportIssue("known") }
         withExpectedIssue { Issue.record("known") }
@@ -22,7 +22,7 @@ struct KnownIssueTests {
         await withExpectedIssue(isIntermittent: true) { await Task.yield() }
     }
 
-    @Test("What never comes fails the test, with the reason that was given")
+    @Test("A known issue that does not occur fails the test with the given reason")
     func missing() async {
         await withKnownIssue {
             withExpectedIssue("slow disk") {}
@@ -33,7 +33,7 @@ struct KnownIssueTests {
     }
 
     @MainActor
-    @Test("An asynchronous body runs from the main actor too")
+    @Test("An asynchronous body can run from the main actor")
     func mainActor() async {
         await withExpectedIssue {
             await Task.yield()

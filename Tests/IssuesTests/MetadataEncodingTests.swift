@@ -43,7 +43,7 @@ private final class Snake: Encodable {
     }
 }
 
-/// Encodes itself as itself.
+/// Encodes itself recursively.
 private struct Knot: Encodable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -67,9 +67,9 @@ private struct Nested: Encodable {
     }
 }
 
-@Suite("Anything that can be encoded is metadata")
+@Suite("Metadata from Encodable values")
 struct MetadataEncodingTests {
-    @Test("Dates, URLs, decimals, sets, enums, optionals and all numbers arrive as people write them")
+    @Test("Dates, URLs, decimals, sets, enums, optionals and all numbers are encoded in a readable form")
     func everything() {
         let metadata: IssueMetadata = ["cart": .init(Cart())]
         #expect(
@@ -80,21 +80,21 @@ struct MetadataEncodingTests {
                 + #""picture":"AQIDBA==","huge":18446744073709551615,"ratio":0.1,"odd":"nan"}"#)
     }
 
-    @Test("Containers within containers, as an encoder may ask for them")
+    @Test("All kinds of nested containers are encoded")
     func nested() {
         #expect(
             IssueMetadata.Value(Nested()).description
                 == #"{"list":[1,null,["deep"]],"object":{"list":true},"super":7}"#)
     }
 
-    @Test("What refuses to be encoded, or encodes nothing, is described")
+    @Test("A value that fails to encode, or encodes nothing, is replaced by its description")
     func refusing() {
         #expect(IssueMetadata.Value(Refusing()).description == #""refusing""#)
         #expect(IssueMetadata.Value([Refusing()]).description == #"["refusing"]"#)
         #expect(IssueMetadata.Value(Silent()).description.contains("Silent"))
     }
 
-    @Test("What holds itself, or too much, is cut")
+    @Test("A value that is recursive or too large is truncated")
     func bounds() {
         let snake = IssueMetadata.Value(Snake()).description
         #expect(snake.hasSuffix(#""…""# + String(repeating: "}", count: 24)))
@@ -107,7 +107,7 @@ struct MetadataEncodingTests {
         #expect(IssueMetadata.Value(Knot()).description == #""…""#)
     }
 
-    @Test("Plain values keep their plain form")
+    @Test("Plain values are not changed")
     func plain() {
         let values: [IssueMetadata.Value] = [
             .init("t"), .init(3), .init(2.5), .init(true), .init(Int8(-1)), .init(Float(0.1)),

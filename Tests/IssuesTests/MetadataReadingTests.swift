@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reading metadata")
 struct MetadataReadingTests {
-    @Test("Each kind of fact is read as what it is, and as nothing else")
+    @Test("Each kind of value can be read as its own type only")
     func kinds() {
         func kinds(_ value: IssueMetadata.Value) -> [String] {
             var kinds: [String] = []
@@ -26,7 +26,7 @@ struct MetadataReadingTests {
         #expect(kinds(nil) == ["null"])
     }
 
-    @Test("A fact says what was put into it")
+    @Test("A value is described by its content")
     func values() throws {
         let metadata: IssueMetadata = [
             "text": "shelf", "empty": "", "whole": -3, "number": 0.5, "no": false, "list": [1, "two", nil],
@@ -44,7 +44,7 @@ struct MetadataReadingTests {
         #expect(IssueMetadata.Value([:] as IssueMetadata).dictionary?.isEmpty == true)
     }
 
-    @Test("A number too large for 64 bits is read as near as floating point comes, and described to the last digit")
+    @Test("A number above 64 bits is read as the nearest Double and described with all its digits")
     func largeNumbers() {
         let value = IssueMetadata.Value(UInt64.max)
         #expect(value.integer == nil)
@@ -55,7 +55,7 @@ struct MetadataReadingTests {
         #expect(IssueMetadata.Value(json: .number("2.0")).number == 2)
     }
 
-    @Test("All facts are gone through with keys in order, whatever order they were said in")
+    @Test("Iteration is sorted by key, regardless of the order of the literal")
     func iteration() {
         let metadata: IssueMetadata = ["b": 2, "c": [3], "a": "one"]
         var seen: [String] = []

@@ -4,10 +4,10 @@ import Issues
 import Testing
 import UnixIO
 
-/// What a program of `Tests/Failing` must do.
+/// A program of `Tests/Failing` with its expected behavior.
 private struct Mishap: CustomTestStringConvertible, Sendable {
     var name: String
-    /// What it must report before anything else.
+    /// The text that it must report first.
     var reports: String
     var traps: (debug: Bool, release: Bool)
 
@@ -40,12 +40,12 @@ private let assertions = [
 ]
 
 @Suite(
-    "Programs to which something happens",
+    "Programs that fail or trap",
     .enabled(
-        if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing, and says where in ISSUED_TEST_FAILING"))
+        if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing and sets ISSUED_TEST_FAILING"))
 struct MishapTests {
     @Test(
-        "An assertion is reported with its exact place, then traps where Swift's does",
+        "A failed assertion is reported with its location, then traps if Swift's does",
         arguments: FailingPackage.Configuration.allCases, assertions)
     fileprivate func assertion(configuration: FailingPackage.Configuration, mishap: Mishap) throws {
         let result = try FailingPackage.start("mishaps", [mishap.name], configuration)
@@ -54,7 +54,9 @@ struct MishapTests {
         #expect(result.text.contains("alive") != mishap.traps(configuration))
     }
 
-    @Test("What holds, or is discarded, neither reports nor traps", arguments: FailingPackage.Configuration.allCases)
+    @Test(
+        "An assertion that holds or is discarded neither reports nor traps",
+        arguments: FailingPackage.Configuration.allCases)
     func nothing(configuration: FailingPackage.Configuration) throws {
         for name in ["assert-holds", "discarded"] {
             let result = try FailingPackage.start("mishaps", [name], configuration)
@@ -63,7 +65,7 @@ struct MishapTests {
         }
     }
 
-    @Test("The daemon has the report before the program traps", arguments: FailingPackage.Configuration.allCases)
+    @Test("The daemon receives the report before the program traps", arguments: FailingPackage.Configuration.allCases)
     func flushed(configuration: FailingPackage.Configuration) async throws {
         try await Desk.with { desk in
             let result = try FailingPackage.start(
@@ -77,14 +79,14 @@ struct MishapTests {
         }
     }
 
-    @Test("The reporter that ends the process does", arguments: FailingPackage.Configuration.allCases)
+    @Test("The fatalError reporter ends the process", arguments: FailingPackage.Configuration.allCases)
     func fatalErrorReporter(configuration: FailingPackage.Configuration) throws {
         let result = try FailingPackage.start("mishaps", ["fatalErrorReporter"], configuration)
         #expect(result.hasTrapped)
         #expect(result.text.contains("text of fatal"))
     }
 
-    @Test("The reporter for debuggers stops a program that is traced, and no other")
+    @Test("The breakpoint reporter stops only a program that is being traced")
     func breakpoint() throws {
         let free = try FailingPackage.start("mishaps", ["breakpoint"], .debug)
         #expect(free.text == "mishaps/main.swift:30: error: text of breakpoint\nalive\n")
@@ -95,7 +97,7 @@ struct MishapTests {
         #expect(!traced.text.contains("alive"), "\(traced.end) \(traced.text)")
     }
 
-    @Test("An argument makes no test of a program", arguments: FailingPackage.Configuration.allCases)
+    @Test("A program's arguments do not make it a test", arguments: FailingPackage.Configuration.allCases)
     func argument(configuration: FailingPackage.Configuration) throws {
         let result = try FailingPackage.start(
             "mishaps", ["isTesting", "Foo.xctest", "--testing-library", "swift-testing"], configuration)
@@ -103,7 +105,7 @@ struct MishapTests {
     }
 
     @Test(
-        "A program that has a test library and runs no tests reports to the daemon",
+        "A program that links a test library but runs no tests reports to the daemon",
         arguments: ["links-testing", "links-xctest"], FailingPackage.Configuration.allCases)
     func production(program: String, configuration: FailingPackage.Configuration) async throws {
         try await Desk.with { desk in
@@ -112,7 +114,7 @@ struct MishapTests {
             #expect(result.text.contains("error: text from production\n"))
             #expect(result.text.hasSuffix("false true\n"))
             #expect(desk.collector?.stored.map(\.record.message) == ["text from production"])
-            // The library alone does not say so, nor does the start alone.
+            // Neither the library nor the arguments alone make it a test.
             let asTest = try FailingPackage.start(
                 program, ["--testing-library", "swift-testing"], configuration,
                 environment: ["ISSUED_SOCKET": desk.path])
@@ -121,7 +123,7 @@ struct MishapTests {
         }
     }
 
-    @Test("Outside tests too, known issues are expected, and missing ones reported")
+    @Test("Known issues work outside tests, and missing ones are reported")
     func known() throws {
         let result = try FailingPackage.start("mishaps", ["known"], .release)
         #expect(
@@ -133,7 +135,7 @@ struct MishapTests {
 }
 
 extension FailingPackage.Result {
-    /// Whether Swift ended it: by the signal that its traps raise.
+    /// Whether the process ended with a signal that Swift's traps raise.
     fileprivate var hasTrapped: Bool {
         end == .signal(4) || end == .signal(5)
     }

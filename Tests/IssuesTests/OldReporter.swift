@@ -1,7 +1,7 @@
 internal import Issues
 internal import Synchronization
 
-/// A reporter as it is written for swift-issue-reporting 2.0.
+/// A reporter written for swift-issue-reporting 2.0.
 final class OldReporter: IssueReporter {
     struct Issue: Equatable {
         var message: String?

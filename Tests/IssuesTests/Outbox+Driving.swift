@@ -1,7 +1,7 @@
 import Issues
 import UnixIO
 
-/// A call as the outbox sent it.
+/// A call that the outbox sent.
 struct SentCall {
     var sequence: Int64
     var payloads: [Int]
@@ -10,7 +10,7 @@ struct SentCall {
 }
 
 extension Outbox<Int> {
-    /// Encodes and sends all that can be sent now.
+    /// Encodes and sends everything that can be sent now.
     mutating func sendAll(
         at now: KernelInstant,
         encode: (OutboxCall<Int>) -> [UInt8] = { call in call.entries.map { UInt8($0.payload) } }
@@ -24,7 +24,7 @@ extension Outbox<Int> {
                 encoded.append((text, call))
                 self.encoded(call.sequence, as: text)
             case .send(let text):
-                // What goes again was encoded before, and is found among the calls.
+                // A call that is sent again was encoded earlier and is among the unanswered ones.
                 let call = encoded.last { $0.text == text }?.call ?? unanswered.first { $0.text == text }
                 guard let call else { return sent }
                 sent.append(

@@ -6,7 +6,7 @@ import UnixIO
 struct OutboxTests {
     private let start = KernelInstant(nanoseconds: 0)
 
-    @Test("Nothing is done before the first issue, and then a connection is made")
+    @Test("The outbox is idle until the first issue, and then connects")
     func connecting() {
         var outbox = Outbox<Int>()
         #expect(outbox.next(at: start).name == "idle")
@@ -16,7 +16,7 @@ struct OutboxTests {
         #expect(outbox.next(at: start).name == "connect")
     }
 
-    @Test("Numbers ascend, and as many calls are on their way as allowed")
+    @Test("Sequence numbers ascend, and at most the allowed number of calls is unanswered")
     func pipelining() {
         var outbox = connectedOutbox(callEntries: 2, calls: 2)
         for number in 1...7 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -31,7 +31,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start).map(\.sequence) == [7])
     }
 
-    @Test("What was not answered goes again on the next connection, with the same numbers and before all else")
+    @Test("Unanswered calls are sent first on the next connection, with the same numbers")
     func reconnecting() {
         var outbox = connectedOutbox(callEntries: 2, calls: 2)
         for number in 1...5 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -50,14 +50,14 @@ struct OutboxTests {
         #expect(second.first?.text == first.last?.text)
     }
 
-    @Test("A refused call holds what follows, and sending starts again with it")
+    @Test("After a refused call nothing is sent, and sending restarts with that call")
     func refusal() {
         var outbox = connectedOutbox(callEntries: 1, calls: 3)
         for number in 1...4 { _ = outbox.submitted(number, level: .error, bytes: 10) }
         _ = outbox.sendAll(at: start)
         #expect(outbox.answered(receipts: 1, at: start)?.map(\.payload) == [1])
 
-        // The second is refused, and with it the third, which was behind it on the wire.
+        // The second call is refused, and so is the third, which was sent after it.
         #expect(outbox.refusedForNow(retryAfter: .seconds(2), at: start, unit: 0) == true)
         #expect(outbox.sendAll(at: start).isEmpty)
         #expect(outbox.refusedForNow(retryAfter: .seconds(2), at: start, unit: 0) == true)
@@ -66,7 +66,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start + .seconds(2)).map(\.sequence) == [2, 3, 4])
     }
 
-    @Test("While refused answers are still due nothing is sent, even when the time is over")
+    @Test("Nothing is sent until all answers after a refusal have arrived, even after the delay")
     func refusalOutstanding() {
         var outbox = connectedOutbox(callEntries: 1, calls: 2)
         for number in 1...2 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -79,7 +79,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start + .seconds(1)).map(\.sequence) == [1, 2])
     }
 
-    @Test("What is refused for good leaves, and a new connection steps over the hole at once")
+    @Test("A permanently refused call leaves the outbox, and a new connection skips its numbers immediately")
     func refusalForGood() {
         var outbox = connectedOutbox(callEntries: 1, calls: 2)
         for number in 1...2 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -94,7 +94,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start).map(\.sequence) == [2])
     }
 
-    @Test("A call that is too large is halved, its numbers kept; a single issue is given up")
+    @Test("A call that is too large is split in two with the same numbers; a single issue is dropped")
     func tooLarge() {
         var outbox = connectedOutbox(callEntries: 2, calls: 2)
         for number in 1...3 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -108,7 +108,7 @@ struct OutboxTests {
         #expect(outbox.refusedAsTooLarge(limit: nil, at: later)?.map(\.payload) == [1])
     }
 
-    @Test("A call that comes out larger than it was thought is halved before it is sent")
+    @Test("A call that is larger than estimated is split before it is sent")
     func largeEncoding() {
         var limits = OutboxLimits()
         limits.callBytes = 100
@@ -122,7 +122,7 @@ struct OutboxTests {
         #expect(sent.map(\.sequence) == [1, 2, 3, 4])
     }
 
-    @Test("A full buffer loses the oldest of the mildest, counts it, and the next call says so")
+    @Test("A full buffer drops the oldest issue of the lowest level and reports the count in the next call")
     func dropping() {
         var limits = OutboxLimits()
         limits.entries = 3
@@ -145,7 +145,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start).map(\.droppedBefore) == [0])
     }
 
-    @Test("The buffer is bounded by size too")
+    @Test("The buffer also has a size limit")
     func bytes() {
         var limits = OutboxLimits()
         limits.bytes = 100
@@ -157,7 +157,7 @@ struct OutboxTests {
         #expect(outbox.count == 2)
     }
 
-    @Test("More is wanted only while it could be sent")
+    @Test("The outbox asks to be woken for a new issue only if it could send it")
     func wanting() {
         var outbox = Outbox<Int>(limits: OutboxLimits())
         #expect(outbox.wantsMore)
@@ -182,7 +182,7 @@ struct OutboxTests {
         #expect(narrow.wantsMore)
     }
 
-    @Test("Each failure doubles the wait up to its bound, and an answer ends that")
+    @Test("Each failure doubles the delay up to a maximum, and an answer resets it")
     func backOff() {
         var outbox = Outbox<Int>()
         _ = outbox.submitted(1, level: .error, bytes: 10)
@@ -206,7 +206,7 @@ struct OutboxTests {
         #expect(outbox.next(at: start).name == "connect")
     }
 
-    @Test("An answer that never comes ends the connection, not the issue")
+    @Test("A missing answer closes the connection but keeps the issue")
     func overdue() {
         var outbox = connectedOutbox(callEntries: 1, calls: 2)
         _ = outbox.submitted(1, level: .error, bytes: 10)
@@ -219,7 +219,7 @@ struct OutboxTests {
         #expect(outbox.count == 1)
     }
 
-    @Test("An answer that fits no call is said to be none")
+    @Test("An answer that matches no call is rejected")
     func strayAnswers() {
         var outbox = connectedOutbox(callEntries: 2, calls: 2)
         #expect(outbox.answered(receipts: 1, at: start) == nil)
@@ -230,7 +230,7 @@ struct OutboxTests {
         #expect(outbox.count == 1)
     }
 
-    @Test("What came before a mark is settled once it was answered, whatever came after")
+    @Test("Issues before a mark are settled once they are answered, regardless of later ones")
     func settling() {
         var outbox = connectedOutbox(callEntries: 1, calls: 1)
         _ = outbox.submitted(1, level: .warning, bytes: 10)
@@ -248,7 +248,7 @@ struct OutboxTests {
         #expect(!outbox.isSettled(before: outbox.mark))
     }
 
-    @Test("Whatever the connection does, every issue is settled once and in order", arguments: UInt64(1)...40)
+    @Test("Every issue is settled once and in order, whatever faults the connection has", arguments: UInt64(1)...40)
     func anyWeather(seed: UInt64) {
         var random = SplitMix(state: seed)
         var daemon = StrictDaemon()

@@ -13,7 +13,7 @@ private struct Own: ReportableError {
     var underlyingErrors: [any Error] { [Bare()] }
 }
 
-@Suite("Errors for developers and for people", .serialized)
+@Suite("Errors for developers and users", .serialized)
 struct PresenterTests {
     @Test("Every requirement of a reportable error has a default")
     func defaults() {
@@ -31,7 +31,7 @@ struct PresenterTests {
         }
     }
 
-    @Test("A report has all that a reportable error says; scopes and the call win over its own facts")
+    @Test("A report contains all properties of a reportable error; metadata of scopes and calls takes precedence")
     func reported() {
         let collector = Collector()
         withIssueReporters([collector]) {
@@ -48,13 +48,13 @@ struct PresenterTests {
         #expect(report?.causes.map(\.message) == ["Bare()"])
     }
 
-    @Test("The reporters are told, then a person is asked, then the choice is run")
+    @Test("The reporters run first, then the user is asked, then the chosen option runs")
     func order() {
         let collector = Collector()
         let presenter = ScriptedPresenter("Work offline")
         let chosen = Mutex<[String]>([])
         withIssueReporters([collector]) {
-            withErrorResponders(.handle { Issue.record("It climbed past the presenter") }) {
+            withErrorResponders(.handle { Issue.record("The presenter did not handle the error") }) {
                 withErrorResponders(.present(on: presenter)) {
                     reportIssue(
                         Problem(
@@ -73,7 +73,7 @@ struct PresenterTests {
         #expect(presenter.prompts.map { $0.options.map(\.style) } == [[.recommended, .normal]])
     }
 
-    @Test("What has nothing to tell people climbs on, and is told once")
+    @Test("An error without a user message goes to the next responder and is reported once")
     func plain() {
         let collector = Collector()
         let presenter = ScriptedPresenter()
@@ -87,7 +87,7 @@ struct PresenterTests {
         #expect(collector.messages == ["Bare()", "words"])
     }
 
-    @Test("A choice that fails in its turn is reported from outside")
+    @Test("An error reported by the chosen option goes to the outer responders")
     func failingChoice() {
         let collector = Collector()
         let presenter = ScriptedPresenter("Again")
@@ -100,7 +100,7 @@ struct PresenterTests {
         #expect(presenter.prompts.count == 1)
     }
 
-    @Test("Without anybody to ask, the first ordinary option is taken, and never one that destroys")
+    @Test("If no user can be asked, the first normal option is chosen, never a destructive one")
     func nobody() {
         let chosen = Mutex("")
         func option(_ title: String, _ style: HealingOption.Style) -> HealingOption {
@@ -113,7 +113,7 @@ struct PresenterTests {
         #expect(chosen.withLock { $0 } == "leave")
     }
 
-    @Test("A problem is ready made: message and title come from what was said")
+    @Test("A Problem derives its message and title from its arguments")
     func problem() {
         let problem = Problem("Nobody home.", source: .externalSystemBehavedUnexpectedly, cause: Own())
         #expect(problem.message == "Nobody home.")
@@ -123,7 +123,7 @@ struct PresenterTests {
         #expect(report.causes.map(\.message) == ["card 17 refused", "Bare()"])
     }
 
-    @Test("Titles and options come in English and German, and from a table of one's own")
+    @Test("Titles and options are available in English, German and custom texts")
     func texts() {
         let former = PresenterTexts.current
         defer { PresenterTexts.current = former }

@@ -2,13 +2,13 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("What whoever starts the process says")
+@Suite("Settings from the environment")
 struct ProcessSettingsTests {
     private static func settings(_ variables: [String: String]) -> ProcessSettings {
         ProcessSettings { variables[$0] }
     }
 
-    @Test("Without variables it is as the library has it")
+    @Test("Without variables the defaults apply")
     func usual() {
         let settings = Self.settings(["ISSUED_LEVEL": "", "ISSUED_REPORTERS": ""])
         #expect(settings.level == .debug)
@@ -17,7 +17,7 @@ struct ProcessSettingsTests {
         #expect(settings.complaints.isEmpty)
     }
 
-    @Test("Reporters, level and backtraces are chosen by name")
+    @Test("Reporters, level and backtraces are set by name")
     func chosen() {
         let settings = Self.settings([
             "ISSUED_LEVEL": "warning", "ISSUED_BACKTRACE": "all", "ISSUED_REPORTERS": "daemon, breakpoint",
@@ -26,13 +26,13 @@ struct ProcessSettingsTests {
         #expect(settings.backtrace == .all)
         #expect(settings.reporters.map { "\(type(of: $0))" } == ["DaemonReporter", "_BreakpointReporter"])
         #expect(Self.settings(["ISSUED_REPORTERS": "none"]).reporters.isEmpty)
-        // Or an environment could have tests pass that fail.
+        // Otherwise the environment could make failing tests pass.
         let inTests = ProcessSettings(isTesting: true) { ["ISSUED_REPORTERS": "none", "ISSUED_LEVEL": "error"][$0] }
         #expect(inTests.reporters.count == 1)
         #expect(inTests.level == .error)
     }
 
-    @Test("A word that is none of them is said, and ignored")
+    @Test("An invalid value produces a message and is ignored")
     func unknown() {
         let settings = Self.settings([
             "ISSUED_LEVEL": "loud", "ISSUED_BACKTRACE": "yes", "ISSUED_REPORTERS": "daemon,demon",
@@ -41,13 +41,13 @@ struct ProcessSettingsTests {
         #expect(settings.reporters.map { "\(type(of: $0))" } == ["_DefaultReporter"])
         #expect(
             settings.complaints == [
-                "ISSUED_LEVEL: 'loud' is none of debug, info, warning, error, critical; it is ignored",
-                "ISSUED_BACKTRACE: 'yes' is none of none, error, all; it is ignored",
-                "ISSUED_REPORTERS: 'demon' is none of default, daemon, breakpoint, fatalError, none; the whole list is ignored",
+                "ISSUED_LEVEL: invalid value 'loud'; expected one of: debug, info, warning, error, critical. The value is ignored.",
+                "ISSUED_BACKTRACE: invalid value 'yes'; expected one of: none, error, all. The value is ignored.",
+                "ISSUED_REPORTERS: invalid value 'demon'; expected one of: default, daemon, breakpoint, fatalError, none. The whole list is ignored.",
             ])
     }
 
-    @Test("What is milder than the level is withheld and counted, unless somebody waits for it")
+    @Test("Reports below the level are withheld and counted, unless they have a receipt")
     func level() async throws {
         try await Desk.with { desk in
             let delivery = Delivery(

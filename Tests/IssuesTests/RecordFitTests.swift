@@ -8,23 +8,23 @@ struct RecordFitTests {
         (0..<levels).reduce(.integer(1)) { inner, _ in .object([.init("k", inner)]) }
     }
 
-    @Test("What fits stays as it is", arguments: [1, 26])
+    @Test("Metadata within the limits is unchanged", arguments: [1, 26])
     func fitting(levels: Int) {
         #expect(RecordFit.fitting(nested(levels)) == nested(levels))
     }
 
-    @Test("What is nested too deep becomes a text where it is too deep")
+    @Test("Values that are nested too deeply become JSON text")
     func depth() throws {
         let fitted = RecordFit.fitting(nested(100))
         #expect(fitted.depth == 26)
         #expect(fitted.keys == 26)
-        // Nothing is left out: the text is the rest.
+        // Nothing is lost: the text contains the rest.
         var innermost = fitted
         while let inner = innermost.asObject?.first?.value { innermost = inner }
         #expect(innermost.asString?.count == 1 + 74 * 6)
     }
 
-    @Test("What has too many keys becomes text, the later parts first")
+    @Test("Metadata with too many keys becomes JSON text, starting with the last values")
     func keys() {
         let object = JSONValue.object((0..<100).map { .init("k\($0)", .integer(1)) })
         let fitted = RecordFit.fitting(.object([.init("a", object), .init("b", object), .init("c", .integer(1))]))
@@ -34,7 +34,7 @@ struct RecordFitTests {
         #expect(fitted.asObject?[1].value.asString?.hasPrefix(#"{"k0":1,"#) == true)
     }
 
-    @Test("With too many keys at the top the last ones stand in a text of their own")
+    @Test("With too many keys at the top level, the last ones are combined in one text")
     func top() {
         let fitted = RecordFit.fitting(.object((0..<300).map { .init("k\($0)", .integer(1)) }))
         #expect(fitted.asObject?.count == 160)

@@ -8,7 +8,7 @@ private struct OutOfStock: Error {
 
 @Suite("Records on the wire")
 struct RecordTests {
-    @Test("All that was said arrives")
+    @Test("All properties of a report arrive")
     func whole() async throws {
         try await Desk.with { desk in
             withIssueReporters([desk.reporter]) {
@@ -37,7 +37,7 @@ struct RecordTests {
         }
     }
 
-    @Test("A record that the daemon would refuse for its size is cut, not lost", arguments: ["x", "\u{1}", "ä"])
+    @Test("A record above the daemon's size limit is truncated, not lost", arguments: ["x", "\u{1}", "ä"])
     func oversize(letter: String) async throws {
         try await Desk.with { desk in
             let text = String(repeating: letter, count: 300_000)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Scopes of reporters")
 struct ReporterScopeTests {
-    @Test("The innermost scope decides")
+    @Test("The innermost scope takes precedence")
     func nesting() {
         let outer = Collector()
         let inner = Collector()
@@ -19,7 +19,7 @@ struct ReporterScopeTests {
         #expect(inner.messages == ["within"])
     }
 
-    @Test("Assigning changes the innermost scope and no other")
+    @Test("Assigning the current reporters changes only the innermost scope")
     func assignment() {
         let outer = Collector()
         let inner = Collector()
@@ -36,7 +36,7 @@ struct ReporterScopeTests {
         #expect(inner.messages == ["within"])
     }
 
-    @Test("A scope reaches into child tasks, and not into detached ones")
+    @Test("A scope extends to child tasks, but not to detached tasks")
     func tasks() async {
         let collector = Collector()
         let detached = Detached()
@@ -53,7 +53,7 @@ struct ReporterScopeTests {
         #expect(await detached.reporters.count == 1)
     }
 
-    @Test("A reporter that hands on by a scope of its own reaches the other one")
+    @Test("A reporter that forwards to another one in a scope of its own reaches it")
     func forwarding() {
         struct Forwarder: IssueSink {
             let other: Collector
@@ -69,7 +69,7 @@ struct ReporterScopeTests {
         #expect(other.messages == ["forwarded: m"])
     }
 
-    @Test("A task that a reporter has started reports like any other", arguments: [true, false])
+    @Test("Reports of a task that a reporter has started are handled normally", arguments: [true, false])
     func startedTask(waits: Bool) async {
         final class Uploader: IssueSink {
             let task = Mutex<Task<Void, Never>?>(nil)
@@ -101,7 +101,7 @@ struct ReporterScopeTests {
         #expect(uploader.messages.withLock { $0 } == ["first", "from the task", "and again"])
     }
 
-    @Test("A message that itself reports loses neither of the two issues")
+    @Test("A message closure that reports an issue loses neither of the two")
     func reportingMessage() {
         func price() -> Int {
             reportIssue("no price")
@@ -120,7 +120,7 @@ struct ReporterScopeTests {
         #expect(old.issues.map(\.message).suffix(2) == ["no price", "costs 0 again"])
     }
 
-    @Test("In a test a message that itself reports fails it twice")
+    @Test("In a test, a message closure that reports an issue causes two failures")
     func reportingMessageInTest() {
         func price() -> Int {
             reportIssue("no price")
@@ -140,7 +140,7 @@ struct ReporterScopeTests {
             ])
     }
 
-    @Test("An error whose description reports an issue loses neither issue")
+    @Test("An error whose description reports an issue loses neither of the two")
     func reportingError() {
         struct Loud: Error, CustomStringConvertible {
             var description: String {
@@ -154,7 +154,7 @@ struct ReporterScopeTests {
         #expect(sink.messages.last == "loud")
     }
 
-    @Test("The same sink twice is told twice")
+    @Test("A sink that is listed twice receives each issue twice")
     func twice() {
         let collector = Collector()
 
@@ -163,7 +163,7 @@ struct ReporterScopeTests {
         #expect(collector.messages == ["m", "m"])
     }
 
-    @Test("The call's metadata wins over an inner scope's, and that over an outer one's")
+    @Test("Metadata of the call takes precedence over that of an inner scope, and that over an outer one")
     func metadata() async {
         let collector = Collector()
 
@@ -184,7 +184,7 @@ struct ReporterScopeTests {
             ])
     }
 
-    @Test("A report that is made by hand carries the scope's metadata too")
+    @Test("A report that is created directly includes the scope's metadata")
     func byHand() {
         let report = withIssueMetadata(["a": 1]) { IssueReport("m", metadata: ["b": 2]) }
 

@@ -8,7 +8,7 @@ private enum ShopError: Error {
 
 @Suite("Reporting")
 struct ReportingTests {
-    @Test("Where nobody listens neither message nor metadata is evaluated")
+    @Test("Without reporters neither message nor metadata is evaluated")
     func silence() {
         var evaluations = 0
         func text() -> String {
@@ -25,7 +25,7 @@ struct ReportingTests {
         #expect(evaluations == 0)
     }
 
-    @Test("With several reporters the message is evaluated once")
+    @Test("With several reporters, the message is evaluated once")
     func once() {
         var evaluations = 0
         func text() -> String {
@@ -42,7 +42,7 @@ struct ReportingTests {
         #expect(second.issues.map(\.message) == ["text"])
     }
 
-    @Test("An issue without words still says something")
+    @Test("An issue without a message has a default message")
     func defaultMessage() {
         let collector = Collector()
 
@@ -55,7 +55,7 @@ struct ReportingTests {
         #expect(collector.messages == ["Issue reported", "Issue reported", "Issue reported"])
     }
 
-    @Test("A report carries the place of its call")
+    @Test("A report contains the location of its call")
     func site() {
         let collector = Collector()
 
@@ -67,7 +67,7 @@ struct ReportingTests {
         #expect(report?.site.column == 54)
     }
 
-    @Test("An error brings its description and the qualified name of its type")
+    @Test("A reported error contributes its description and its qualified type name")
     func error() {
         let collector = Collector()
 
@@ -82,7 +82,7 @@ struct ReportingTests {
         #expect(collector.reports.allSatisfy { $0.code == nil && $0.isReportable && $0.error is ShopError })
     }
 
-    @Test("A cancellation is not for forwarding")
+    @Test("A cancellation is not forwarded")
     func cancellation() {
         let collector = Collector()
 
@@ -91,7 +91,7 @@ struct ReportingTests {
         #expect(collector.reports.map(\.isReportable) == [false])
     }
 
-    @Test("A reporter of version 2.0 gets the nearer severity", arguments: IssueLevel.allCases)
+    @Test("A reporter written for version 2.0 receives the nearest severity", arguments: IssueLevel.allCases)
     func severity(level: IssueLevel) {
         let reporter = OldReporter()
 
@@ -100,7 +100,7 @@ struct ReportingTests {
         #expect(reporter.issues.map(\.severity) == [level >= .error ? .error : .warning])
     }
 
-    @Test("A reporter of version 2.0 gets a caught error as a message")
+    @Test("A reporter written for version 2.0 receives a caught error as a message")
     func oldError() {
         let reporter = OldReporter()
 
@@ -115,7 +115,7 @@ struct ReportingTests {
             ])
     }
 
-    @Test("A reporter that reports is not asked again")
+    @Test("A reporter that reports an issue is not called for it")
     func recursion() {
         final class Echo: IssueSink {
             let count = Atomic(0)

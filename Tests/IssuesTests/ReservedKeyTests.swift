@@ -2,9 +2,9 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("Names that the library has for itself")
+@Suite("Reserved metadata keys")
 struct ReservedKeyTests {
-    @Test("What the application says under one of them is kept under another, and repairs says so")
+    @Test("An application's value for a reserved key is moved to another key, and repairs mentions it")
     func renamed() async throws {
         try await Desk.with { desk in
             let report = withBreadcrumbs {
@@ -19,12 +19,12 @@ struct ReservedKeyTests {
             #expect(
                 metadata["repairs"]?.asArray?.compactMap(\.asString) == [
                     "by hand",
-                    "breadcrumbs is a name of the library's: what the application said stands in metadata_breadcrumbs",
+                    "breadcrumbs is reserved by the library: the application's value was moved to metadata_breadcrumbs",
                 ])
         }
     }
 
-    @Test("Too many keys, one of them the name for the rest, all arrive")
+    @Test("With too many keys, including the one for the rest, all values arrive")
     func rest() async throws {
         try await Desk.with { desk in
             var values = Dictionary(

@@ -8,7 +8,7 @@ private enum Shop: Error, Equatable {
 
 private struct Second: Error {}
 
-/// What responders said, in order.
+/// Notes of responders, in order.
 private final class Notes: Sendable {
     private let kept = Mutex<[String]>([])
     var texts: [String] { kept.withLock { $0 } }
@@ -20,7 +20,7 @@ private final class Notes: Sendable {
 
 @Suite("Responders")
 struct ResponderTests {
-    @Test("Receiving decides whether an error climbs on: untyped, typed, and without looking")
+    @Test("A receive responder decides whether an error is handled: untyped, typed and without the error")
     func receive() {
         let collector = Collector()
         let notes = Notes()
@@ -49,7 +49,7 @@ struct ResponderTests {
         #expect(collector.messages == ["first"])
     }
 
-    @Test("Where only a line is written, it has the message of a reportable error beside its description")
+    @Test("The line of a log responder contains a reportable error's description and message")
     func ownMessage() {
         struct Refused: ReportableError {
             var message: String { "The bank said no" }
@@ -65,7 +65,7 @@ struct ResponderTests {
         #expect(notes.texts == ["Caught error: Refused(): The bank said no: Paying", "Caught error: Plain()"])
     }
 
-    @Test("In an asynchronous function an operation that does not wait needs no await, however many are asked")
+    @Test("In an asynchronous function, a synchronous operation needs no await, with any number of responders")
     func synchronousInAsynchronous() async {
         let collector = Collector()
         let notes = Notes()
@@ -87,7 +87,7 @@ struct ResponderTests {
         #expect(collector.messages == [])
     }
 
-    @Test("Handling ends the way: untyped, typed, and without looking")
+    @Test("A handle responder stops the propagation: untyped, typed and without the error")
     func handle() {
         let collector = Collector()
         let notes = Notes()
@@ -107,7 +107,7 @@ struct ResponderTests {
         #expect(collector.messages == ["CancellationError()"])
     }
 
-    @Test("Transforming replaces the error and keeps the old one among the causes")
+    @Test("A transform responder replaces the error and keeps the old one as a cause")
     func transform() throws {
         let collector = Collector()
         withIssueReporters([collector]) {
@@ -131,7 +131,7 @@ struct ResponderTests {
         #expect(collector.reports.last?.causes.map(\.message) == ["words"])
     }
 
-    @Test("A cancellation that was made an error of may be forwarded")
+    @Test("A cancellation that is transformed into an error may be forwarded")
     func cancellation() {
         let collector = Collector()
         withIssueReporters([collector]) {
@@ -140,7 +140,7 @@ struct ResponderTests {
         #expect(collector.reports.map(\.isReportable) == [true])
     }
 
-    @Test("The scenario of ErrorHierarchy: each of six errors ends where it should")
+    @Test("In the scenario of ErrorHierarchy, each of six errors reaches the expected responder")
     func hierarchy() {
         let notes = Notes()
         func run(_ error: any Error) {
@@ -162,7 +162,7 @@ struct ResponderTests {
         #expect(notes.texts == ["Test 1", "Test 1", "Test 2"])
     }
 
-    @Test("A message climbs as an error of its own, and is evaluated once")
+    @Test("Responders receive a message as an error, and it is evaluated once")
     func message() {
         let collector = Collector()
         let notes = Notes()
@@ -187,7 +187,7 @@ struct ResponderTests {
         #expect(collector.reports.allSatisfy { $0.error == nil && $0.level == .warning })
     }
 
-    @Test("What a responder reports climbs from where it stands, and not to itself again")
+    @Test("An issue that a responder reports goes only to the responders outside of it")
     func nested() {
         let notes = Notes()
         withIssueReporters([]) {
@@ -211,7 +211,7 @@ struct ResponderTests {
         #expect(notes.texts == ["inner a first one", "outer a second one", "outer a first one"])
     }
 
-    @Test("What a responder throws takes the place of the error")
+    @Test("An error that a responder throws replaces the given one")
     func throwing() {
         let collector = Collector()
         withIssueReporters([collector]) {
@@ -221,7 +221,7 @@ struct ResponderTests {
         #expect(collector.reports.first?.causes.map(\.message) == ["first"])
     }
 
-    @Test("Scopes reach across suspensions and into child tasks")
+    @Test("Scopes persist across suspension points and extend to child tasks")
     func asynchronous() async {
         let notes = Notes()
         await withErrorResponders(.handle { error in notes.add("\(error)") }) {
@@ -235,7 +235,7 @@ struct ResponderTests {
     }
 
     @MainActor
-    @Test("A handler may be asynchronous; what it throws is reported from outside of it")
+    @Test("A handler may be asynchronous; its errors go to the outer responders")
     func handlerInTask() async {
         let (stream, continuation) = AsyncStream<String>.makeStream()
         withErrorResponders(.handle { error in continuation.yield("outer \(error)") }) {
@@ -254,7 +254,7 @@ struct ResponderTests {
         #expect(await iterator.next() == "outer Second()")
     }
 
-    @Test("The responders of a place can be carried to where its scopes don't reach")
+    @Test("Captured responders can be used where their scopes do not extend")
     func carried() async {
         let collector = Collector()
         let notes = Notes()
@@ -278,7 +278,7 @@ struct ResponderTests {
         #expect(collector.reports.first?.metadata == ["request": 7, "a": 1])
     }
 
-    @Test("A log gets a line, and the error climbs on")
+    @Test("A log responder writes a line and does not handle the error")
     func log() {
         let collector = Collector()
         let notes = Notes()
@@ -289,7 +289,7 @@ struct ResponderTests {
         #expect(collector.messages == ["Paying: first"])
     }
 
-    @Test("What is discarded reaches nobody")
+    @Test("A discarded issue reaches no responder and no reporter")
     func discard() {
         let collector = Collector()
         let notes = Notes()

@@ -1,14 +1,14 @@
 internal import Issues
 internal import Synchronization
 
-/// A person who has decided beforehand.
+/// A presenter with predefined choices.
 final class ScriptedPresenter: Presenter {
     private let answers: Mutex<[String]>
     private let shown = Mutex<[Prompt]>([])
 
     var prompts: [Prompt] { shown.withLock { $0 } }
 
-    /// - Parameter answers: The titles of the options to choose, one after the other.
+    /// - Parameter answers: The titles of the options to choose, in order.
     init(_ answers: String...) {
         self.answers = Mutex(answers)
     }

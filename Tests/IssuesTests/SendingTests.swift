@@ -3,9 +3,9 @@ import Issues
 import Synchronization
 import Testing
 
-@Suite("What goes to the daemon")
+@Suite("Reports that are sent to the daemon")
 struct SendingTests {
-    /// Runs a body with a gate, and a reporter behind it.
+    /// Runs a body with a gate and a reporter that uses it.
     private func with(
         _ gate: SendGate, limits: OutboxLimits = Desk.quickLimits, _ body: (Desk, Delivery) async throws -> Void
     ) async throws {
@@ -16,7 +16,7 @@ struct SendingTests {
         }
     }
 
-    @Test("A report can be changed, and withheld; the next one says how many were")
+    @Test("A report can be changed or withheld; the next report contains the number of withheld ones")
     func beforeSend() async throws {
         let gate = SendGate()
         gate.beforeSend = { report in
@@ -38,7 +38,7 @@ struct SendingTests {
         }
     }
 
-    @Test("A receipt of what is withheld says so")
+    @Test("The receipt of a withheld report fails")
     func receipt() async throws {
         let gate = SendGate()
         gate.beforeSend = { _ in nil }
@@ -49,7 +49,7 @@ struct SendingTests {
         }
     }
 
-    @Test("What looks at reports may report, and is not asked about that")
+    @Test("An issue that the beforeSend closure reports is not passed to it")
     func recursion() async throws {
         let gate = SendGate()
         let calls = Atomic(0)
@@ -69,7 +69,7 @@ struct SendingTests {
         #expect(calls.load(ordering: .relaxed) == 2)
     }
 
-    @Test("A share of a level goes, as chance has it, and the others are counted")
+    @Test("A random fraction of a level's reports is sent, and the others are counted")
     func sampling() async throws {
         let gate = SendGate()
         gate.sampling = [.debug: 0, .info: 0.25]
@@ -89,7 +89,7 @@ struct SendingTests {
         }
     }
 
-    @Test("A count is not lost with the report that would have told it")
+    @Test("A count is not lost with the dropped report that contains it")
     func dropped() async throws {
         let gate = SendGate()
         gate.beforeSend = { $0.message == "secret" ? nil : $0 }

@@ -3,7 +3,7 @@ import Issues
 import Testing
 import UnixIO
 
-@Suite("Who may serve the socket")
+@Suite("Trusted servers")
 struct ServerTrustTests {
     private static let daemon: UInt32 = 990
     private static let path = "/run/user/1000/issued/issued.sock"
@@ -15,7 +15,9 @@ struct ServerTrustTests {
             isNamed: isNamed, namedUser: namedUser, userID: userID, daemonUser: { daemon }, outsider: { outsider })
     }
 
-    @Test("Root, oneself and the user issued are trusted, others are not", arguments: [0, 1000] as [UInt32])
+    @Test(
+        "Servers of root, the same user and the user issued are trusted, others are not",
+        arguments: [0, 1000] as [UInt32])
     func peers(own: UInt32) {
         let trust = Self.trust(own)
         for peer in [0, own, Self.daemon] {
@@ -25,7 +27,7 @@ struct ServerTrustTests {
         #expect(trust.objection(toPeer: 65534, at: SocketPath.system, owner: 65534) != nil)
     }
 
-    @Test("A user who names a socket trusts its owner; root has to name the owner as well")
+    @Test("A user who names a socket trusts its owner; root must name the owner as well")
     func named() {
         let user = Self.trust(1000, isNamed: true)
         #expect(user.objection(toPeer: 1001, at: "/x", owner: 1001) == nil)
@@ -37,14 +39,14 @@ struct ServerTrustTests {
         #expect(told.objection(toPeer: 1002, at: "/x", owner: 1002) != nil)
     }
 
-    @Test("In a container the host's daemon is trusted where its socket belongs, and nowhere else")
+    @Test("In a container, the host's daemon is trusted only at the system socket's path")
     func container() {
         let trust = Self.trust(0, outsider: 65534)
         #expect(trust.objection(toPeer: 65534, at: SocketPath.system, owner: 65534) == nil)
         #expect(trust.objection(toPeer: 65534, at: Self.path, owner: 65534) != nil)
     }
 
-    @Test("A socket that was searched for is not spoken to where another user could have put it")
+    @Test("A socket found by searching is not used if another user could have placed it")
     func places() throws {
         let root = "/tmp/issues-trust-\(String(Randomness.uint64(), radix: 36))"
         try FileSystem.makeFolders(root, mode: 0o700)
@@ -68,7 +70,7 @@ struct ServerTrustTests {
         try FileSystem.setMode(0o1777, of: root)
         #expect(reason(Self.trust(own), path) == nil)
         try FileManager.default.createSymbolicLink(atPath: "\(root)/link", withDestinationPath: path)
-        #expect(reason(Self.trust(own), "\(root)/link") == "it is no socket")
+        #expect(reason(Self.trust(own), "\(root)/link") == "it is not a socket")
         guard own == 0 else { return _ = consume listener }
         try FileSystem.setMode(0o755, of: root)
         try FileSystem.setOwner(4242, group: nil, of: root)
@@ -78,7 +80,7 @@ struct ServerTrustTests {
         _ = consume listener
     }
 
-    @Test("A place that is not trusted is passed over for the next")
+    @Test("An untrusted socket is skipped")
     func next() async throws {
         try await Desk.with { desk in
             let folder = FileSystem.parentFolder(of: desk.path)
@@ -88,14 +90,15 @@ struct ServerTrustTests {
             let trust = ServerTrust(isNamed: false)
             let connection = try CollectorConnection(paths: ["\(folder)/first.sock", desk.path], trust: trust)
             #expect(connection.path == desk.path)
-            #expect(throws: CollectorConnectionError.untrusted(path: "\(folder)/first.sock", reason: "it is no socket"))
-            {
+            #expect(
+                throws: CollectorConnectionError.untrusted(path: "\(folder)/first.sock", reason: "it is not a socket")
+            ) {
                 _ = try CollectorConnection(paths: ["\(folder)/first.sock", "/nowhere/x"], trust: trust).path
             }
         }
     }
 
-    @Test("A runtime directory that belongs to another user is not followed")
+    @Test("A runtime directory of another user is ignored")
     func runtimeDirectory() {
         let own = CurrentProcess.userID
         #expect(SocketPath.user(runtimeDirectory: "/nowhere/7", userID: own) == "/nowhere/7/issued/issued.sock")

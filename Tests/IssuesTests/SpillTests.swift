@@ -3,9 +3,9 @@ import Issues
 import Testing
 import UnixIO
 
-@Suite("What waits when the process ends")
+@Suite("Saving unsent calls when the process ends")
 struct SpillTests {
-    /// A run of an application that ends while its daemon is away.
+    /// Runs an application that ends while its daemon is not running.
     private static func endedRun(_ desk: Desk, _ folder: SpillFolder, _ messages: [String]) async throws -> String {
         let run = Delivery(paths: [desk.path], limits: Desk.quickLimits, spillFolder: folder)
         let reporter = DaemonReporter(delivery: run)
@@ -34,7 +34,7 @@ struct SpillTests {
         ((try? FileSystem.names(in: folder.path)) ?? []).filter { $0.hasSuffix(".call") }
     }
 
-    @Test("It is sent by the next run, with its own producer and numbers, and the file goes")
+    @Test("The next run sends a saved call with its original producer and numbers and removes the file")
     func pickedUp() async throws {
         try await Self.withFolder { folder in
             try await Desk.with(faults: nil) { desk in
@@ -61,7 +61,7 @@ struct SpillTests {
         }
     }
 
-    @Test("What the daemon had stored, and not answered, is not stored again")
+    @Test("Records that the daemon stored without answering are not stored again")
     func unanswered() async throws {
         try await Self.withFolder { folder in
             try await Desk.with(faults: [.late]) { desk in
@@ -84,7 +84,7 @@ struct SpillTests {
         }
     }
 
-    @Test("Where there is no room left, the next run says how many are missing")
+    @Test("If the folder is full, the next run reports the number of lost issues")
     func full() async throws {
         try await Self.withFolder(6000) { folder in
             try await Desk.with(faults: nil) { desk in
@@ -93,7 +93,7 @@ struct SpillTests {
                 _ = try await Self.endedRun(
                     desk, folder, (1...3).map { "older \($0) \(String(repeating: "x", count: 3999))" })
                 #expect(Self.calls(in: folder) == [])
-                // A file that can be kept, since otherwise nobody looks.
+                // One saved file, since an empty folder is not opened.
                 _ = try await Self.endedRun(desk, folder, ["small"])
 
                 let collector = try FakeCollector(path: desk.path)
@@ -110,7 +110,7 @@ struct SpillTests {
         }
     }
 
-    @Test("A folder in which others can write or read is not used")
+    @Test("A folder that other users can read or write is not used")
     func shared() async throws {
         try await Self.withFolder { folder in
             try FileSystem.makeFolders(folder.path, mode: 0o700)
@@ -122,7 +122,7 @@ struct SpillTests {
         }
     }
 
-    @Test("The folder is the unit's, else the user's own; without either there is none")
+    @Test("The folder is in the unit's state directory or the user's; without either there is none")
     func places() {
         func path(_ variables: [String: String]) -> String? {
             SpillFolder.usual(application: "shop/2", variable: { variables[$0] })?.path
@@ -131,7 +131,7 @@ struct SpillTests {
         #expect(path(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == "/s/issued/unsent/shop%2f2")
         #expect(path(["XDG_STATE_HOME": "s", "HOME": "/h"]) == "/h/.local/state/issued/unsent/shop%2f2")
         #expect(path([:]) == nil)
-        // The environment of a setuid program is its caller's.
+        // The environment of a setuid program is controlled by its caller.
         #expect(SpillFolder.usual(application: "shop", isPrivileged: true, variable: { _ in "/h" }) == nil)
     }
 }

@@ -1,4 +1,4 @@
-/// Chance that a test can repeat.
+/// A random number generator with a seed, for repeatable tests.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -1,13 +1,13 @@
-/// A daemon in a few lines, with the rules for numbers that the real one has.
+/// A minimal daemon with the real daemon's rules for sequence numbers.
 ///
-/// A message is its payloads, and behind them the number of the first.
+/// A message consists of its payloads, followed by the sequence number of the first one.
 struct StrictDaemon {
     enum Answer {
         case receipts(Int)
         case busy
     }
 
-    /// What was stored, in order, each once.
+    /// The stored payloads, in order and without duplicates.
     private(set) var stored: [Int] = []
     var isBusy = false
 
@@ -22,7 +22,7 @@ struct StrictDaemon {
         answers = []
     }
 
-    /// Whether answered or not: what was received is stored.
+    /// Discards unsent answers. The payloads that were received stay stored.
     mutating func disconnect() {
         answers = []
         refused = nil

@@ -3,12 +3,12 @@ import IssueTestSupport
 import Testing
 
 @Suite(
-    "Asking on a terminal",
+    "The terminal presenter",
     .enabled(
-        if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing, and says where in ISSUED_TEST_FAILING"),
-    .enabled(if: TestBinaries.tool("/usr/bin/script") != nil, "a terminal is made by script(1), which is not there"))
+        if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing and sets ISSUED_TEST_FAILING"),
+    .enabled(if: TestBinaries.tool("/usr/bin/script") != nil, "the test needs script(1), which is not installed"))
 struct TerminalTests {
-    /// Starts a program on a terminal of its own, at which somebody types.
+    /// Runs a program on a new terminal with the given input.
     private func type(_ text: String, to kind: String, language: String = "en") throws -> FailingPackage.Result {
         let program = FailingPackage.path(of: "mishaps", .debug)
         let command = "printf '\(text)' | script --quiet --return --command '\(program) \(kind)' /dev/null"
@@ -16,7 +16,7 @@ struct TerminalTests {
             "/bin/sh", ["-c", command], environment: ["LANGUAGE": language, "ISSUED_SOCKET": ""])
     }
 
-    @Test("The options are numbered, and the number that is typed is run")
+    @Test("The options are numbered, and the entered number selects one")
     func number() throws {
         let result = try type("3\\n", to: "heal")
         let text = result.text.replacingOccurrences(of: "\r\n", with: "\n")
@@ -26,7 +26,7 @@ struct TerminalTests {
         #expect(result.end == .exit(0))
     }
 
-    @Test("The report is written before anybody is asked")
+    @Test("The report is written before the user is asked")
     func order() throws {
         let text = try type("1\\n", to: "heal").text
         let report = try #require(text.range(of: "error: Caught error: text of refusal"))
@@ -34,7 +34,7 @@ struct TerminalTests {
         #expect(report.upperBound < question.lowerBound)
     }
 
-    @Test("What is no option is asked again, and an empty line takes the recommended one")
+    @Test("Invalid input is asked again, and an empty line selects the recommended option")
     func again() throws {
         let text = try type("9\\nyes\\n\\n", to: "heal").text
         #expect(text.components(separatedBy: "Your choice").count == 4)
@@ -42,13 +42,13 @@ struct TerminalTests {
         #expect(!text.contains("erased"))
     }
 
-    @Test("When the terminal goes away the ordinary option is taken")
+    @Test("If the terminal is closed, the ordinary option is chosen")
     func end() throws {
         let text = try type("", to: "heal").text
         #expect(text.contains("went offline"))
     }
 
-    @Test("Untrusted text in a prompt moves no cursor and adds no option")
+    @Test("Untrusted text in a prompt cannot move the cursor or add an option")
     func escapes() throws {
         let result = try type("2\\n", to: "escapes")
         let text = result.text.replacingOccurrences(of: "\r\n", with: "\n")
@@ -59,7 +59,7 @@ struct TerminalTests {
         #expect(!text.unicodeScalars.contains { ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"].contains($0) })
     }
 
-    @Test("It speaks German where the environment does")
+    @Test("In a German environment the texts are German")
     func german() throws {
         let text = try type("3\\n", to: "heal", language: "de_DE.UTF-8").text
         #expect(text.contains("Externes System nicht verfügbar"))
@@ -67,7 +67,7 @@ struct TerminalTests {
         #expect(text.contains("Ihre Wahl"))
     }
 
-    @Test("With one option nobody is asked")
+    @Test("With a single option, the user is not asked")
     func acknowledge() throws {
         let text = try type("", to: "acknowledge").text
         #expect(text.contains("Invalid User Input"))
@@ -76,7 +76,7 @@ struct TerminalTests {
     }
 
     @Test(
-        "Where there is no terminal the ordinary option is taken at once",
+        "Without a terminal, the ordinary option is chosen immediately",
         arguments: FailingPackage.Configuration.allCases)
     func noTerminal(configuration: FailingPackage.Configuration) throws {
         let result = try FailingPackage.start("mishaps", ["heal"], configuration)
@@ -85,7 +85,7 @@ struct TerminalTests {
     }
 
     @Test(
-        "An error that ends the program does so after responders inside have seen it, and reporters too",
+        "A terminating error ends the program after the inner responders and the reporters have run",
         arguments: FailingPackage.Configuration.allCases)
     func terminate(configuration: FailingPackage.Configuration) throws {
         let result = try FailingPackage.start("mishaps", ["terminate"], configuration)

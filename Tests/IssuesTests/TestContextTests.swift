@@ -1,9 +1,9 @@
 import Issues
 import Testing
 
-@Suite("The context of a test")
+@Suite("The test context")
 struct TestContextTests {
-    @Test("It has the id and the traits that Swift Testing gave the test", .tags(.context))
+    @Test("It contains the id and the traits of the test", .tags(.context))
     func current() throws {
         guard case .swiftTesting(let testing?) = TestContext.current else {
             Issue.record("No test: \(String(describing: TestContext.current))")
@@ -15,7 +15,7 @@ struct TestContextTests {
         #expect(TestContext.current?.isSwiftTesting == true)
     }
 
-    @Test("Off the test's task it is still Swift Testing, of a test that nobody knows")
+    @Test("Outside the test's task it is Swift Testing with an unknown test")
     func detached() async {
         let context = await Task.detached { TestContext.current }.value
         #expect(context == .swiftTesting(nil))

@@ -8,7 +8,7 @@ private struct Refused: Error {
 
 @Suite("Reports in a test")
 struct TestFailureTests {
-    @Test("A message fails the test, with its own text and place")
+    @Test("A message fails the test with its text and location")
     func message() {
         withKnownIssue {
             reportIssue("The till is stuck")
@@ -18,7 +18,7 @@ struct TestFailureTests {
         }
     }
 
-    @Test("An issue without words fails the test too", arguments: [nil, ""])
+    @Test("An issue without a message fails the test as well", arguments: [nil, ""])
     func defaultMessage(text: String?) {
         withKnownIssue {
             reportIssue(text)
@@ -27,7 +27,7 @@ struct TestFailureTests {
         }
     }
 
-    @Test("An error fails the test as the object that it is")
+    @Test("An error fails the test as the original error value")
     func error() {
         withKnownIssue {
             reportIssue(Refused(code: 3), "Paying")
@@ -36,14 +36,14 @@ struct TestFailureTests {
         }
     }
 
-    @Test("What is milder than an error fails no test", arguments: [IssueLevel.debug, .info, .warning])
+    @Test("Levels below error do not fail a test", arguments: [IssueLevel.debug, .info, .warning])
     func warning(level: IssueLevel) {
-        // A failure of this test would be the failure of this test.
+        // If this failed a test, it would fail this one.
         reportIssue("Only a \(level.rawValue) (this line is expected)", level: level)
         reportIssue(Refused(), "Only a \(level.rawValue) (this line is expected)", level: level)
     }
 
-    @Test("Metadata stands behind the words")
+    @Test("Metadata follows the message")
     func metadata() {
         withKnownIssue {
             reportIssue("The till is stuck", metadata: ["till": 2])
@@ -54,7 +54,7 @@ struct TestFailureTests {
         }
     }
 
-    @Test("A hundred failures, each with a long text of its own, are recorded unharmed")
+    @Test("A hundred failures with different long texts are recorded correctly")
     func many() {
         let texts = (0..<100).map { "issue \($0) \(String(repeating: "ö", count: $0 % 100))" }
         let expected = Set(texts.map { "Issue recorded (error): \($0)" })
@@ -69,14 +69,14 @@ struct TestFailureTests {
         #expect(seen.withLock(\.count) == 100)
     }
 
-    @Test("Where other reporters are in force the test goes on")
+    @Test("With other reporters, the test does not fail")
     func others() {
         let collector = Collector()
         withIssueReporters([collector]) { reportIssue("for the collector") }
         #expect(collector.messages == ["for the collector"])
     }
 
-    @Test("A context moves the failure to the place that it names")
+    @Test("An issue context moves the failure to its location")
     func context() async {
         func supports(
             fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,

@@ -10,9 +10,9 @@ private struct Named: ReportableError {}
 
 private struct Wrapped<Inner>: Error {}
 
-@Suite("The names of types that others can't see")
+@Suite("Names of private and local types")
 struct TypeNameTests {
-    @Test("A private or local type has the same name in every run, in the domain and in the words")
+    @Test("A private or local type has the same name in every run, in the domain and in the message")
     func stable() {
         struct Local: Error {}
         let reports = [
@@ -26,7 +26,7 @@ struct TypeNameTests {
         #expect(reports[0].message == "Secret(kind: IssuesTests.Secret.Kind.inner)")
     }
 
-    @Test("Words that only look like it stay as they are", arguments: ["$", "(unknown context at $12", "a $5 (b)"])
+    @Test("Texts that only resemble such names are unchanged", arguments: ["$", "(unknown context at $12", "a $5 (b)"])
     func others(text: String) {
         struct Saying: Error, CustomStringConvertible { var description: String }
         #expect(IssueReport(Saying(description: text)).message == text)

@@ -3,9 +3,9 @@ import Testing
 
 private struct NotYet: Error, Equatable {}
 
-@Suite("What is left unimplemented")
+@Suite("Unimplemented closures and values")
 struct UnimplementedTests {
-    @Test("Each kind of closure reports its call with place and arguments, then returns or throws")
+    @Test("Each kind of closure reports its call with location and arguments, then returns or throws")
     func closures() async {
         let line = #line + 1
         let plain: @Sendable (Int, String) -> Int = unimplemented("Till.open", placeholder: 3)
@@ -41,7 +41,7 @@ struct UnimplementedTests {
         #expect(ends == ["    (1, \"a\")", "    ()", "    9", "    ()", "    true", "    ()"])
     }
 
-    @Test("A value reports at once, and is its placeholder")
+    @Test("A value reports an issue immediately and returns its placeholder")
     func value() {
         let collector = Collector()
         let line = #line + 1

@@ -1,18 +1,18 @@
 import Issues
 import UnixIO
 
-/// Reports that somebody keeps account of: prints the number and the id of each that is said to be stored, a line each.
+/// Reports with receipts. Prints the number and the id of each stored report, one per line.
 struct Receipts {
     private let count: Int
     private let reporter: Int
     private let first: Int
-    /// How many milliseconds lie between ten reports and the next.
+    /// The pause after each ten reports, in milliseconds.
     private let pause: Int
-    /// How many milliseconds the last answers are waited for before it ends.
+    /// The maximum time to wait for the last answers before the program ends, in milliseconds.
     private let timeout: Int
 
-    /// - Parameter plan: Whose reports they are, the number of the first, the pause and the patience, with commas
-    ///   between them.
+    /// - Parameter plan: The number of the reporter, the number of the first report, the pause and the timeout,
+    ///   separated by commas.
     init?(count: Int, plan: String) {
         let numbers = plan.split(separator: ",").compactMap { Int($0) }
         guard numbers.count == 4 else { return nil }

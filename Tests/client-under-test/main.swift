@@ -1,19 +1,19 @@
-// A program that reports by the client library and ends in one of the ways in which programs end: for a test.
+// A test program that reports with the client library and ends in one of several ways.
 //
-//   client-under-test return COUNT NAME           COUNT reports to the daemon, then returns from main
-//   client-under-test fatal-reporter COUNT NAME   the last of them is heard by a reporter that ends the process
-//   client-under-test precondition COUNT NAME     the last of them is a precondition that does not hold
-//   client-under-test threads COUNT NAME          64 threads with COUNT reports each
-//   client-under-test nested COUNT NAME           a reporter that reports itself, each time it hears of one
-//   client-under-test settings COUNT NAME         COUNT reports of each level by the reporters that the process has
-//   client-under-test receipts COUNT PLAN         COUNT reports as a Receipts.Plan says, and what became of each
+//   client-under-test return COUNT NAME           sends COUNT reports to the daemon, then returns from main
+//   client-under-test fatal-reporter COUNT NAME   also sends the last one to a reporter that ends the process
+//   client-under-test precondition COUNT NAME     makes the last one a failed precondition
+//   client-under-test threads COUNT NAME          sends COUNT reports from each of 64 threads
+//   client-under-test nested COUNT NAME           uses a reporter that itself reports an issue for each one it receives
+//   client-under-test settings COUNT NAME         sends COUNT reports of each level to the process's own reporters
+//   client-under-test receipts COUNT PLAN         sends COUNT reports according to Receipts and prints what is stored
 
 import Issues
 import UnixIO
 
 struct Echo: IssueSink {
     func receive(_ report: IssueReport) {
-        // Heard by nobody but standard error, and never again by itself.
+        // Written to standard error only, and not passed to this reporter again.
         Issues.reportIssue("echo of \(report.message)")
     }
 }

@@ -1,12 +1,12 @@
-// Reports by the client library, forks in the midst of it, and goes on as two: for a test.
+// A test program that reports with the client library and forks meanwhile.
 //
-//   fork-reporter COUNT     COUNT issues before the fork, and COUNT of each process behind it
+//   fork-reporter COUNT     sends COUNT issues before the fork, and COUNT from each process after it
 //
-//   fork-reporter images    forks again and again while another thread looks at what is loaded, as each child does
+//   fork-reporter images    forks repeatedly while another thread and each child list the loaded images
 //
-//   fork-reporter halves    forks again and again while another thread does something in two halves, and a third waits
+//   fork-reporter halves    forks repeatedly while another thread makes a change in two steps, and a third thread waits
 //
-// Ends with 0 where all issues of both processes were answered.
+// Ends with 0 if all issues of both processes were answered.
 
 import CProcesses
 import Issues
@@ -14,7 +14,8 @@ import Synchronization
 import UnixIO
 
 if CommandLine.arguments.last == "images" {
-    // What is made for the first time, a fork of a program's own must not meet half made; the library sees to its own.
+    // Initializes lazy values first: a fork by the program itself must not interrupt that. The library protects its own
+    // threads.
     _ = LoadedImage.all
     _ = try Thread.start(name: "looker") {
         while !LoadedImage.all.isEmpty {}
@@ -63,7 +64,7 @@ func report(_ who: String) {
     }
 }
 
-// Not waited for: at the fork some are in the buffer, and some on their way.
+// Not flushed, so that at the fork some issues are in the buffer and some are being sent.
 report("Before")
 let child = processes_fork()
 report(child == 0 ? "Child" : "Parent")

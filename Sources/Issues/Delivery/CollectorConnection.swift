@@ -1,22 +1,28 @@
 package import IssueWire
 package import UnixIO
 
-/// A connection for questions to the daemon, one after the other.
+/// A connection for sequential calls to the daemon.
 ///
-/// Every call blocks the calling thread until its answer is there.
+/// Every call blocks the calling thread until the reply arrives.
 package struct CollectorConnection: ~Copyable {
-    /// The socket that answered.
+    /// The path of the connected socket.
     package let path: String
     private let socket: FileDescriptor
-    /// `true` while descriptors that come with replies are kept; otherwise the kernel closes them.
+    /// Whether descriptors that are passed with replies are kept. Otherwise the kernel closes them.
     private var takesFiles = false
     private var passedFile: FileDescriptor?
     private var replies = ReplyReader(limit: CollectorConnection.replyLimit)
 
-    // A page of a thousand of the largest records would not fit; the daemon's pages are smaller.
+    // A page of a thousand records of maximum size would exceed this; the daemon's pages are smaller.
     private static let replyLimit = 64 << 20
 
-    /// Connects to the first of the paths where a trusted server answers.
+    /// Connects to the first path with a trusted server.
+    ///
+    /// - Parameters:
+    ///   - paths: The paths to try, in order. Empty if delivery is disabled.
+    ///   - trust: Decides which servers are trusted.
+    ///   - timeout: The timeout for each path.
+    /// - Throws: The most helpful error of the failed attempts; `switchedOff` if there are no paths.
     package init(
         paths: [String] = SocketPath.search(), trust: ServerTrust = .process, timeout: Duration = .seconds(5)
     ) throws(CollectorConnectionError) {
@@ -33,7 +39,16 @@ package struct CollectorConnection: ~Copyable {
         throw failure
     }
 
-    /// Calls a method and waits for its one reply.
+    /// Calls a method and returns its single reply.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - parameters: The parameters of the call.
+    ///   - returning: The type of the reply.
+    ///   - timeout: The timeout for sending the call and receiving the reply. Nil waits indefinitely.
+    /// - Returns: The decoded reply.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the reply is
+    ///   invalid, and `timedOut` or `closed` if none arrives.
     package mutating func call<Reply: JSONCodable>(
         _ method: CollectorMethod, _ parameters: some JSONCodable, returning: Reply.Type = Reply.self,
         timeout: Duration? = .seconds(45)
@@ -41,14 +56,30 @@ package struct CollectorConnection: ~Copyable {
         try Self.decode(try call(method.fullName, json: parameters.json, timeout: timeout))
     }
 
-    /// Calls a method that takes no parameters.
+    /// Calls a method without parameters and returns its single reply.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - returning: The type of the reply.
+    ///   - timeout: The timeout for sending the call and receiving the reply. Nil waits indefinitely.
+    /// - Returns: The decoded reply.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the reply is
+    ///   invalid, and `timedOut` or `closed` if none arrives.
     package mutating func call<Reply: JSONCodable>(
         _ method: CollectorMethod, returning: Reply.Type = Reply.self, timeout: Duration? = .seconds(45)
     ) throws(CollectorConnectionError) -> Reply {
         try Self.decode(try call(method.fullName, json: Array("{}".utf8), timeout: timeout))
     }
 
-    /// Calls a method by its full name; parameters and answer are JSON.
+    /// Calls a method with JSON parameters and returns its single reply as JSON.
+    ///
+    /// - Parameters:
+    ///   - method: The full name of the method, with its interface.
+    ///   - parameters: The parameters, a JSON object.
+    ///   - timeout: The timeout for sending the call and receiving the reply. Nil waits indefinitely.
+    /// - Returns: The parameters of the reply, a JSON object.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the reply is
+    ///   invalid, and `timedOut` or `closed` if none arrives.
     package mutating func call(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45)
     ) throws(CollectorConnectionError) -> [UInt8] {
@@ -57,11 +88,19 @@ package struct CollectorConnection: ~Copyable {
         return try accepted(deadline: deadline).parameters
     }
 
-    /// Calls a method and hands over each part of its reply until it ends, or `onReply` answers false.
+    /// Calls a method and passes each part of its reply to a closure.
     ///
-    /// The timeout counts anew for each part; without one it waits for ever.
-    /// After a false the connection is good for nothing more: an answer that
-    /// never ends is only ended by closing it.
+    /// If `onReply` returns false, the connection cannot be used again: a reply without an end can
+    /// only be stopped by closing it.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - parameters: The parameters of the call.
+    ///   - of: The type of a part.
+    ///   - timeout: The timeout for each part. Nil waits indefinitely.
+    ///   - onReply: Receives a part. Returns false to stop.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid,
+    ///   and `timedOut` or `closed` if none arrives.
     package mutating func stream<Reply: JSONCodable>(
         _ method: CollectorMethod, _ parameters: some JSONCodable, of: Reply.Type = Reply.self,
         timeout: Duration? = .seconds(45), onReply: (Reply) -> Bool
@@ -78,7 +117,15 @@ package struct CollectorConnection: ~Copyable {
         if let failure { throw failure }
     }
 
-    /// Calls a method by its full name and hands over each part of its reply, as JSON.
+    /// Calls a method with JSON parameters and passes each part of its reply to a closure as JSON.
+    ///
+    /// - Parameters:
+    ///   - method: The full name of the method, with its interface.
+    ///   - parameters: The parameters, a JSON object.
+    ///   - timeout: The timeout for each part. Nil waits indefinitely.
+    ///   - onReply: Receives a part. Returns false to stop; the connection cannot be used again then.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if a part is invalid,
+    ///   and `timedOut` or `closed` if none arrives.
     package mutating func stream(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) {
@@ -89,9 +136,17 @@ package struct CollectorConnection: ~Copyable {
         }
     }
 
-    /// Calls a method as `stream` does, and returns the descriptor that was passed along with the replies, if any.
+    /// Calls a method as `stream` does, and returns the file descriptor that was passed with the replies.
     ///
-    /// It is whatever the other side has opened: look at its status before it is read.
+    /// The peer may pass any kind of descriptor, so check its status before reading from it.
+    ///
+    /// - Parameters:
+    ///   - method: The full name of the method, with its interface.
+    ///   - parameters: The parameters, a JSON object.
+    ///   - timeout: The timeout for each part. Nil waits indefinitely.
+    ///   - onReply: Receives a part. Returns false to stop; the connection cannot be used again then.
+    /// - Returns: The descriptor; nil if none was passed.
+    /// - Throws: The same errors as `stream`.
     package mutating func streamTakingFile(
         _ method: String, json parameters: [UInt8], timeout: Duration? = .seconds(45), onReply: ([UInt8]) -> Bool
     ) throws(CollectorConnectionError) -> FileDescriptor? {
@@ -101,16 +156,23 @@ package struct CollectorConnection: ~Copyable {
         return passedFile.take()
     }
 
-    /// Sends a call that is encoded already, with the NUL behind it, and waits for its one reply, be it an error.
+    /// Sends an encoded call, which must end with NUL, and returns its single reply. An error reply is returned, not
+    /// thrown.
     mutating func exchange(_ message: [UInt8], timeout: Duration) throws(CollectorConnectionError) -> VarlinkReply {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         try send(message, deadline: deadline)
         return try reply(deadline: deadline)
     }
 
-    // MARK: A reply in parts, whenever the caller wants the next
+    // MARK: Replies in parts
 
-    /// Calls a method whose reply comes in parts, for ``nextPart(timeout:)`` to take.
+    /// Calls a method with a reply in parts. Receive them with ``nextPart(timeout:)``.
+    ///
+    /// - Parameters:
+    ///   - method: The full name of the method, with its interface.
+    ///   - parameters: The parameters, a JSON object.
+    ///   - timeout: The timeout for sending the call. Nil waits indefinitely.
+    /// - Throws: `timedOut` or `closed` if the call cannot be sent.
     package mutating func begin(
         _ method: String, json parameters: [UInt8], timeout: Duration?
     ) throws(CollectorConnectionError) {
@@ -118,12 +180,18 @@ package struct CollectorConnection: ~Copyable {
         try send(call.message, deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
     }
 
-    /// Waits for the next part of a reply that has not ended.
+    /// Waits for the next part of a reply and returns it.
+    ///
+    /// - Parameter timeout: The maximum time to wait. Nil waits indefinitely.
+    /// - Throws: `refused` if the daemon replies with an error, `malformed` if the part is invalid,
+    ///   and `timedOut` or `closed` if none arrives.
     package mutating func nextPart<Reply: JSONCodable>(timeout: Duration?) throws(CollectorConnectionError) -> Reply {
         try Self.decode(try accepted(deadline: timeout.map { MonotonicClock.now.advanced(by: $0) }).parameters)
     }
 
-    /// What ends the connection while this thread waits on it.
+    /// Returns a handle that closes the connection from another thread while this one waits.
+    ///
+    /// - Throws: `unreachable` if the process has no free descriptor.
     package func hangUp() throws(CollectorConnectionError) -> HangUp {
         do throws(Errno) {
             return HangUp(try socket.duplicate())
@@ -132,7 +200,7 @@ package struct CollectorConnection: ~Copyable {
         }
     }
 
-    // MARK: One message
+    // MARK: Messages
 
     private func send(_ message: [UInt8], deadline: KernelInstant?) throws(CollectorConnectionError) {
         let timeout = deadline.map { max(.zero, MonotonicClock.now.duration(to: $0)) }
@@ -180,7 +248,7 @@ package struct CollectorConnection: ~Copyable {
         }
     }
 
-    /// Of two failures the one that a person can do more about: a socket that exists over one that does not.
+    /// Returns the error that is more helpful to the user: one for a socket that exists rather than one that does not.
     private static func moreTelling(
         _ first: CollectorConnectionError, _ second: CollectorConnectionError
     ) -> CollectorConnectionError {
@@ -194,9 +262,16 @@ package struct CollectorConnection: ~Copyable {
     }
 }
 
-/// Work that blocks, for tasks.
+/// Runs blocking work for tasks.
 package enum BlockingCall {
-    /// Does the work on a thread of its own.
+    /// Runs `work` on a new thread and returns its result.
+    ///
+    /// Cancellation of the task is ignored.
+    ///
+    /// - Parameter work: The work. It may block.
+    /// - Returns: The value that `work` returns.
+    /// - Throws: The error that `work` throws, or ``DeliveryError`` with the code `unreachable` if
+    ///   no thread can be created.
     package static func onThread<Value: Sendable>(
         _ work: @escaping @Sendable () throws(DeliveryError) -> Value
     ) async throws -> Value {
@@ -206,45 +281,45 @@ package enum BlockingCall {
                 _ = try Thread.start(name: "issues-ask", body: body)
             } catch {
                 continuation.resume(
-                    throwing: DeliveryError(.unreachable, "No thread could be started to ask the daemon: \(error)."))
+                    throwing: DeliveryError(.unreachable, "Could not start a thread to query the daemon: \(error)."))
             }
         }
     }
 }
 
-/// Why a question to the daemon has no answer.
+/// The reason why a call to the daemon failed.
 package enum CollectorConnectionError: Error, Equatable, Sendable {
-    /// `ISSUED_SOCKET` is set and empty.
+    /// `ISSUED_SOCKET` is set to an empty string.
     case switchedOff
-    /// The path is none that a socket can have.
+    /// The path is not valid for a socket.
     case unusablePath(InvalidSocketAddress)
-    /// Nobody answers at this path, the likeliest one.
+    /// No server listens at this path. If several paths were tried, this is the most likely one.
     case unreachable(path: String, Errno)
-    /// The socket or its server belongs to a user who is not trusted with reports.
+    /// The socket or its server belongs to a user that is not trusted.
     case untrusted(path: String, reason: String)
-    /// The daemon said no.
+    /// The daemon replied with an error.
     case refused(CollectorError)
-    /// The connection ended before the answer.
+    /// The connection ended before the reply.
     case closed
-    /// The answer did not come in time.
+    /// The reply did not arrive in time.
     case timedOut
-    /// What came was no answer to the call.
+    /// The reply was invalid.
     case malformed(String)
 }
 
 extension CollectorConnectionError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .switchedOff: "ISSUED_SOCKET is empty, so there is no daemon to ask."
+        case .switchedOff: "Delivery is disabled because ISSUED_SOCKET is empty."
         case .unusablePath(let error): error.description
-        case .unreachable(let path, let error): "No daemon answers at \(path): \(error)."
+        case .unreachable(let path, let error): "Cannot connect to the daemon at \(path): \(error)."
         case .untrusted(let path, let reason):
-            "The socket at \(path) is not trusted: \(reason). If that user is to have this user's issues, "
-                + "name it in ISSUED_SOCKET_USER."
+            "The socket at \(path) is not trusted: \(reason). To send your issues to that user, "
+                + "set ISSUED_SOCKET_USER to the user's name."
         case .refused(let error): error.description
         case .closed: "The daemon closed the connection."
         case .timedOut: "The daemon did not answer in time."
-        case .malformed(let reason): "The daemon's answer makes no sense: \(reason)."
+        case .malformed(let reason): "The daemon sent an invalid reply: \(reason)."
         }
     }
 }
@@ -264,7 +339,7 @@ extension DeliveryError {
         self.init(code, error.description)
     }
 
-    /// The error of a question about a destination, which may be what was not found.
+    /// Creates the error for a query about a destination, which may be what was not found.
     package init(_ error: CollectorConnectionError, destination: String?) {
         if let destination, error == .refused(.notFound(id: destination)) {
             self.init(.notFound, "There is no destination named \(destination).")
@@ -274,7 +349,7 @@ extension DeliveryError {
     }
 }
 
-/// Ends a connection from another thread than the one that waits on it.
+/// A handle that closes a connection from another thread than the one that waits on it.
 package final class HangUp: Sendable {
     private let socket: FileDescriptor
 
@@ -282,13 +357,14 @@ package final class HangUp: Sendable {
         self.socket = socket
     }
 
+    /// Closes the connection.
     package func now() {
-        // Whoever waits sees the end; one that has ended already is no matter.
+        // The waiting thread sees the end of the connection. A connection that has already ended is not an error.
         try? socket.shutdownBoth()
     }
 }
 
-/// Makes replies of the bytes that a connection gives.
+/// Decodes replies from the bytes of a connection.
 struct ReplyReader: Sendable {
     private var frames: FrameDecoder
 
@@ -296,24 +372,24 @@ struct ReplyReader: Sendable {
         frames = FrameDecoder(limit: limit)
     }
 
-    /// The next whole reply, if there is one.
+    /// Returns the next complete reply; nil if more bytes are needed.
     mutating func next() throws -> VarlinkReply? {
         guard let frame = try frames.next() else { return nil }
         return try VarlinkReply(decoding: frames[frame])
     }
 
-    /// Reads what is there, up to so much; 0 is the end.
+    /// Reads at most `count` available bytes. Returns the number of bytes, or 0 at the end of the stream.
     mutating func read(from socket: borrowing FileDescriptor, atMost count: Int) throws(Errno) -> Int {
         try frames.receive(atMost: count) { buffer, room throws(Errno) in
             try socket.read(into: &buffer, at: room.lowerBound, atMost: room.count)
         }
     }
 
-    /// Reads what is there, and takes the descriptor that was passed along with it, if any.
+    /// Reads at most `count` available bytes, and the descriptor that was passed with them, if any.
     mutating func read(
         from socket: borrowing FileDescriptor, atMost count: Int, passed file: inout FileDescriptor?
     ) throws(Errno) -> Int {
-        // A closure can't borrow an argument that is changed, nor copy a descriptor.
+        // A closure cannot capture an inout argument, nor copy a descriptor.
         var buffer = [UInt8](repeating: 0, count: count)
         let received = try socket.receive(into: &buffer, at: 0, atMost: count, passed: &file)
         frames.receive(buffer.span.extracting(0..<received))

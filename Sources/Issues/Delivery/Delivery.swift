@@ -1,17 +1,17 @@
 internal import Synchronization
 internal import UnixIO
 
-/// The way of this process's issues to the daemon: a buffer and one thread.
+/// Sends this process's issues to the daemon, with a buffer and one thread.
 ///
-/// Nothing is made before the first report, and the thread only with it.
-/// Whoever reports takes a lock for as long as one entry needs, and never
-/// waits. What is sent, and when, is decided by ``Outbox``.
+/// The object and its thread are created with the first report. A reporting thread holds the
+/// lock only while it adds one entry, and never waits for the daemon. ``Outbox`` decides what
+/// is sent and when.
 package final class Delivery: Sendable {
     struct State: Sendable {
         var outbox: Outbox<Submission>
         var waker: Waker?
         var unsent = UnsentCount()
-        // The thread waits, and must be woken to see what is new.
+        // The thread is waiting and must be woken up to see changes.
         var isAsleep = false
         var isStarted = false
         var isStopped = false
@@ -32,6 +32,15 @@ package final class Delivery: Sendable {
     let spillFolder: SpillFolder?
     let hasPickedUp = Atomic(false)
 
+    /// Creates a delivery. Its thread starts with the first report.
+    ///
+    /// - Parameters:
+    ///   - paths: The paths of the daemon's socket to try, in order. Empty if delivery is disabled.
+    ///   - trust: Decides which servers may receive reports.
+    ///   - limits: The limits of the buffer.
+    ///   - gate: Decides which reports are sent.
+    ///   - processID: The id of this process. In any other process, ``ofThisProcess`` creates a new delivery.
+    ///   - spillFolder: The folder for unsent calls. Nil if they are not saved.
     package init(
         paths: [String], trust: ServerTrust = .process, limits: OutboxLimits = OutboxLimits(),
         gate: SendGate = .process,
@@ -46,7 +55,7 @@ package final class Delivery: Sendable {
         state = Monitor(State(outbox: Outbox(limits: limits)))
     }
 
-    /// Whether a daemon was there at any time, or its socket is there now.
+    /// Whether the daemon was reachable at any time, or its socket exists now.
     var isExpectedToWork: Bool {
         if hasSeenSocket.load(ordering: .relaxed) { return true }
         let isThere = paths.contains { path in
@@ -56,11 +65,11 @@ package final class Delivery: Sendable {
         return isThere
     }
 
-    /// The delivery of this process: itself, or another one after a fork.
+    /// The delivery of this process: this object, or a new one after a fork.
     ///
-    /// A child must not touch what it inherited: the buffer is its parent's to
-    /// send, the numbers are its parent's to give, and the lock may have been
-    /// held at the moment of the fork by a thread that does not exist here.
+    /// A child process must not use the inherited object. Its buffer and its sequence numbers
+    /// belong to the parent, and the lock may have been held by a thread that does not exist in the
+    /// child.
     package var ofThisProcess: Delivery {
         let processID = CurrentProcess.pid
         var delivery = self
@@ -75,14 +84,14 @@ package final class Delivery: Sendable {
         return delivery
     }
 
-    /// Takes an issue, and answers at once.
+    /// Adds an issue to the buffer and returns immediately.
     func submit(_ report: IssueReport, receipt: ReceiptState? = nil) {
         guard !paths.isEmpty else {
-            receipt?.fail(DeliveryError(.disabled, "Delivery is switched off by an empty ISSUED_SOCKET."))
+            receipt?.fail(DeliveryError(.disabled, "Delivery is disabled because ISSUED_SOCKET is empty."))
             return
         }
         guard !gate.isOpen else { return enqueue(report, receipt) }
-        // Who wants a receipt wants the report to go.
+        // A caller that asks for a receipt wants the report to be sent, so it is not sampled.
         switch gate.judge(report, mayBeLeftOut: receipt == nil, chance: .random(in: 0..<1)) {
         case .send(let report): enqueue(report, receipt)
         case .withheld:
@@ -100,19 +109,19 @@ package final class Delivery: Sendable {
             var submission = submission
             let isLogging = state.unsent.isLogging
             state.unsent.tell(in: &submission.report)
-            // What tells of others must not vanish in one that looks the same.
+            // A report that carries counts of unsent reports must not be coalesced into another one.
             let dropped = state.outbox.submitted(
                 submission, level: report.level, bytes: bytes, growth: submission.report.estimatedGrowth,
                 coalescing: { !isLogging && $0.absorb($1) })
             for entry in dropped { state.unsent.takeBack(from: entry.payload.report) }
             let starts = !state.isStarted && !state.isStopped
             state.isStarted = true
-            // While nothing can be sent anyway, a wake-up would be for nothing.
+            // If nothing can be sent now, waking the thread would be useless.
             return (dropped, state.outbox.wantsMore ? state.takeSleeper() : nil, starts)
         }
         waker?.wake()
         for entry in dropped {
-            entry.payload.receipt?.fail(DeliveryError(.dropped, "The buffer was full, and this issue had to go."))
+            entry.payload.receipt?.fail(DeliveryError(.dropped, "The buffer was full, and the issue was dropped."))
         }
         if starts { start() }
     }
@@ -122,19 +131,22 @@ package final class Delivery: Sendable {
             _ = try Thread.start(name: "issues") { DeliveryLoop(self).run() }
             ExitHook.install()
         } catch {
-            // No thread can be had now; the next report tries again.
+            // The thread could not be created. The next report tries again.
             state.withLock { $0.isStarted = false }
         }
     }
 
-    /// Waits until all that was submitted so far is answered, or the time is over.
+    /// Waits until all issues submitted so far are answered.
     ///
-    /// Who is in a hurry also gives up at the first sign that the daemon is away.
+    /// - Parameters:
+    ///   - timeout: The maximum time to wait.
+    ///   - givesUpWhenAway: Whether to return at the first failed attempt to connect.
+    /// - Returns: Whether all of them were answered.
     package func flush(timeout: Duration, givesUpWhenAway: Bool = false) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let thread = CurrentProcess.threadID
         let start = state.withLock { state -> (mark: UInt64, failures: Int, waker: Waker?)? in
-            // Our own thread would wait for itself.
+            // On the sending thread this would wait for itself.
             guard state.threadID != thread else { return nil }
             state.outbox.hurried()
             return (state.outbox.mark, state.outbox.failedAttempts, state.takeSleeper())
@@ -148,14 +160,17 @@ package final class Delivery: Sendable {
         } ?? false
     }
 
-    /// Waits until a connection has failed at any time; for tests.
+    /// Waits until an attempt to connect has failed. For tests.
+    ///
+    /// - Parameter timeout: The maximum time to wait.
+    /// - Returns: False after the timeout.
     package func awaitsFailure(timeout: Duration) -> Bool {
         state.wait(deadline: MonotonicClock.now.advanced(by: timeout)) { state -> Bool? in
             state.outbox.failedAttempts > 0 ? true : nil
         } ?? false
     }
 
-    /// Ends the thread; what is still in the buffer stays there.
+    /// Stops the thread. Issues that were not sent stay in the buffer.
     package func stop() {
         let waker = state.withLock { state -> Waker? in
             state.isStopped = true
@@ -167,7 +182,7 @@ package final class Delivery: Sendable {
 }
 
 extension Delivery.State {
-    /// The waker, if somebody has to use it.
+    /// Returns the waker if the thread is asleep, and marks it as awake.
     mutating func takeSleeper() -> Waker? {
         guard isAsleep else { return nil }
         isAsleep = false
@@ -176,7 +191,7 @@ extension Delivery.State {
 }
 
 extension Delivery {
-    // Apart from the lazy value, so that a flush makes nothing.
+    // Separate from the lazy value, so that a flush does not create a delivery.
     private static let wasMade = Atomic(false)
     private static let first: Delivery = {
         wasMade.store(true, ordering: .releasing)
@@ -184,57 +199,59 @@ extension Delivery {
             paths: SocketPath.search(), spillFolder: SpillFolder.usual(application: ProcessDefaults.shared.name))
     }()
 
-    /// The delivery of this process, made at the first report.
+    /// The delivery of this process. Created with the first report.
     static var current: Delivery { first.ofThisProcess }
 
-    /// The delivery of this process, if anything was ever reported.
+    /// The delivery of this process; nil if nothing was reported yet.
     static var existing: Delivery? {
         wasMade.load(ordering: .acquiring) ? current : nil
     }
 }
 
-/// Why an issue did not reach the daemon, or its fate could not be learnt.
+/// The reason why an issue did not reach the daemon, or why a query failed.
 public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of the failure.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The word for it.
+        /// The name of the code.
         public var rawValue: String
 
-        /// A code by its word.
+        /// Creates a code.
+        ///
+        /// - Parameter rawValue: The name of the code.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The daemon would not take this record.
+        /// The daemon rejected the record.
         public static let rejected = Code(rawValue: "rejected")
-        /// The daemon has the record, and no longer knows under which id.
+        /// The daemon has stored the record, but no longer knows its id.
         public static let unidentified = Code(rawValue: "unidentified")
-        /// The buffer was full, and worse issues took the room.
+        /// The buffer was full, and the issue was dropped in favor of more severe ones.
         public static let dropped = Code(rawValue: "dropped")
-        /// The application itself withheld it, by ``IssueReporters/beforeSend``.
+        /// The application withheld the issue with ``IssueReporters/beforeSend``.
         public static let withheld = Code(rawValue: "withheld")
-        /// The process ended before the daemon answered; its next run sends it.
+        /// The process ended before the daemon answered. Its next run sends the issue.
         public static let postponed = Code(rawValue: "postponed")
-        /// Delivery is switched off: `ISSUED_SOCKET` is empty.
+        /// Delivery is disabled because `ISSUED_SOCKET` is empty.
         public static let disabled = Code(rawValue: "disabled")
         /// The daemon cannot be reached.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// The daemon said no to a question.
+        /// The daemon refused the query.
         public static let refused = Code(rawValue: "refused")
-        /// There is nothing with that id or of that name, or it belongs to another user.
+        /// Nothing with that id or name exists, or it belongs to another user.
         public static let notFound = Code(rawValue: "not_found")
-        /// Only operators of the daemon may do that.
+        /// The operation requires an operator of the daemon.
         public static let denied = Code(rawValue: "denied")
-        /// The answer did not come in time.
+        /// The reply did not arrive in time.
         public static let timedOut = Code(rawValue: "timed_out")
-        /// What came back was no answer to the question.
+        /// The reply was invalid.
         public static let malformed = Code(rawValue: "malformed")
 
-        /// The word for it.
+        /// The name of the code.
         public var description: String { rawValue }
     }
 
-    /// What kind of failure it was.
+    /// The kind of the failure.
     public var code: Code
-    /// What happened, in a sentence.
+    /// A sentence that describes the failure.
     public var message: String
 
     package init(_ code: Code, _ message: String) {
@@ -242,28 +259,28 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         self.message = message
     }
 
-    /// What happened, in a sentence.
+    /// The message.
     public var description: String { message }
 }
 
-/// Waits until the daemon has all issues that were reported so far.
+/// Waits until the daemon has stored all issues that were reported so far.
 ///
-/// Call it before `exec` or `_exit`, which leave no time for what is on its
-/// way. It blocks the calling thread, so it doesn't belong into a task.
+/// Call this function before `exec` or `_exit`, which end the process without sending the
+/// buffered issues. It blocks the calling thread, so do not call it in a task.
 ///
-/// - Parameter timeout: How long to wait at most.
-/// - Returns: Whether all of them were answered.
+/// - Parameter timeout: The maximum time to wait.
+/// - Returns: True if the daemon has answered all issues, or nothing was reported yet.
 @discardableResult
 public func flushIssues(timeout: Duration = .seconds(1)) -> Bool {
     Delivery.existing?.flush(timeout: timeout) ?? true
 }
 
-/// Gives what is on its way a moment when the process ends.
+/// Flushes the buffer when the process exits.
 enum ExitHook {
     private static let isInstalled = Atomic(false)
 
     static func install() {
-        // A child of a fork inherits the hook with the flag.
+        // A child process inherits both the hook and the flag.
         guard !isInstalled.exchange(true, ordering: .relaxed) else { return }
         ProcessHooks.atExit {
             ShutdownFlush.say(timeout: .milliseconds(500), givesUpWhenAway: true)
@@ -271,19 +288,19 @@ enum ExitHook {
     }
 }
 
-/// What is done for reports when the process is about to end on purpose.
+/// Sends or saves buffered reports when the process is about to end on purpose.
 enum ShutdownFlush {
-    /// Gives what is on its way a moment, and keeps the rest for the next run.
+    /// Flushes the buffer for up to `timeout`, and saves what was not sent for the next run.
     static func say(timeout: Duration = .seconds(1), givesUpWhenAway: Bool = false) {
         guard let delivery = Delivery.existing else { return }
         let deadline = MonotonicClock.now.advanced(by: timeout)
         guard delivery.flush(timeout: timeout, givesUpWhenAway: givesUpWhenAway) else { return delivery.spill() }
-        // Or a program of few seconds would never get an earlier one's out.
+        // Otherwise a program that runs only for seconds would never finish sending the calls of earlier runs.
         delivery.waitForPickup(until: deadline)
     }
 }
 
-/// Wakes the thread that waits for the daemon's answers and for new issues.
+/// Wakes up the sending thread while it waits for answers or new issues.
 final class Waker: Sendable {
     let counter: EventCounter
 
@@ -296,9 +313,9 @@ final class Waker: Sendable {
     }
 }
 
-/// The name under which a process numbers its records.
+/// The name that identifies a process as the producer of its sequence numbers.
 package enum ProducerName {
-    /// A random UUID (version 4).
+    /// Returns a random UUID (version 4).
     package static func random() -> String {
         var bytes = Randomness.bytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40

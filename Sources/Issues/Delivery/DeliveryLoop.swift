@@ -2,13 +2,13 @@ internal import IssueWire
 internal import Synchronization
 internal import UnixIO
 
-/// The thread that does what the outbox decides.
+/// The loop of the sending thread. It performs the steps of the outbox.
 struct DeliveryLoop: ~Copyable {
     private let delivery: Delivery
     private var link: CollectorLink?
     private var waker: Waker?
 
-    // A connection that nobody needs is a slot that the daemon could give to others.
+    // An idle connection takes a slot that the daemon could give to another client.
     private static let idleTime: Duration = .seconds(30)
     private static let connectTimeout: Duration = .seconds(5)
 
@@ -18,11 +18,11 @@ struct DeliveryLoop: ~Copyable {
 
     consuming func run() {
         delivery.state.withLock { $0.threadID = CurrentProcess.threadID }
-        // A child uses the same code, so nothing of the runtime may be half made at the fork.
+        // A forked child runs the same code, so the runtime must not be in the middle of a change when a fork happens.
         while Forks.heldOff(while: { proceed() }) {}
     }
 
-    /// Takes one step; false at the end.
+    /// Performs one step. Returns false when delivery has stopped.
     private mutating func proceed() -> Bool {
         guard let step = nextStep() else { return false }
         switch step {
@@ -73,7 +73,7 @@ struct DeliveryLoop: ~Copyable {
         } else if let waker {
             _ = try? Readiness.wait(waker.counter.descriptor, for: .read, timeout: timeout)
         } else {
-            // No descriptor is to be had; look again from time to time.
+            // The process has no free descriptor. Check again periodically.
             let retry = MonotonicClock.now.advanced(by: min(timeout ?? .seconds(1), .seconds(1)))
             Forks.admitted {
                 _ = delivery.state.wait(deadline: retry) { state -> Bool? in state.isStopped ? true : nil }
@@ -101,7 +101,7 @@ struct DeliveryLoop: ~Copyable {
         disconnect()
     }
 
-    /// Writes once to standard error that a server is not trusted and gets no reports.
+    /// Writes once to standard error that a server is not trusted.
     private func complain(_ text: String) {
         guard !delivery.hasComplained.exchange(true, ordering: .relaxed) else { return }
         StandardErrorLine.write(text)
@@ -111,7 +111,7 @@ struct DeliveryLoop: ~Copyable {
         link = nil
         let unit = Double.random(in: 0..<1)
         delivery.state.withLock { $0.outbox.disconnected(at: MonotonicClock.now, unit: unit) }
-        // Whoever is in a hurry learns now that the daemon is away.
+        // Wakes up callers that give up when the daemon is unreachable.
         delivery.state.broadcast()
     }
 
@@ -125,7 +125,7 @@ struct DeliveryLoop: ~Copyable {
         read()
     }
 
-    // MARK: Answers
+    // MARK: Replies
 
     private mutating func read() {
         guard let link else { return }
@@ -139,7 +139,7 @@ struct DeliveryLoop: ~Copyable {
         }
     }
 
-    /// Acts on an answer; false when it is none that we can go on after.
+    /// Processes a reply. Returns false if the connection cannot be used after it.
     private func take(_ reply: VarlinkReply, from path: String) -> Bool {
         let answer = ReportResult(reply)
         let now = MonotonicClock.now
@@ -163,24 +163,24 @@ struct DeliveryLoop: ~Copyable {
         for (index, entry) in settled.enumerated() {
             entry.payload.receipt?.complete(answer.outcome(at: index, path: path))
         }
-        // After the receipts, so that who returns from a flush finds them complete.
+        // After the receipts, so that they are complete when a flush returns.
         delivery.state.broadcast()
         return true
     }
 }
 
-/// A connection to the daemon that sends and receives without waiting for either.
+/// A non-blocking connection to the daemon.
 ///
-/// Belongs to one thread.
+/// It must be used on one thread only.
 final class CollectorLink {
-    /// How a wait ended.
+    /// The result of waiting.
     enum Wake {
         case ready
         case woken
         case broken
     }
 
-    /// What a look at the input found.
+    /// The result of looking for a reply.
     enum Received {
         case nothing
         case reply(VarlinkReply)
@@ -196,12 +196,12 @@ final class CollectorLink {
     private var waitsToWrite = false
     private var replies = ReplyReader(limit: CollectorLink.replyLimit)
 
-    // A call has 500 receipts at most, so this is generous.
+    // A call has at most 500 receipts, so this is more than enough.
     private static let replyLimit = 4 << 20
     private static let socketToken: UInt64 = 0
     private static let wakerToken: UInt64 = 1
 
-    /// Connects, or throws if no trusted server answers.
+    /// Connects to the daemon. Throws if no trusted server listens at the path.
     init(path: String, trust: ServerTrust, waker: Waker, timeout: Duration) throws {
         self.path = path
         socket = try trust.connect(to: path, timeout: timeout)
@@ -210,7 +210,7 @@ final class CollectorLink {
         try poller.add(waker.counter.descriptor, token: Self.wakerToken, for: .read)
     }
 
-    /// Sends, or keeps for later what the socket does not take now; false when the connection is lost.
+    /// Sends the text, or buffers what the socket does not accept now. Returns false if the connection is lost.
     func send(_ text: [UInt8]) -> Bool {
         if sent == output.count {
             output = text
@@ -221,7 +221,7 @@ final class CollectorLink {
         return sendPending()
     }
 
-    /// Waits for an answer, for room to send more, or to be woken.
+    /// Waits until a reply arrives, the socket accepts more bytes, or the waker is used.
     func wait(timeout: Duration?) -> Wake {
         do throws(Errno) {
             try poller.wait(into: &events, timeout: timeout)
@@ -236,7 +236,7 @@ final class CollectorLink {
         return wake
     }
 
-    /// The next answer, if one is there.
+    /// Returns the next reply if one has arrived.
     func receive() -> Received {
         while true {
             do {

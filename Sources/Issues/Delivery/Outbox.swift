@@ -1,16 +1,16 @@
 internal import IssueWire
 package import UnixIO
 
-/// Decides what is sent to the daemon, what is sent again, and what is dropped.
+/// Decides what to send to the daemon, what to send again, and what to drop.
 ///
 /// Invariants:
-/// - Numbers ascend, and a number once given stays with its issue.
-/// - An issue leaves only when it is answered, refused for good or dropped.
-/// - What was sent on this connection and not answered is the front of
-///   `calls`, unless an answer was a refusal: then nothing is sent until all
-///   answers of this connection are in, and sending starts again at the front.
-///   The daemon says Busy to all that follows a refused call until a number at
-///   or below it comes, so no issue can be overtaken.
+/// - Sequence numbers ascend. An issue keeps its number once it has one.
+/// - An issue leaves the outbox only when it is answered, permanently refused or dropped.
+/// - The calls that were sent on this connection and not answered are the first ones in
+///   `calls`. The exception is a refused call: then nothing is sent until all answers of this
+///   connection have arrived, and sending restarts with the first call. After a refused call,
+///   the daemon replies Busy until it receives that call's number or a lower one, so no issue
+///   can overtake another.
 package struct Outbox<Payload: Sendable>: Sendable {
     package typealias Entry = OutboxEntry<Payload>
     package typealias Call = OutboxCall<Payload>
@@ -22,25 +22,25 @@ package struct Outbox<Payload: Sendable>: Sendable {
 
     var limits: OutboxLimits
 
-    // What waits for a call of its own, by level, so that the mildest can go first.
+    // Issues without a sequence number, by level, so that the least severe can be dropped first.
     var waiting: [Queue<Entry>]
     var waitingCount = 0
     var waitingBytes = 0
-    // What has its number: sent, to be sent or to be encoded.
+    // Issues with a sequence number: sent, to be sent or to be encoded.
     var calls: [Call] = []
     var callsCount = 0
     var callsBytes = 0
-    // The numbers of the calls sent on this connection whose answers are due, in order.
+    // The sequence numbers of the calls that were sent on this connection and not answered, in order.
     var owed: [Int64] = []
 
     var link: Link = .down
     var retryAt: KernelInstant?
     var answerDue: KernelInstant?
-    // Not before this moment, and not before all owed answers are in, is anything sent.
+    // Nothing is sent before this time, nor before all answers of this connection have arrived.
     var heldUntil: KernelInstant?
-    // A refused call left a hole; only a new connection lets the daemon step over it.
+    // A permanently refused call left a gap in the numbers. The daemon skips it only on a new connection.
     var needsNewConnection = false
-    // The last step was to do nothing, so nobody looks at the clock.
+    // The last step was to be idle, so no timeout is pending.
     var isIdle = true
 
     var nextOrder: UInt64 = 0
@@ -48,9 +48,9 @@ package struct Outbox<Payload: Sendable>: Sendable {
     var failuresInARow = 0
     var droppedUnsaid = 0
 
-    /// How many attempts to reach the daemon have failed, ever.
+    /// The total number of failed attempts to connect to the daemon.
     package private(set) var failedAttempts = 0
-    /// How many issues were dropped, ever.
+    /// The total number of dropped issues.
     package internal(set) var dropped = 0
 
     package init(limits: OutboxLimits = OutboxLimits()) {
@@ -58,13 +58,13 @@ package struct Outbox<Payload: Sendable>: Sendable {
         waiting = IssueLevel.allCases.map { _ in Queue() }
     }
 
-    /// The calls that have their numbers and no answer yet, in order.
+    /// The calls that have sequence numbers and no answer yet, in order.
     package var unanswered: [Call] { calls }
 
-    /// How many issues are in the buffer.
+    /// The number of issues in the buffer.
     package var count: Int { waitingCount + callsCount }
 
-    /// Whether a submission would change what is to be done next.
+    /// Whether a new issue would change the next step.
     package var wantsMore: Bool {
         switch link {
         case .down: retryAt == nil || isIdle
@@ -72,21 +72,30 @@ package struct Outbox<Payload: Sendable>: Sendable {
         }
     }
 
-    /// The place that the next submission gets.
+    /// The order number that the next issue gets.
     package var mark: UInt64 { nextOrder }
 
-    /// Whether nothing that was submitted before the mark is still on its way.
+    /// Returns whether all issues that were submitted before the mark have left the outbox.
+    ///
+    /// - Parameter mark: An earlier value of ``mark``.
     package func isSettled(before mark: UInt64) -> Bool {
-        // Calls are made of the oldest, so the first of the first is the oldest of all calls.
+        // Calls are formed from the oldest issues, so the first issue of the first call is the oldest of all.
         if let oldest = calls.first?.entries.first, oldest.order < mark { return false }
         return waiting.allSatisfy { queue in queue.first.map { $0.order >= mark } ?? true }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// An issue came; answers which ones had to go to make room, it perhaps among them.
+    /// Adds an issue.
     ///
-    /// The one before it, if it still waits, may take it into itself.
+    /// - Parameters:
+    ///   - payload: The issue.
+    ///   - level: The level of the issue. When the buffer is full, the lowest level is dropped first.
+    ///   - bytes: The approximate size of the issue in the buffer, in bytes.
+    ///   - growth: The number of additional bytes that the issue takes in a call.
+    ///   - coalescing: Merges the second payload into the first and returns true if they are equal.
+    ///     Called with the last waiting issue of the same level.
+    /// - Returns: The issues that were dropped to free space. The new one may be among them.
     package mutating func submitted(
         _ payload: Payload, level: IssueLevel, bytes: Int, growth: Int = 0,
         coalescing: (inout Payload, Payload) -> Bool = { _, _ in false }
@@ -111,7 +120,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         return leaving
     }
 
-    /// The daemon can be reached now.
+    /// Records that a connection to the daemon was made.
     package mutating func connected() {
         link = .up
         retryAt = nil
@@ -119,7 +128,11 @@ package struct Outbox<Payload: Sendable>: Sendable {
         needsNewConnection = false
     }
 
-    /// The connection ended, or could not be made; `unit` is a random number from 0 to 1.
+    /// Records that the connection ended or could not be made.
+    ///
+    /// - Parameters:
+    ///   - now: The current time.
+    ///   - unit: A random number from 0 to 1 that varies the delay before the next attempt.
     package mutating func disconnected(at now: KernelInstant, unit: Double) {
         let isWanted = link == .up && needsNewConnection
         link = .down
@@ -132,18 +145,18 @@ package struct Outbox<Payload: Sendable>: Sendable {
         retryAt = now.advanced(by: nextDelay(unit: unit))
     }
 
-    /// The connection was closed for want of anything to say.
+    /// Records that the connection was closed because it was idle.
     package mutating func closedWhileIdle() {
         link = .down
         retryAt = nil
     }
 
-    /// Somebody waits, so the next attempt is due now.
+    /// Makes the next attempt to connect due now, because a caller waits for it.
     package mutating func hurried() {
         retryAt = nil
     }
 
-    /// All that is in the buffer, with its numbers, for somebody else to send.
+    /// Removes all issues from the buffer and returns them as calls with sequence numbers.
     package mutating func takeAll() -> [Call] {
         while waitingCount > 0 { formCall() }
         let all = calls
@@ -154,15 +167,17 @@ package struct Outbox<Payload: Sendable>: Sendable {
         return all
     }
 
-    /// So many issues of before could not be kept; the next one says so.
+    /// Records that earlier runs lost `count` issues. The next call reports the number.
     mutating func lost(_ count: Int) {
         dropped += count
         droppedUnsaid += count
     }
 
-    // MARK: What to do
+    // MARK: Steps
 
-    /// The next thing to do. A text that it gives out counts as sent.
+    /// Returns the next step. A text that it returns counts as sent.
+    ///
+    /// - Parameter now: The current time.
     package mutating func next(at now: KernelInstant) -> OutboxStep<Payload> {
         switch link {
         case .down:
@@ -188,7 +203,11 @@ package struct Outbox<Payload: Sendable>: Sendable {
         }
     }
 
-    /// A call has been encoded. One that came out too large is halved instead.
+    /// Stores the encoded form of a call. If it is too large, the call is split into two instead.
+    ///
+    /// - Parameters:
+    ///   - sequence: The sequence number of the call.
+    ///   - text: The encoded call.
     package mutating func encoded(_ sequence: Int64, as text: [UInt8]) {
         guard let index = calls.firstIndex(where: { $0.sequence == sequence }) else { return }
         if text.count > limits.callBytes, calls[index].entries.count > 1 {
@@ -198,7 +217,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         }
     }
 
-    // MARK: Within
+    // MARK: Implementation
 
     private var waitForAnswer: OutboxStep<Payload> {
         answerDue.map { .wait(until: $0) } ?? .idle
@@ -227,7 +246,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
     }
 
     private var oldestQueue: Int? {
-        // By hand, since this runs for each issue while those who report wait for the lock.
+        // A plain loop, since this runs for every issue while reporting threads wait for the lock.
         var oldest: (queue: Int, order: UInt64)?
         for queue in waiting.indices {
             guard let order = waiting[queue].first?.order, order < oldest?.order ?? .max else { continue }
@@ -248,7 +267,7 @@ package struct Outbox<Payload: Sendable>: Sendable {
         let doublings = min(failuresInARow, 20)
         failuresInARow += 1
         let delay = min(limits.firstDelay * (1 << doublings), limits.lastDelay)
-        // Half of it is chance, so that a host's processes don't all come back at once.
+        // Half of the delay is random, so that the processes of a host do not all reconnect at once.
         return delay * (0.5 + 0.5 * min(max(unit, 0), 1))
     }
 
@@ -258,9 +277,12 @@ package struct Outbox<Payload: Sendable>: Sendable {
 }
 
 extension Outbox {
-    /// The daemon answered the oldest call that it owed an answer for, with so many receipts.
+    /// Records the answer to the oldest unanswered call.
     ///
-    /// Answers the issues of that call, or nil when the answer fits no call.
+    /// - Parameters:
+    ///   - receipts: The number of receipts in the answer.
+    ///   - now: The current time.
+    /// - Returns: The issues of that call. Nil if no call is unanswered, or it has another number of issues.
     package mutating func answered(receipts: Int, at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall, calls[index].entries.count == receipts else { return nil }
         failuresInARow = 0
@@ -268,15 +290,19 @@ extension Outbox {
         return removeCall(at: index).entries
     }
 
-    /// The daemon can't take the oldest owed call now; it stays and goes again, with all behind it.
+    /// Records that the daemon cannot take the oldest unanswered call now. It and all later calls are sent again.
     ///
-    /// Answers false when no answer was owed.
+    /// - Parameters:
+    ///   - retryAfter: The delay that the daemon asked for. Nil uses an exponential backoff.
+    ///   - now: The current time.
+    ///   - unit: A random number from 0 to 1 that varies the backoff.
+    /// - Returns: False if no call is unanswered.
     package mutating func refusedForNow(
         retryAfter: Duration?, at now: KernelInstant, unit: Double
     ) -> Bool {
         guard owedCall != nil else { return false }
         answerArrived(at: now)
-        // The calls behind the refused one are refused as well: one failure, not several.
+        // The calls after the refused one are refused as well. They count as one failure.
         if heldUntil == nil || retryAfter != nil {
             let delay = retryAfter ?? nextDelay(unit: unit)
             heldUntil = max(heldUntil ?? now, now.advanced(by: max(delay, .milliseconds(1))))
@@ -284,24 +310,29 @@ extension Outbox {
         return true
     }
 
-    /// The daemon will never take the oldest owed call; answers its issues, or nil when none was owed.
+    /// Records that the daemon permanently refused the oldest unanswered call.
+    ///
+    /// - Parameter now: The current time.
+    /// - Returns: The issues of that call, which leave the outbox. Nil if no call is unanswered.
     package mutating func refusedForGood(at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall else { return nil }
         answerArrived(at: now)
         needsNewConnection = true
         let call = removeCall(at: index)
-        // Nobody has been told of these yet.
+        // The daemon does not know about these dropped issues yet.
         droppedUnsaid += call.droppedBefore
         return call.entries
     }
 
-    /// The oldest owed call is larger than the daemon allows.
+    /// Records that the oldest unanswered call is larger than the daemon allows.
     ///
-    /// Answers the issues that are given up: none, as long as the call can be
-    /// halved; nil when no answer was owed.
+    /// - Parameters:
+    ///   - limit: The daemon's limit in bytes. Nil if unknown.
+    ///   - now: The current time.
+    /// - Returns: The issues that leave the outbox. Empty if the call was split into two; nil if no call is unanswered.
     package mutating func refusedAsTooLarge(limit: Int?, at now: KernelInstant) -> [Entry]? {
         guard let index = owedCall else { return nil }
-        // A small number counts something else than bytes, and halving will do.
+        // A small limit does not count bytes. Splitting the call is enough then.
         if let limit, limit >= 4096 { limits.callBytes = min(limits.callBytes, limit) }
         guard calls[index].entries.count > 1 else { return refusedForGood(at: now) }
         answerArrived(at: now)
@@ -334,17 +365,17 @@ extension Outbox {
     }
 }
 
-/// Issues that go, or went, to the daemon in one call.
+/// A call of `Report` with its issues.
 package struct OutboxCall<Payload: Sendable>: Sendable {
-    /// The producer's number of the first issue; the others follow it.
+    /// The producer's sequence number of the first issue. The others follow it.
     package var sequence: Int64
     package var entries: [OutboxEntry<Payload>]
-    /// How many issues were dropped before the first.
+    /// The number of issues that were dropped before the first one.
     package var droppedBefore: Int
-    /// What is sent; nil until it has been encoded.
+    /// The encoded call; nil until it has been encoded.
     package var text: [UInt8]?
 
-    /// The same issues, with the same numbers, in two calls.
+    /// The same issues with the same sequence numbers, as two calls.
     var halves: (Self, Self) {
         let middle = entries.count / 2
         let first = Self(
@@ -359,67 +390,67 @@ package struct OutboxCall<Payload: Sendable>: Sendable {
     var bytes: Int { entries.reduce(0) { $0 + $1.bytes } }
 }
 
-/// One issue in the outbox.
+/// An issue in the outbox.
 package struct OutboxEntry<Payload: Sendable>: Sendable {
-    /// Its place among all that were submitted.
+    /// The position in the order of submission.
     package var order: UInt64
     package var level: IssueLevel
-    /// About how much room it takes here.
+    /// The approximate size in the buffer, in bytes.
     package var bytes: Int
-    /// About how large it is in a call.
+    /// The approximate size in a call, in bytes.
     package var sentBytes: Int
     package var payload: Payload
 }
 
-/// How much the outbox holds, and how it sends.
+/// The limits of the buffer and of sending.
 package struct OutboxLimits: Sendable {
-    /// Issues in the buffer, sent or not, until they are answered.
+    /// The maximum number of issues in the buffer. Issues stay there until they are answered.
     package var entries = 10_000
-    /// Their size, about.
+    /// The approximate maximum size of the buffer, in bytes.
     package var bytes = 8 << 20
-    /// Issues in one call.
+    /// The maximum number of issues in a call.
     package var callEntries = 500
-    /// The size of one call.
+    /// The maximum size of a call, in bytes.
     package var callBytes = 512 << 10
-    /// Calls on their way at one time.
+    /// The maximum number of unanswered calls.
     package var calls = 4
-    /// How long an answer may take before the connection is given up.
+    /// The timeout for an answer, after which the connection is closed.
     package var answerTimeout: Duration = .seconds(45)
-    /// The first wait after a failure, doubled by each further one.
+    /// The delay after the first failure. It doubles with each further failure.
     package var firstDelay: Duration = .milliseconds(100)
-    /// The longest wait after a failure.
+    /// The maximum delay after a failure.
     package var lastDelay: Duration = .seconds(30)
 
     package init() {}
 }
 
-/// What the outbox wants done next.
+/// The next thing to do for the outbox.
 package enum OutboxStep<Payload: Sendable>: Sendable {
-    /// Nothing, until something is submitted or answered.
+    /// Wait until an issue is submitted or an answer arrives.
     case idle
-    /// Nothing before this moment, unless something happens.
+    /// Wait until this time, or until an event occurs.
     case wait(until: KernelInstant)
     case connect
-    /// Encode these issues, and come back with the text.
+    /// Encode these issues and pass the result to `encoded(_:as:)`.
     case encode(OutboxCall<Payload>)
-    /// Send this text; it counts as sent from now on.
+    /// Send this text. It counts as sent from now on.
     case send([UInt8])
-    /// Close the connection; what is unanswered goes again on the next one.
+    /// Close the connection. Unanswered calls are sent again on the next one.
     case disconnect
 }
 
-/// First in, first out, in pieces: it grows without moving what it holds, and keeps no memory of a flood that is over.
+/// A FIFO queue in chunks. It grows without moving its elements, and releases memory as it shrinks.
 struct Queue<Element> {
     private static var pieceCount: Int { 64 }
 
-    // Elements that are taken leave a hole, so that each is let go at once.
+    // A removed element is replaced by nil, so that it is released at once.
     private var pieces: [[Element?]] = []
     private var head = 0
 
     private(set) var count = 0
     var first: Element? { pieces.first?[head] }
 
-    /// The one that was appended last, to be changed in its place.
+    /// The element that was appended last. Setting it replaces the element.
     var last: Element? {
         get { pieces.last?.last ?? nil }
         set {

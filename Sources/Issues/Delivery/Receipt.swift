@@ -1,35 +1,35 @@
 package import IssueWire
 internal import Synchronization
 
-/// The promise of an answer for one submitted issue.
+/// A handle to wait for the outcome of one reported issue.
 ///
-/// It may be thrown away; the issue is delivered all the same.
+/// Discarding a receipt has no effect on the delivery of the issue.
 public struct Receipt: Sendable {
     let state: ReceiptState
 
-    /// Waits until the issue is on the daemon's disk, and answers its id there.
+    /// Waits until the daemon has stored the issue on disk.
     ///
-    /// While the daemon is away this waits for its return.
+    /// If the daemon is not running, this function waits until it is.
     ///
-    /// - Returns: The id by which the daemon knows the record.
-    /// - Throws: ``DeliveryError`` when the record was rejected or had to be
-    ///   dropped, `CancellationError` when the task was cancelled.
+    /// - Returns: The id of the record.
+    /// - Throws: ``DeliveryError`` if the record was rejected, dropped or withheld, or
+    ///   `CancellationError` if the task was cancelled.
     public func stored() async throws -> String {
         try await state.outcome().id
     }
 
-    /// Waits until something has become of the issue: delivered, summarised or given up.
+    /// Waits until the issue is delivered, summarized or given up.
     ///
-    /// After the timeout the answer says what is known then, a fate of
-    /// ``IssueFate/Outcome/pending`` included. Where the daemon forwards to
-    /// nobody the answer is empty.
+    /// After the timeout, the function returns what is known then, including fates with the outcome
+    /// ``IssueFate/Outcome/pending``.
     ///
     /// - Parameters:
-    ///   - destination: Which destination is meant; all of them if nil.
-    ///   - timeout: How long to wait at most.
-    /// - Returns: What became of it, for each destination.
-    /// - Throws: ``DeliveryError`` when it was not stored in that time, the
-    ///   daemon could not be asked, or it forwards to no destination of that name.
+    ///   - destination: The name of a destination. Nil waits for all destinations.
+    ///   - timeout: The maximum time to wait.
+    /// - Returns: The fate of the issue for each destination. Empty if the daemon has no destination.
+    /// - Throws: ``DeliveryError`` if the issue was not stored in time, the daemon cannot be
+    ///   queried, or it has no destination of that name. `CancellationError` if the task was
+    ///   cancelled while it waited for the issue to be stored.
     public func delivered(
         to destination: String? = nil, timeout: Duration = .seconds(30)
     ) async throws -> [IssueFate] {
@@ -49,7 +49,7 @@ public struct Receipt: Sendable {
         of stored: ReceiptState.Stored, for destination: String?, within timeout: Duration
     ) throws(CollectorConnectionError) -> [IssueFate] {
         var connection = try CollectorConnection(paths: [stored.path])
-        // The daemon keeps the time itself; what is added is for its answer to arrive.
+        // The daemon applies the timeout itself. The extra time is for its reply to arrive.
         let reply: AwaitReply = try connection.call(
             .await, AwaitParameters(id: stored.id, destination: destination, timeout: timeout),
             timeout: timeout + .seconds(15))
@@ -72,7 +72,7 @@ public struct Receipt: Sendable {
 }
 
 extension Receipt: CustomStringConvertible {
-    /// What is known by now: that it is waiting, its id, or why it was not stored.
+    /// The current state: waiting, the id of the stored record, or the reason why it was not stored.
     public var description: String {
         switch state.known {
         case nil: "waiting to be stored"
@@ -82,12 +82,12 @@ extension Receipt: CustomStringConvertible {
     }
 }
 
-/// What became of one submission, and who waits to hear it.
+/// The outcome of one submission, and the tasks that wait for it.
 final class ReceiptState: Sendable {
-    /// Where a record is.
+    /// The location of a stored record.
     struct Stored: Sendable {
         var id: String
-        /// The socket of the daemon that has it.
+        /// The socket of the daemon that stored it.
         var path: String
     }
 
@@ -97,16 +97,16 @@ final class ReceiptState: Sendable {
         var outcome: Outcome?
         var waiting: [Int: CheckedContinuation<Stored, any Error>] = [:]
         var nextTicket = 0
-        // Tickets whose tasks were cancelled before they began to wait.
+        // Tickets of tasks that were cancelled before they began to wait.
         var cancelled: Set<Int> = []
     }
 
     private let state = Mutex(State())
 
-    /// What became of it by now.
+    /// The outcome; nil while it is unknown.
     var known: Outcome? { state.withLock { $0.outcome } }
 
-    /// Says what became of it; only the first time counts.
+    /// Sets the outcome and resumes the waiting tasks. Only the first call has an effect.
     func complete(_ outcome: Outcome) {
         let waiting = state.withLock { state -> [CheckedContinuation<Stored, any Error>] in
             guard state.outcome == nil else { return [] }
@@ -121,7 +121,7 @@ final class ReceiptState: Sendable {
         complete(.failure(error))
     }
 
-    /// Waits until something has become of it, or the task is cancelled.
+    /// Waits until the outcome is known. Throws `CancellationError` if the task is cancelled.
     func outcome() async throws -> Stored {
         let ticket = state.withLock { state in
             state.nextTicket += 1
@@ -156,46 +156,48 @@ final class ReceiptState: Sendable {
     }
 }
 
-/// What became of an issue for one destination.
+/// The fate of an issue for one destination.
 public struct IssueFate: Hashable, Sendable {
-    /// One of the ways in which an issue can end.
+    /// The state or final result of forwarding.
     public struct Outcome: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The word for it on the wire.
+        /// The name on the wire.
         public var rawValue: String
 
-        /// An outcome by its word.
+        /// Creates an outcome.
+        ///
+        /// - Parameter rawValue: The name on the wire.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// It is still to be sent.
+        /// The issue is still to be sent.
         public static let pending = Outcome(rawValue: "pending")
-        /// The destination has it.
+        /// The destination has accepted the issue.
         public static let delivered = Outcome(rawValue: "delivered")
-        /// The destination was told how many there were.
+        /// The issue was not sent itself, but counted in a summary that was sent.
         public static let summarised = Outcome(rawValue: "summarised")
-        /// It was given up, and can be tried again by hand.
+        /// The issue was given up. It can be retried manually.
         public static let deadLettered = Outcome(rawValue: "dead_lettered")
-        /// It was never meant to be forwarded.
+        /// The issue is never forwarded.
         public static let withheld = Outcome(rawValue: "withheld")
-        /// It grew too old before it could be sent.
+        /// The issue exceeded its maximum age before it could be sent.
         public static let expired = Outcome(rawValue: "expired")
-        /// It was sent to a destination that never answers.
+        /// The issue was sent to a destination that does not confirm.
         public static let unconfirmed = Outcome(rawValue: "unconfirmed")
 
-        /// The word for it on the wire.
+        /// The name on the wire.
         public var description: String { rawValue }
     }
 
-    /// The destination's name.
+    /// The name of the destination.
     public var destination: String
-    /// What became of it.
+    /// The state or final result of forwarding.
     public var outcome: Outcome
-    /// How many times it was sent.
+    /// The number of attempts to send the issue.
     public var attempts: Int
-    /// When that was.
+    /// The time of the outcome. Nil if it is not known.
     public var timestamp: IssueTimestamp?
-    /// What the destination said.
+    /// The destination's response. Nil if there is none.
     public var answer: String?
-    /// Whether the destination may have it twice.
+    /// Whether the destination may have received the issue twice.
     public var maybeDuplicate: Bool
 
     package init(_ fate: DestinationFate) {
@@ -209,7 +211,7 @@ public struct IssueFate: Hashable, Sendable {
 }
 
 extension IssueFate: CustomStringConvertible {
-    /// Where, what, when, and what the destination said, in one line.
+    /// The destination, outcome, attempts, time and response in one line.
     public var description: String {
         var text = "\(destination): \(outcome)"
         if attempts > 0 { text += attempts == 1 ? ", 1 attempt" : ", \(attempts) attempts" }

@@ -1,33 +1,36 @@
 package import IssueWire
 
-/// Makes metadata fit into the limits that a daemon sets to a record.
+/// Fits metadata into the daemon's limits for a record.
 ///
-/// A daemon refuses a record with more keys, or nested deeper, than it takes
-/// from anybody. Nothing is left out for that: an object that is too much
-/// becomes the text of itself.
+/// A daemon refuses a record with too many keys or too many levels of nesting. Nothing is
+/// removed to meet the limits: an object that exceeds them is replaced by its JSON text.
 package struct RecordFit {
-    /// Keys of a record that are left for metadata; 256 are the limit for all,
-    /// and record, source, application and causes need some.
+    /// The maximum number of keys for metadata. A record may have 256 keys, and its own members, source, application
+    /// and causes need some of them.
     private static let keys = 160
-    /// Levels below the metadata's own, of 32 for a call, whose fourth it is.
+    /// The maximum depth below the metadata object. A call may be 32 levels deep, and metadata is its fourth level.
     private static let depth = 26
-    /// What did not fit at the top, where a text cannot stand for the whole.
+    /// The key for members that do not fit at the top level, as one text.
     private static let rest = "more"
 
-    /// Keys that a record, its source and its application have at most.
+    /// The maximum number of keys that a record, its source and its application have.
     private static let recordKeys = 32
     private static let allKeys = 256
 
-    /// How many frames of a backtrace have room beside the rest of a record.
+    /// Returns how many backtrace frames fit into the key limit of a record.
+    ///
+    /// - Parameters:
+    ///   - metadata: The metadata of the record. Nil for none.
+    ///   - causes: The number of causes of the record.
     static func frames(beside metadata: JSONValue?, causes: Int) -> Int {
         max(0, allKeys - recordKeys - (metadata?.keyCount ?? 0) - causes * 3) / 3
     }
 
     private var keysLeft = RecordFit.keys
 
-    /// The same facts in a form that a daemon takes.
+    /// Returns the metadata in a form within the limits.
     package static func fitting(_ metadata: JSONValue) -> JSONValue {
-        // Nearly all fit, and for those nothing is made.
+        // Nearly all metadata fits and is returned without a copy.
         var keysLeft = keys
         guard !metadata.fits(keysLeft: &keysLeft, depth: depth), case .object(let members) = metadata else {
             return metadata
@@ -64,9 +67,9 @@ package struct RecordFit {
     }
 }
 
-// Loops, not closures: what calls itself from a closure is copied into itself several times over.
+// Loops instead of closures: the compiler inlines a function that recurses through a closure into itself several times.
 extension JSONValue {
-    /// Whether it has no more than the keys and the depth that are left.
+    /// Returns whether the value has at most the given depth and number of keys. Subtracts its keys from `keysLeft`.
     fileprivate func fits(keysLeft: inout Int, depth: Int) -> Bool {
         switch self {
         case .null, .bool, .integer, .number, .string: return true
@@ -86,7 +89,7 @@ extension JSONValue {
         }
     }
 
-    /// The keys in it, at all depths.
+    /// The number of keys at all depths.
     fileprivate var keyCount: Int {
         switch self {
         case .null, .bool, .integer, .number, .string: return 0
@@ -109,7 +112,13 @@ extension JSONValue {
 }
 
 extension IssueReport {
-    /// The report as it goes over the wire.
+    /// Returns the report as a record for the wire.
+    ///
+    /// - Parameters:
+    ///   - application: The application's properties.
+    ///   - droppedBefore: The number of issues that were dropped before this one.
+    ///   - repeats: The number of identical reports that were coalesced into this one.
+    ///   - lastRepeat: The time of the last of them. Nil if there are none.
     func record(
         application: ApplicationInfo, droppedBefore: Int, repeats: Int = 0, lastRepeat: IssueTimestamp? = nil
     ) -> IssueRecord {
@@ -127,10 +136,10 @@ extension IssueReport {
             reportable: isReportable ? nil : false)
     }
 
-    /// About how much longer it is on its way than here.
+    /// The approximate number of additional bytes that the report takes in a call.
     var estimatedGrowth: Int { addresses.count * 96 }
 
-    /// About how much room it takes, found in less time than encoding would need.
+    /// The approximate size in memory in bytes, computed faster than by encoding.
     var estimatedBytes: Int {
         320 + message.utf8.count + metadata.estimatedBytes + addresses.count * 8
             + breadcrumbs.reduce(0) { $0 + 64 + $1.message.utf8.count + $1.metadata.estimatedBytes }
@@ -141,7 +150,7 @@ extension IssueReport {
 extension IssueSite {
     fileprivate var wire: SourceLocation {
         let fileID = fileID.description
-        // A file that was compiled without a module has an id without a slash.
+        // A file that was compiled without a module has a file ID without a slash.
         let module = fileID.firstIndex(of: "/").map { String(fileID[..<$0]) }
         return SourceLocation(
             fileID: fileID, line: Int64(line), column: Int64(column), function: function?.description, module: module)
@@ -149,24 +158,25 @@ extension IssueSite {
 }
 
 extension IssueMetadata.Key {
-    /// What happened shortly before.
+    /// The breadcrumbs.
     static let breadcrumbs: Self = "breadcrumbs"
-    /// How many issues had to be dropped before this one.
+    /// The number of issues that were dropped before this one.
     static let droppedBefore: Self = "dropped_before"
-    /// How many bytes of metadata were left out of a record that was too large.
+    /// The number of bytes that were removed from a record that was too large.
     static let omittedBytes: Self = "omitted_bytes"
 }
 
 extension IssueRecord {
-    /// The record in JSON, cut so that the daemon takes it.
+    /// Returns the record as JSON within a limit.
     ///
-    /// A daemon refuses a record above its limit whole; a shortened one is
-    /// worth more than none.
+    /// The daemon refuses a record above its limit, so a shortened record is better than none.
+    ///
+    /// - Parameter limit: The maximum size in bytes.
     func json(atMost limit: Int) -> [UInt8] {
         let whole = json
         guard whole.count > limit else { return whole }
         var record = self
-        // An escape may take six bytes for one.
+        // An escaped byte can take up to six bytes.
         record.message = message.prefix(ofBytes: limit / 8)
         record.causes = []
         record.backtrace = []
@@ -180,7 +190,7 @@ extension IssueRecord {
 }
 
 extension String {
-    /// As much of the beginning as fits, without half a character at its end.
+    /// Returns a prefix of at most `limit` bytes that does not split a character.
     fileprivate func prefix(ofBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)
@@ -190,7 +200,7 @@ extension String {
 }
 
 extension JSONValue {
-    /// As many of its members as fit into so many bytes, without the largest, in their order.
+    /// Returns the smallest members that fit into `limit` bytes together, in their original order.
     fileprivate func smallest(ofBytes limit: Int) -> [Member] {
         guard case .object(let members) = self else { return [] }
         let sizes = members.map { JSONValue.object([$0]).json.count }

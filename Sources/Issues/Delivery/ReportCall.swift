@@ -1,10 +1,10 @@
 internal import IssueWire
 
-/// A call of `Report` with issues of the outbox.
+/// The encoding of a `Report` call.
 enum ReportCall {
-    /// The daemon's limit for one record, less some room for what is counted differently.
+    /// The daemon's limit for a record in bytes, with a margin for parts that are counted differently.
     private static let recordLimit = 255 << 10
-    /// Below this an escape for every byte would still not reach the limit.
+    /// Below this size, a record stays within the limit even if every byte is escaped.
     private static let certainlySmall = recordLimit / 8
 
     static func text(of call: OutboxCall<Submission>, producer: String) -> [UInt8] {
@@ -44,7 +44,7 @@ enum ReportCall {
     }
 }
 
-/// What a reply to `Report` means for the call.
+/// The meaning of a reply to `Report`.
 enum ReportResult {
     case receipts([RecordReceipt])
     case later(Duration?)
@@ -71,12 +71,16 @@ enum ReportResult {
         case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .permissionDenied, .expectedMore, .notFound:
             self = .refused(error.description)
         case .noSpace, .interfaceNotFound, .methodNotFound, .methodNotImplemented, .unknown:
-            // Another daemon, or this one tomorrow, may take it.
+            // Another daemon, or a later version of this one, may accept the call.
             self = .later(nil)
         }
     }
 
-    /// What became of one record of the call.
+    /// Returns the outcome for one record of the call.
+    ///
+    /// - Parameters:
+    ///   - index: The index of the record in the call.
+    ///   - path: The socket of the daemon.
     func outcome(at index: Int, path: String) -> ReceiptState.Outcome {
         switch self {
         case .receipts(let receipts):
@@ -92,17 +96,17 @@ enum ReportResult {
         case .tooLarge:
             .failure(DeliveryError(.rejected, "The record is larger than the daemon allows."))
         case .later, .malformed:
-            .failure(DeliveryError(.malformed, "The daemon's answer was none."))
+            .failure(DeliveryError(.malformed, "The daemon sent an invalid reply."))
         }
     }
 }
 
-/// An issue on its way to the daemon.
+/// A report with what is needed to send it.
 struct Submission: Sendable {
     var report: IssueReport
     var application: ApplicationSnapshot
     var receipt: ReceiptState?
-    /// How many more there were that said the same, and when the last of them came.
+    /// The number of identical reports that were coalesced into this one. `lastRepeat` is the time of the last one.
     var repeats = 0
     var lastRepeat: IssueTimestamp?
 }
@@ -110,13 +114,13 @@ struct Submission: Sendable {
 extension Submission {
     init(_ report: IssueReport, receipt: ReceiptState?) {
         self.report = report
-        // Its words are in the report; the error itself may hold on to half of the application.
+        // The report contains the error's text. The error itself may keep large parts of the application in memory.
         if report.error != nil { self.report.error = nil }
         application = IssueReporters.applicationSnapshot
         self.receipt = receipt
     }
 
-    /// Counts another one as a repeat of this one, if it says the same and nobody waits for either.
+    /// Coalesces `other` into this submission if both are equal and neither has a receipt. Returns whether it did.
     mutating func absorb(_ other: Submission) -> Bool {
         guard receipt == nil, other.receipt == nil, application === other.application,
             report.isDuplicate(as: other.report)

@@ -1,23 +1,31 @@
 package import UnixIO
 
-/// Decides whether the server of a socket may be given reports.
+/// Decides whether the server of a socket may receive reports.
 ///
-/// A report holds what an application knows, and a reply decides what a
-/// command does next. So the server has to be root, this process's own user or
-/// the user `issued`; with socket activation it is root, since the service
-/// manager called listen(2). Sockets that were searched for must also be
-/// where no other user can replace them.
+/// Reports contain data of the application, and replies decide what a command does next. The
+/// server must therefore run as root, as this process's user or as the user `issued`. With
+/// socket activation the peer is root, because the service manager called listen(2). If the
+/// socket was found by searching, no other user may be able to replace it either.
 package struct ServerTrust: Sendable {
-    /// Whether the socket was named, by `ISSUED_SOCKET` or `--socket`, and not searched for.
+    /// Whether the socket was named by `ISSUED_SOCKET` or `--socket`, rather than found by searching.
     package var isNamed: Bool
-    /// One more user who may serve it: `ISSUED_SOCKET_USER`.
+    /// An additional user id that may run the server, from `ISSUED_SOCKET_USER`. Nil for none.
     package var namedUser: UInt32?
     package var userID: UInt32
-    /// The user as whom the daemon runs, asked only where it matters.
+    /// Returns the user id of the daemon; nil if no such user exists. Called only when needed.
     package var daemonUser: @Sendable () -> UInt32?
     /// Returns the user id that represents users outside this process's user namespace; nil in the host's namespace.
     package var outsider: @Sendable () -> UInt32?
 
+    /// Creates the rules for a socket.
+    ///
+    /// - Parameters:
+    ///   - isNamed: Whether the socket was named rather than found by searching.
+    ///   - namedUser: An additional user id that may run the server. Nil for none.
+    ///   - userID: The user id of this process.
+    ///   - daemonUser: Returns the user id of the daemon; nil if no such user exists.
+    ///   - outsider: Returns the user id that represents users outside of this process's user
+    ///     namespace; nil in the host's namespace.
     package init(
         isNamed: Bool, namedUser: UInt32? = nil, userID: UInt32 = CurrentProcess.userID,
         daemonUser: @escaping @Sendable () -> UInt32? = { UserDatabase.userID(named: "issued") },
@@ -30,30 +38,35 @@ package struct ServerTrust: Sendable {
         self.outsider = outsider
     }
 
-    /// For sockets that the environment, or the usual places, tell of.
+    /// The trust for sockets from the environment or the standard paths.
     package static var process: ServerTrust {
         ServerTrust(
             isNamed: UnixIO.Environment["ISSUED_SOCKET"].map { !$0.isEmpty } ?? false,
             namedUser: UnixIO.Environment["ISSUED_SOCKET_USER"].flatMap { user(named: $0) })
     }
 
-    /// For a socket that a caller has named; nil searches as usual.
+    /// Returns the trust for a socket that the caller named. For nil, it is that of the process.
     package static func socket(_ path: String?) -> ServerTrust {
         var trust = process
         if path != nil { trust.isNamed = true }
         return trust
     }
 
-    /// The number of a user who is named or numbered.
+    /// Returns the user id for a user name or number. Returns nil if the text is empty or no such user exists.
     package static func user(named text: String) -> UInt32? {
         text.isEmpty ? nil : UInt32(text) ?? UserDatabase.userID(named: text)
     }
 
-    // MARK: Judging
+    // MARK: Checks
 
-    /// Returns why a socket must not be connected to, or nil if it may be.
+    /// Returns the reason not to connect to a socket, or nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the socket.
+    ///   - socket: The status of the socket file.
+    ///   - folder: The status of the folder that contains it.
     package func objection(toPlace path: String, _ socket: FileStatus, in folder: FileStatus) -> String? {
-        guard socket.kind == .socket else { return "it is no socket" }
+        guard socket.kind == .socket else { return "it is not a socket" }
         guard !isNamed else { return nil }
         guard isTrusted(socket.uid, at: path) else { return "it belongs to user \(socket.uid)" }
         guard folder.kind == .directory, isTrusted(folder.uid, at: path) else {
@@ -63,12 +76,15 @@ package struct ServerTrust: Sendable {
         return isWritable ? "other users can write to its folder" : nil
     }
 
-    /// Returns why a connected server is not trusted, or nil if it is.
+    /// Returns the reason not to trust a connected server, or nil if there is none.
     ///
-    /// - Parameter owner: Who owns the socket; nil for one that is no file.
+    /// - Parameters:
+    ///   - peer: The user id of the server, from the kernel.
+    ///   - path: The path or address of the socket.
+    ///   - owner: The user id that owns the socket file. Nil for an abstract socket.
     package func objection(toPeer peer: UInt32, at path: String, owner: UInt32?) -> String? {
         if isTrusted(peer, at: path) { return nil }
-        // Naming a socket means trusting its owner. Root must name the user explicitly, since the socket's name may
+        // Naming a socket means trusting its owner. Root must name the user explicitly, because the socket's name may
         // come from another user's environment.
         if isNamed, userID != 0, peer == owner { return nil }
         return "it is served by user \(peer)"
@@ -76,15 +92,22 @@ package struct ServerTrust: Sendable {
 
     private func isTrusted(_ user: UInt32, at path: String) -> Bool {
         if user == 0 || user == userID || user == namedUser { return true }
-        // In a container the host's users have no numbers of their own. Only the container's root can have put a
-        // socket where the host's is.
+        // In a container, the users of the host have no ids of their own. Only the container's root can have placed a
+        // socket at the path of the host's socket.
         if path == SocketPath.system, user == outsider() { return true }
         return user == daemonUser()
     }
 }
 
 extension ServerTrust {
-    /// Connects to a socket, or throws before anything is sent where its server is not trusted.
+    /// Connects to a socket.
+    ///
+    /// - Parameters:
+    ///   - path: The path or address of the socket.
+    ///   - timeout: The timeout for connecting.
+    /// - Returns: The connected socket. Nothing has been sent yet.
+    /// - Throws: `unusablePath` if the path is invalid, `unreachable` if the connection fails, and
+    ///   `untrusted` if the server is not trusted.
     package func connect(to path: String, timeout: Duration) throws(CollectorConnectionError) -> FileDescriptor {
         let address: SocketAddress
         do throws(InvalidSocketAddress) {
@@ -109,7 +132,7 @@ extension ServerTrust {
         let socket: FileStatus
         let folder: FileStatus
         do throws(Errno) {
-            // A link could lead past the folder that is looked at.
+            // A symbolic link could lead out of the folder that is checked.
             socket = try FileSystem.status(of: path, followingLinks: isNamed)
             folder = try FileSystem.status(of: FileSystem.parentFolder(of: path))
         } catch {

@@ -3,9 +3,10 @@ internal import Synchronization
 internal import UnixIO
 
 extension Delivery {
-    /// Leaves to the next run of the application what is not answered yet, and sends nothing any more.
+    /// Saves the unanswered calls for the application's next run and stops sending.
     ///
-    /// For the end of the process. Without a folder it stays in the buffer.
+    /// Call this when the process is about to end. Without a spill folder, the calls stay in the
+    /// buffer.
     package func spill() {
         guard let spillFolder else { return }
         let thread = CurrentProcess.threadID
@@ -17,7 +18,7 @@ extension Delivery {
         for call in calls { keep(call, in: spillFolder) }
     }
 
-    // Small, so that even a run of half a second on a busy host gets one out.
+    // Small, so that even a run of half a second on a busy host can send one file.
     private static let keptBytes = 128 << 10
 
     private func keep(_ call: OutboxCall<Submission>, in folder: SpillFolder) {
@@ -30,15 +31,15 @@ extension Delivery {
         let isKept = folder.keep(text, of: producer, from: call.sequence, issues: call.entries.count)
         let error =
             isKept
-            ? DeliveryError(.postponed, "The process ends; its next run sends the issue.")
-            : DeliveryError(.dropped, "The process ends, and the issue could not be kept for its next run.")
+            ? DeliveryError(.postponed, "The process is ending. Its next run sends the issue.")
+            : DeliveryError(.dropped, "The process is ending, and the issue could not be saved for its next run.")
         for entry in call.entries { entry.payload.receipt?.fail(error) }
     }
 
-    /// Begins to send what an earlier run has left behind, once, on a thread of its own.
+    /// Starts to send the calls that earlier runs saved, once per process, on a separate thread.
     func pickUp(from path: String) {
         guard let spillFolder, !hasPickedUp.exchange(true, ordering: .relaxed) else { return }
-        // Hardly ever is there anything, and then no thread is needed.
+        // The folder is almost always empty, and then no thread is needed.
         func pickup(_ folder: SpillFolder, tellLost: (@Sendable (Int) -> Void)?) -> SpillPickup? {
             guard !folder.isEmpty else { return nil }
             return SpillPickup(
@@ -62,7 +63,7 @@ extension Delivery {
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Waits; false where delivery ends meanwhile.
+    /// Waits for `time`. Returns false if delivery stops meanwhile.
     private func pause(_ time: Duration) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
         return Forks.admitted {
@@ -75,34 +76,44 @@ extension Delivery {
     }
 }
 
-/// A folder with what a process could not send before it ended, for the next run of the application.
+/// A folder with the calls that a process could not send before it ended.
 ///
-/// One file for each call of `Report`, as it was to be sent, with its producer
-/// and numbers. So what did arrive, and was not answered, is known to the
-/// daemon when it comes again, and a run that is over soon gets some of them out.
+/// The application's next run sends them. Each file is one call of `Report` as it was to be
+/// sent, with its producer and sequence numbers. The daemon therefore recognizes records that
+/// it has already stored, and even a short run can send some of the files.
 package struct SpillFolder: Sendable {
     package let path: String
-    /// How much all files together may take.
+    /// The maximum total size of all files, in bytes.
     private let limit: Int
 
     private static let suffix = ".call"
 
+    /// Creates a reference to a folder, which need not exist.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the folder.
+    ///   - limit: The maximum total size of all files, in bytes.
     package init(path: String, limit: Int = 16 << 20) {
         self.path = path
         self.limit = limit
     }
 
-    /// That of an application; nil where there is no place that is the user's own.
+    /// Returns the folder of an application; nil if there is no folder that belongs to the user.
     ///
-    /// A program with more rights than its caller has none, since the
-    /// environment that names the place is the caller's.
+    /// A privileged program has no folder, because the environment that names the folder is
+    /// controlled by its caller.
+    ///
+    /// - Parameters:
+    ///   - application: The name of the application.
+    ///   - isPrivileged: Whether the process has more rights than its caller.
+    ///   - variable: Returns the value of an environment variable; nil if it is not set.
     package static func usual(
         application: String, isPrivileged: Bool = CurrentProcess.isPrivileged,
         variable: (String) -> String? = { UnixIO.Environment[$0] }
     ) -> SpillFolder? {
         guard !isPrivileged else { return nil }
         func folder(_ name: String) -> String? {
-            // systemd names several, with colons between them; a relative path is nobody's.
+            // systemd may list several folders, separated by colons. Relative paths are ignored.
             let first = variable(name)?.split(separator: ":").first.map(String.init)
             return first?.hasPrefix("/") == true ? first : nil
         }
@@ -112,21 +123,22 @@ package struct SpillFolder: Sendable {
         return SpillFolder(path: "\(state)/issued/unsent/\(name)")
     }
 
-    /// Where `issuectl report --spool` keeps its calls, for programs of the same user to send.
+    /// The folder for calls of `issuectl report --spool`. Any program of the same user sends them.
     package var besideForCommand: SpillFolder {
         SpillFolder(path: "\(FileSystem.parentFolder(of: path))/\(Self.commandName)", limit: limit)
     }
 
-    /// The folder of `issuectl`, whatever applications its records name.
+    /// The name of the folder for `issuectl`, whatever application its records name.
     package static let commandName = "issuectl"
 
-    /// Keeps a call; false where it can't be.
+    /// Saves a call in a file.
     ///
     /// - Parameters:
-    ///   - call: The message.
-    ///   - producer: Who numbers its records.
-    ///   - sequence: The number of the first.
-    ///   - issues: The number of issues to report as lost in the next run if the call can't be kept.
+    ///   - call: The encoded message.
+    ///   - producer: The name of the producer that numbered the records.
+    ///   - sequence: The sequence number of the first record.
+    ///   - issues: The number of issues to report as lost in the next run if the call cannot be saved.
+    /// - Returns: False if the call could not be saved, for example because the folder is full.
     package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
         guard let folder = try? PrivateFolder(path, makesMissing: true) else { return false }
         let size = Self.files(in: folder).reduce(call.count) { $0 + $1.size }
@@ -140,26 +152,26 @@ package struct SpillFolder: Sendable {
         return true
     }
 
-    // MARK: Picking up
+    // MARK: Sending saved calls
 
-    /// A call that an earlier run has left behind.
+    /// A saved call.
     struct File: Hashable, Sendable {
         var name: String
         var size: Int
     }
 
-    /// The folder as it is now, for a look at its files; nil where there is none, or others can reach into it.
+    /// Opens the folder to read its files. Returns nil if it does not exist or other users have access to it.
     func open() -> PrivateFolder? {
         try? PrivateFolder(path)
     }
 
-    /// Whether there is anything to pick up.
+    /// Whether there are no saved calls.
     package var isEmpty: Bool {
         guard let folder = open() else { return true }
         return Self.files(in: folder).isEmpty
     }
 
-    /// The files that are there, those of each producer in the order of their numbers.
+    /// Returns the saved calls. Those of each producer are in the order of their sequence numbers.
     static func files(in folder: borrowing PrivateFolder) -> [File] {
         guard let names = try? folder.names() else { return [] }
         var files: [File] = []
@@ -170,13 +182,13 @@ package struct SpillFolder: Sendable {
         return files
     }
 
-    /// The right to pick up, which one process has at a time; nil while another has it.
+    /// Locks the folder so that only one process sends its files. Returns nil if another process holds the lock.
     static func lock(_ folder: borrowing PrivateFolder) -> FileLock? {
         guard let file = try? folder.open("lock", [.readWrite, .create]) else { return nil }
         return try? FileLock(file)
     }
 
-    /// How many issues could not be kept; asked, it is forgotten.
+    /// Returns the number of issues that could not be saved, and resets it to zero.
     static func takeLost(in folder: borrowing PrivateFolder) -> Int {
         let taken = "\(lostFile).taken"
         guard (try? folder.rename(lostFile, to: taken)) != nil,
@@ -187,13 +199,13 @@ package struct SpillFolder: Sendable {
             .reduce(0) { $0.addingReportingOverflow($1).partialValue }
     }
 
-    // MARK: Within
+    // MARK: Files
 
     private static let lostLimit = 64 << 10
     private static let lostFile = "lost"
 
     private static func noteLost(_ issues: Int, in folder: borrowing PrivateFolder) {
-        // A line each, so that processes which end together need no lock.
+        // Each process appends a line of its own, so processes that end at the same time need no lock.
         guard let file = try? folder.open(lostFile, [.writeOnly, .create, .append]),
             let size = try? file.status().size, size < lostLimit
         else { return }
@@ -213,7 +225,7 @@ package struct SpillFolder: Sendable {
     }
 }
 
-/// Sends what an earlier run has left behind, on a connection of its own.
+/// Sends saved calls on a separate connection.
 package struct SpillPickup: Sendable {
     private let folder: SpillFolder
     private let paths: [String]
@@ -228,14 +240,16 @@ package struct SpillPickup: Sendable {
     // Larger than any call.
     private static let fileLimit = 4 << 20
 
+    /// Creates a pickup. It does nothing until ``run()``.
+    ///
     /// - Parameters:
-    ///   - folder: Where it lies.
-    ///   - paths: Where the daemon's socket may be.
-    ///   - trust: Who may serve that.
-    ///   - patience: How long to wait for an answer to a call.
-    ///   - isStopped: Whether to leave the rest to another run.
-    ///   - pause: Waits before a call is retried; returns `false` to leave the rest to another run.
-    ///   - tellLost: Is given the number of lost issues; nil leaves the number to a later run.
+    ///   - folder: The folder with the saved calls.
+    ///   - paths: The paths to try for the daemon's socket, in order.
+    ///   - trust: Decides which servers may receive reports.
+    ///   - patience: The timeout for the reply to a call.
+    ///   - isStopped: Returns `true` to leave the remaining calls to another run.
+    ///   - pause: Waits before a call is retried. Returns `false` to leave the remaining calls to another run.
+    ///   - tellLost: Receives the number of lost issues. Nil leaves the number to a later run.
     package init(
         folder: SpillFolder, sockets paths: [String], trust: ServerTrust, timeout: Duration = .seconds(45),
         isStopped: @escaping @Sendable () -> Bool, pause: @escaping @Sendable (Duration) -> Bool,
@@ -250,7 +264,8 @@ package struct SpillPickup: Sendable {
         self.tellLost = tellLost
     }
 
-    /// Sends all there is, call by call; a file goes when it was answered, and otherwise stays for the next run.
+    /// Sends all saved calls one by one. A file is removed after the daemon has answered it; the others stay for the
+    /// next run.
     package func run() {
         guard let open = folder.open(), !SpillFolder.files(in: open).isEmpty, let lock = SpillFolder.lock(open) else {
             return
@@ -266,7 +281,7 @@ package struct SpillPickup: Sendable {
                 switch send(call, on: &connection) {
                 case .taken: break
                 case .never:
-                    // Behind a refused number only a new connection goes on.
+                    // After a refused sequence number, the daemon continues only on a new connection.
                     _ = files.popFirst()
                     try? open.remove(file.name)
                     break conversation

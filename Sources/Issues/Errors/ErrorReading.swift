@@ -1,15 +1,15 @@
 internal import Synchronization
 internal import UnixIO
 
-/// What an error says of itself, whatever kind of error it is.
+/// The properties that a report takes from an error of any type.
 struct ErrorReading: Sendable {
-    /// For those who look for the fault.
+    /// The text for developers.
     var message: String
     var domain: String?
     var code: Int?
-    /// What else it carries.
+    /// The metadata that the error carries.
     var facts: IssueMetadata = [:]
-    /// The errors beneath it.
+    /// The underlying errors.
     var underlying: [any Error] = []
     var isReportable = true
 
@@ -60,14 +60,14 @@ struct ErrorReading: Sendable {
 
     private init(other error: any Error, _ type: ErrorTypeInfo) {
         message = TypeName.withoutContexts(String(describing: error))
-        // Swift numbers an error's cases as it likes, so that number says nothing.
+        // Swift numbers the cases of an error arbitrarily, so that number has no meaning.
         domain = type.choosesDomain ? error._domain : type.name
         code = type.choosesDomain ? error._code : nil
         underlying = type.holdsSomething ? Self.carriedErrors(error) : []
         isReportable = !type.isCancellation
     }
 
-    /// The errors that an error holds: `case caught(any Error)`, or a member that is one.
+    /// Returns the errors that an error holds, for example in `case caught(any Error)` or in a stored property.
     private static func carriedErrors(_ error: any Error) -> [any Error] {
         let mirror = Mirror(reflecting: error)
         guard mirror.displayStyle == .enum || mirror.displayStyle == .struct else { return [] }
@@ -80,7 +80,7 @@ struct ErrorReading: Sendable {
     }
 }
 
-/// What is wrong with data that could not be decoded, or with a value that could not be encoded, and where.
+/// Descriptions of decoding and encoding errors, with the coding path.
 extension ErrorReading {
     init(decoding error: DecodingError) {
         switch error {
@@ -129,7 +129,7 @@ extension ErrorReading {
         underlying = [underlyingError].compactMap(\.self)
     }
 
-    /// A path as one would write it: `items[3].price`.
+    /// Returns a coding path in the usual notation: `items[3].price`.
     private static func text(of path: [any CodingKey]) -> String {
         path.reduce(into: "") { text, key in
             if let index = key.intValue {
@@ -141,11 +141,11 @@ extension ErrorReading {
     }
 }
 
-/// Foundation's errors, read without Foundation.
+/// Foundation's errors, read without linking Foundation.
 ///
-/// An application that has them has Foundation; this library need not. What
-/// they are made of is found by reflection, and by names that are part of their
-/// public face (`NSUnderlyingError` is the value of a documented key).
+/// Only an application that links Foundation can have such errors; this library does not link
+/// it. The members are read by reflection. The names are part of Foundation's public interface:
+/// `NSUnderlyingError`, for example, is the value of a documented key.
 extension ErrorReading {
     init?(ofFoundation error: any Error, typeName: String) {
         let members = Self.members(of: error)
@@ -156,7 +156,7 @@ extension ErrorReading {
         } else if typeName.hasSuffix(".CocoaError"), let code = Self.rawValue(members["code"]) {
             let userInfo = members["userInfo"] as? [String: Any] ?? [:]
             self.init(domain: "NSCocoaErrorDomain", code: code, userInfo: userInfo)
-            // Its description has the text for the code in quotes.
+            // The description contains the text for the code in quotes.
             let parts = "\(error)".split(separator: "\"", maxSplits: 2)
             if userInfo["NSLocalizedDescription"] == nil, parts.count == 3, parts[1] != "(null)" {
                 message = [String(parts[1]), userInfo["NSFilePath"] as? String].compactMap(\.self)
@@ -195,20 +195,20 @@ extension ErrorReading {
         return "\(domain) error \(code)"
     }
 
-    // What the constants of URLError.Code stand for, where Foundation on Linux has no words.
+    // The constants of URLError.Code that Foundation on Linux has no texts for.
     private static let urlTexts = [
         -999: "The request was cancelled.", -1000: "The URL is malformed.", -1001: "The request timed out.",
         -1002: "The URL's scheme is not supported.", -1003: "The host could not be found.",
-        -1004: "The host could not be connected to.", -1005: "The connection was lost.",
-        -1006: "The host's name could not be looked up.", -1007: "There were too many redirects.",
-        -1009: "There is no connection to the network.", -1011: "The server's answer made no sense.",
-        -1200: "No secure connection could be made.", -1202: "The server's certificate is not trusted.",
+        -1004: "Could not connect to the host.", -1005: "The connection was lost.",
+        -1006: "The host's name could not be resolved.", -1007: "There were too many redirects.",
+        -1009: "There is no network connection.", -1011: "The server sent an invalid response.",
+        -1200: "A secure connection could not be made.", -1202: "The server's certificate is not trusted.",
     ]
 
     private static func members(of error: any Error) -> [String: Any] {
         var members: [String: Any] = [:]
         var mirror: Mirror? = Mirror(reflecting: error)
-        // A class of one's own may stand above NSError.
+        // The error may be of an application's own subclass of NSError.
         while let part = mirror {
             for child in part.children {
                 guard let label = child.label, members[label] == nil else { continue }
@@ -232,15 +232,20 @@ extension ErrorReading {
     }
 }
 
-/// What an application that has Foundation can find out about errors besides.
+/// The information about errors that only Foundation can provide.
 ///
-/// The product IssuesFoundation puts itself here.
+/// The product IssuesFoundation installs its reader in ``current``.
 package struct FoundationReader: Sendable {
-    /// What an error tells people, if it is made for them.
+    /// Returns the message of an error for users; nil if the error is not shown to them.
     package var userMessage: @Sendable (any Error) -> String?
-    /// What else it says: reasons, suggestions.
+    /// Returns further metadata of an error, such as its failure reason and recovery suggestion.
     package var facts: @Sendable (any Error) -> IssueMetadata
 
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - userMessage: Returns the message of an error for users; nil if the error is not shown to them.
+    ///   - facts: Returns further metadata of an error.
     package init(
         userMessage: @escaping @Sendable (any Error) -> String?,
         facts: @escaping @Sendable (any Error) -> IssueMetadata
@@ -251,7 +256,7 @@ package struct FoundationReader: Sendable {
 
     private static let storage = Mutex<FoundationReader?>(nil)
 
-    /// The one that is there, if any.
+    /// The installed reader; nil if the application does not use IssuesFoundation.
     package static var current: FoundationReader? {
         get { storage.withLock { $0 } }
         set { storage.withLock { $0 = newValue } }
@@ -264,14 +269,15 @@ package struct FoundationReader: Sendable {
     }
 }
 
-/// The names of types, the same in every run.
+/// Names of types that are the same in every run.
 enum TypeName {
-    /// A type's name with its module.
+    /// Returns a type's name including its module.
     static func of(_ type: Any.Type) -> String { withoutContexts(String(reflecting: type)) }
 
     private static let beginning = "(unknown context at $"
 
-    /// Leaves out what the runtime says of private and local types, which is where in memory they lie this time.
+    /// Removes the memory addresses with which the runtime marks private and local types, since they change in each
+    /// run.
     static func withoutContexts(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "$")) else { return text }
         var rest = text.utf8[...]
@@ -279,7 +285,7 @@ enum TypeName {
         while let byte = rest.first {
             if rest.starts(with: beginning.utf8), let end = rest.firstIndex(of: UInt8(ascii: ")")) {
                 rest = rest[rest.index(after: end)...]
-                // With the point that parts it from the name.
+                // Also remove the dot before the name.
                 if rest.first == UInt8(ascii: ".") { rest = rest.dropFirst() }
             } else {
                 bytes.append(byte)
@@ -290,20 +296,20 @@ enum TypeName {
     }
 }
 
-/// What all errors of one type have in common, found out with the first of them.
+/// The properties that all errors of one type share, determined with the first error and cached.
 ///
-/// To ask the runtime for a type's name and for what it conforms to takes longer
-/// than all the rest of a report.
+/// Asking the runtime for a type's name and conformances takes longer than everything else in a
+/// report.
 struct ErrorTypeInfo: Sendable {
-    /// With the module, since every module may have its own NetworkError.
+    /// The name including the module, since every module may have its own NetworkError.
     let name: String
-    /// Whether it is one of the types that say for themselves how they are read.
+    /// Whether `ErrorReading` has a special case for the type.
     let isKnown: Bool
-    /// Whether it is Foundation's, or an object that may stem from its NSError.
+    /// Whether the type may be one of Foundation's, or a class that may inherit from NSError.
     let mayBeFoundations: Bool
-    /// Whether somebody chose a domain for it; then its number says something too.
+    /// Whether the type chooses its domain. Only then does its code have a meaning.
     let choosesDomain: Bool
-    /// Whether a value can hold anything, other errors among it.
+    /// Whether a value of the type can hold anything, for example other errors.
     let holdsSomething: Bool
     let isCancellation: Bool
 
@@ -313,7 +319,7 @@ struct ErrorTypeInfo: Sendable {
         let identifier = ObjectIdentifier(type(of: error))
         if let facts = known.withLock({ $0[identifier] }) { return facts }
         let facts = ErrorTypeInfo(error)
-        // Never more than the program has types.
+        // The cache is bounded by the number of types in the program.
         known.withLock { $0[identifier] = facts }
         return facts
     }

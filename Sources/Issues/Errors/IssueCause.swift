@@ -1,15 +1,20 @@
 package import IssueWire
 
-/// An error that lies beneath a reported one, or was there before a responder replaced it.
+/// An error that caused a reported one, or that a responder replaced.
 public struct IssueCause: Hashable, Sendable {
-    /// What kind of error it is.
+    /// The kind of the error, usually its type's qualified name. Nil if unknown.
     public var domain: String?
-    /// The number of the error within its domain.
+    /// The number of the error within its domain. Nil if it has none.
     public var code: Int?
-    /// What it says.
+    /// The text of the error.
     public var message: String
 
-    /// Describes a cause.
+    /// Creates a cause.
+    ///
+    /// - Parameters:
+    ///   - domain: The kind of the error. Nil if unknown.
+    ///   - code: The number of the error within its domain. Nil if it has none.
+    ///   - message: The text of the error.
     public init(domain: String? = nil, code: Int? = nil, message: String) {
         self.domain = domain
         self.code = code
@@ -25,21 +30,21 @@ public struct IssueCause: Hashable, Sendable {
     }
 }
 
-/// Collects what lies beneath an error, outermost first.
+/// Collects the underlying errors of an error, outermost first.
 ///
-/// Errors come from anywhere: they may contain themselves, or each other, or
-/// thousands.
+/// Any type can be an error, so errors may contain themselves, each other, or thousands of
+/// others. The walk limits both the depth and the number of causes.
 struct CauseWalk {
     private static let deepest = 8
     private static let most = 16
 
     private(set) var causes: [IssueCause] = []
-    // Errors that are objects, by which one they are; all others by what they say.
+    // Class instances are recognized by identity, all other errors by their domain, code and message.
     private var objects: Set<ObjectIdentifier> = []
     private var path: [IssueCause] = []
 
     init(_ error: any Error, _ reading: ErrorReading) {
-        // Nearly all have none.
+        // Nearly all errors have no underlying errors.
         guard !reading.underlying.isEmpty else { return }
         note(error)
         path = [reading.cause]
@@ -50,7 +55,7 @@ struct CauseWalk {
         guard path.count <= Self.deepest else { return }
         for error in errors.prefix(Self.most) where causes.count < Self.most && note(error) {
             let reading = ErrorReading(error)
-            // What reads the same says nothing new, but what lies beneath it may.
+            // A cause that reads the same as one above it is skipped, but its underlying errors may be new.
             if !path.contains(reading.cause) { causes.append(reading.cause) }
             path.append(reading.cause)
             descend(reading.underlying)
@@ -58,7 +63,7 @@ struct CauseWalk {
         }
     }
 
-    /// Notes an error; false if it was there before.
+    /// Records an error as visited. Returns false if the same object was visited before.
     @discardableResult
     private mutating func note(_ error: any Error) -> Bool {
         guard type(of: error) is AnyClass else { return true }

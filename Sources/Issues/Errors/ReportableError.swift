@@ -1,55 +1,55 @@
-/// An error that says more about itself: to developers, and to people.
+/// An error that describes itself to developers and to users.
 ///
-/// Every requirement has a default, so an error conforms by naming the protocol
-/// and adds what it has to say.
+/// Every requirement has a default, so an error can adopt the protocol without any member and
+/// implement only what it needs.
 public protocol ReportableError: Error {
-    /// What kind of error it is; by default the type's qualified name.
+    /// The kind of the error. Defaults to the type's qualified name.
     static var domain: String { get }
-    /// The number of the error within its domain; by default 0.
+    /// The number of the error within its domain. Defaults to 0.
     var code: Int { get }
-    /// What happened, for developers; by default the error's description.
+    /// A description for developers. Defaults to `String(describing:)` of the error.
     var message: String { get }
-    /// Facts that go with it; those of scopes and calls win over them.
+    /// Metadata for the report. Metadata of scopes and of the call takes precedence for equal keys.
     var userInfo: IssueMetadata { get }
-    /// Whether the daemon may forward it; if not, it is stored and counted only. By default it may.
+    /// Whether the daemon may forward the error. If false, the error is only stored and counted. Defaults to true.
     var isReportable: Bool { get }
-    /// The errors that led to this one; by default none.
+    /// The errors that caused this one. Defaults to none.
     var underlyingErrors: [any Error] { get }
 
-    /// Whose doing it is; by default an inconsistency of the program's own.
+    /// The origin of the error. Defaults to ``ErrorSource/internalInconsistency``.
     var source: ErrorSource { get }
-    /// A heading for people; by default that of the source.
+    /// The heading that users see. Defaults to the heading of `source`.
     var title: String { get }
-    /// What to tell people; nil, the default, if this is nothing for them.
+    /// The message that users see. Nil, the default, if the error is not shown to users.
     var userMessage: String? { get }
-    /// What can be done about it; by default only to take note.
+    /// The ways for users to recover from the error. Defaults to ``Recovery/acknowledge``.
     var recovery: Recovery { get }
 }
 
 extension ReportableError {
     /// The type's qualified name.
     public static var domain: String { TypeName.of(Self.self) }
-    /// 0.
+    /// The default code, 0.
     public var code: Int { 0 }
-    /// The error's description.
+    /// The error's description, without the memory addresses that Swift prints for private types.
     public var message: String { TypeName.withoutContexts(String(describing: self)) }
-    /// No facts.
+    /// Empty metadata.
     public var userInfo: IssueMetadata { [:] }
-    /// It may be forwarded.
+    /// The default, true.
     public var isReportable: Bool { true }
-    /// None.
+    /// An empty list.
     public var underlyingErrors: [any Error] { [] }
-    /// An inconsistency of the program's own.
+    /// The default, ``ErrorSource/internalInconsistency``.
     public var source: ErrorSource { .internalInconsistency }
-    /// The source's.
+    /// The heading of `source`.
     public var title: String { source.title }
-    /// Nothing for people.
+    /// The default, nil.
     public var userMessage: String? { nil }
-    /// To take note.
+    /// The default, ``Recovery/acknowledge``.
     public var recovery: Recovery { .acknowledge }
 }
 
-/// An error that is ready made.
+/// A general-purpose error that needs no type of its own.
 ///
 /// ```swift
 /// throw Problem(
@@ -57,37 +57,37 @@ extension ReportableError {
 ///     recovery: .heal(.retry { reload() }, .cancel))
 /// ```
 public struct Problem: ReportableError, CustomStringConvertible {
-    /// What to tell people.
+    /// The message that users see.
     public var userMessage: String?
-    /// Whose doing it is.
+    /// The origin of the error.
     public var source: ErrorSource
-    /// A heading for people.
+    /// The heading that users see.
     public var title: String
-    /// What happened, for developers.
+    /// A description for developers.
     public var message: String
     /// The number of the error.
     public var code: Int
-    /// Facts that go with it.
+    /// Metadata for the report.
     public var userInfo: IssueMetadata
-    /// Whether the daemon may forward it.
+    /// Whether the daemon may forward the error.
     public var isReportable: Bool
-    /// The errors that led to this one.
+    /// The errors that caused this one.
     public var underlyingErrors: [any Error]
-    /// What can be done about it.
+    /// The ways for users to recover from the error.
     public var recovery: Recovery
 
-    /// A problem that people are told about.
+    /// Creates an error that is shown to users.
     ///
     /// - Parameters:
-    ///   - userMessage: What to tell people.
-    ///   - source: Whose doing it is.
-    ///   - title: A heading; that of the source unless told otherwise.
-    ///   - message: What happened, for developers; the same words unless told otherwise.
+    ///   - userMessage: The message that users see.
+    ///   - source: The origin of the error.
+    ///   - title: The heading that users see. Nil uses the heading of `source`.
+    ///   - message: A description for developers. Nil uses `userMessage`.
     ///   - code: The number of the error.
-    ///   - userInfo: Facts that go with it.
-    ///   - isReportable: Whether the daemon may forward it.
-    ///   - cause: The error that led to this one.
-    ///   - recovery: What can be done about it.
+    ///   - userInfo: Metadata for the report.
+    ///   - isReportable: Whether the daemon may forward the error.
+    ///   - cause: The error that caused this one. Nil for none.
+    ///   - recovery: The ways for users to recover from the error.
     public init(
         _ userMessage: String, source: ErrorSource = .internalInconsistency, title: String? = nil,
         message: String? = nil, code: Int = 0, userInfo: IssueMetadata = [:], isReportable: Bool = true,
@@ -104,74 +104,87 @@ public struct Problem: ReportableError, CustomStringConvertible {
         self.recovery = recovery
     }
 
-    /// What happened, for developers.
+    /// The description for developers.
     public var description: String { message }
 }
 
-/// What people can do about an error.
+/// The ways for users to recover from an error.
 public enum Recovery: Sendable {
-    /// Take note of it.
+    /// The user can only acknowledge the error.
     case acknowledge
-    /// Nothing: the program has to end.
+    /// The user cannot recover. The program ends after the error is shown.
     case terminate
-    /// Choose what is to be done; one way at least, and others.
+    /// The user chooses an option. There is at least one.
     case heal(HealingOption, [HealingOption])
 
-    /// Choose what is to be done.
+    /// Creates a recovery from a list of options.
+    ///
+    /// - Parameters:
+    ///   - first: The first option.
+    ///   - others: Further options.
+    /// - Returns: The recovery `heal` with these options.
     public static func heal(_ first: HealingOption, _ others: HealingOption...) -> Recovery {
         .heal(first, others)
     }
 }
 
-/// Something that can be done about an error, to choose from.
+/// An option that a user can choose to recover from an error.
 public struct HealingOption: Sendable {
-    /// How an option is to look.
+    /// The appearance of an option.
     public enum Style: String, CaseIterable, Hashable, Codable, Sendable {
-        /// One among others.
+        /// An ordinary option.
         case normal
-        /// The one to take when in doubt.
+        /// The recommended option.
         case recommended
-        /// One that destroys something.
+        /// An option that destroys something.
         case destructive
     }
 
-    /// What stands on the button.
+    /// The text of the option's button.
     public var title: String
-    /// How it is to look.
+    /// The appearance of the option.
     public var style: Style
-    /// What it does.
+    /// The action of the option.
     public var handler: @Sendable () -> Void
 
-    /// Something that can be done.
+    /// Creates an option.
+    ///
+    /// - Parameters:
+    ///   - title: The text of the option's button.
+    ///   - style: The appearance of the option.
+    ///   - handler: The action. Runs on the thread that reports the error.
     public init(_ title: String, style: Style = .normal, handler: @escaping @Sendable () -> Void) {
         self.title = title
         self.style = style
         self.handler = handler
     }
 
-    /// Leaves everything as it is.
+    /// An option that does nothing, with the text ``PresenterTexts/cancel``.
     public static var cancel: HealingOption {
         HealingOption(PresenterTexts.current.cancel) {}
     }
 
-    /// Tries again.
+    /// Creates a recommended option to try again, with the text ``PresenterTexts/retry``.
+    ///
+    /// - Parameter handler: The action. Runs on the thread that reports the error.
+    /// - Returns: The option.
     public static func retry(_ handler: @escaping @Sendable () -> Void) -> HealingOption {
         HealingOption(PresenterTexts.current.retry, style: .recommended, handler: handler)
     }
 }
 
-/// Whose doing an error is.
+/// The origin of an error.
 public enum ErrorSource: String, CaseIterable, Hashable, Codable, Sendable {
-    /// Somebody entered what makes no sense.
+    /// The user entered something invalid.
     case invalidUserInput
-    /// The program contradicts itself.
+    /// The program is in a state that it should never be in.
     case internalInconsistency
-    /// Something that the program depends on is not there.
+    /// Something that the program depends on is unavailable.
     case externalSystemUnavailable
-    /// Something that the program depends on did what it should not.
+    /// Something that the program depends on behaved incorrectly.
     case externalSystemBehavedUnexpectedly
 
-    /// A heading for people, in the language of ``PresenterTexts/current``.
+    /// The heading that users see, in the language of ``PresenterTexts/current``.
     public var title: String {
         let texts = PresenterTexts.current
         return switch self {

@@ -1,43 +1,47 @@
 package import IssueWire
 
-/// Facts that go with an issue, by name.
+/// Named values that belong to an issue.
 ///
-/// Written as a dictionary literal; of two equal keys the last one wins.
+/// Metadata can be written as a dictionary literal. If a key occurs twice, the last value is
+/// used.
 ///
 /// ```swift
 /// reportIssue("Payment refused", metadata: ["attempt": 3, "cart": .init(cart)])
 /// ```
 ///
-/// Read by name, or one after the other with keys in order:
+/// Values can be read by key, or in a loop that is sorted by key:
 ///
 /// ```swift
 /// let attempt = report.metadata["attempt"]?.integer ?? 1
 /// for (key, value) in report.metadata { print(key, value.text ?? "\(value)") }
 /// ```
 public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
-    /// Each key once. A list, since facts are few: it takes the literal as it
-    /// is, where a dictionary would hash every key.
+    /// The members with unique keys. A list, because metadata is small: it stores a literal without hashing its keys.
     private(set) var members: [(Key, Value)]
 
-    /// Above so many comparisons of keys, hashing them is quicker.
+    /// The number of key comparisons above which hashing is faster.
     private static let comparisons = 1024
 
-    /// No facts at all.
+    /// Creates empty metadata.
     public init() {
         members = []
     }
 
-    /// The facts of a literal, the last of equal keys winning.
+    /// Creates metadata from a dictionary literal.
+    ///
+    /// - Parameter elements: The keys and values. If a key occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (Key, Value)...) {
         self.init(elements)
     }
 
-    /// The facts of a dictionary.
+    /// Creates metadata from a dictionary.
+    ///
+    /// - Parameter values: The values by key.
     public init(_ values: [Key: Value]) {
         members = values.map { ($0.key, $0.value) }
     }
 
-    /// The facts of a list, the last of equal keys winning.
+    /// Creates metadata from a list. If a key occurs twice, the last value is used.
     init(_ elements: [(Key, Value)]) {
         if Self.areKeysDifferent(elements) {
             members = elements
@@ -46,16 +50,19 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Whether nothing is said.
+    /// Whether there are no values.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// How many facts there are.
+    /// The number of values.
     public var count: Int { members.count }
 
-    /// The names of all facts, in no order.
+    /// The keys, in no particular order.
     public var keys: some Collection<Key> { members.lazy.map(\.0) }
 
-    /// One fact by its name.
+    /// Accesses the value of a key.
+    ///
+    /// - Parameter key: The key.
+    /// - Returns: The value; nil if the key does not exist. Assigning nil removes the key.
     public subscript(key: Key) -> Value? {
         get { index(of: key).map { members[$0].1 } }
         set {
@@ -68,7 +75,10 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// These facts and others, which win where both name the same key.
+    /// Returns this metadata with other metadata added.
+    ///
+    /// - Parameter others: The metadata to add. Its values replace those of equal keys.
+    /// - Returns: The merged metadata.
     public func merging(_ others: IssueMetadata) -> IssueMetadata {
         guard !others.isEmpty else { return self }
         guard !isEmpty else { return others }
@@ -98,11 +108,16 @@ public struct IssueMetadata: Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension IssueMetadata: Hashable {
-    /// Whether both say the same, in whatever order.
+    /// Returns whether both have equal keys and values, in any order.
+    ///
+    /// - Parameters:
+    ///   - left: Metadata.
+    ///   - right: Other metadata.
+    /// - Returns: True if both are equal.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.count == right.count else { return false }
         for (place, member) in left.members.enumerated() {
-            // Nearly always in the same order, since both come from the same place.
+            // The order is nearly always the same, since equal metadata usually comes from the same code.
             let isThere = right.members[place].0 == member.0
             guard let other = isThere ? right.members[place].1 : right[member.0], other == member.1 else {
                 return false
@@ -111,16 +126,18 @@ extension IssueMetadata: Hashable {
         return true
     }
 
-    /// Hashes the facts, in whatever order.
+    /// Feeds the keys and values into a hasher, regardless of their order.
+    ///
+    /// - Parameter hasher: The hasher to use.
     public func hash(into hasher: inout Hasher) {
         dictionary.hash(into: &hasher)
     }
 }
 
 extension IssueMetadata {
-    /// The name of a fact.
+    /// The name of a metadata value.
     ///
-    /// Keys that a program uses often are declared once:
+    /// Frequently used keys can be declared once:
     ///
     /// ```swift
     /// extension IssueMetadata.Key {
@@ -128,31 +145,37 @@ extension IssueMetadata {
     /// }
     /// ```
     public struct Key: RawRepresentable, Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
-        /// The name as it goes over the wire.
+        /// The name on the wire.
         public var rawValue: String
 
-        /// A key of this name.
+        /// Creates a key.
+        ///
+        /// - Parameter rawValue: The name on the wire.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// A key of this name.
+        /// Creates a key.
+        ///
+        /// - Parameter name: The name on the wire.
         public init(_ name: String) {
             rawValue = name
         }
 
-        /// A key of this name.
+        /// Creates a key from a literal.
+        ///
+        /// - Parameter value: The name on the wire.
         public init(stringLiteral value: String) {
             rawValue = value
         }
 
-        /// The name as it goes over the wire.
+        /// The name on the wire.
         public var description: String { rawValue }
     }
 }
 
 extension IssueMetadata {
-    /// A fact: anything that JSON can hold.
+    /// A metadata value. It can hold anything that JSON can.
     public struct Value: Hashable, Sendable {
         package var json: JSONValue
 
@@ -160,37 +183,51 @@ extension IssueMetadata {
             self.json = json
         }
 
-        /// A text.
+        /// Creates a string.
+        ///
+        /// - Parameter text: The string.
         public init(_ text: String) {
             json = .string(text)
         }
 
-        /// A whole number.
+        /// Creates an integer.
+        ///
+        /// - Parameter number: The integer.
         public init(_ number: Int) {
             json = .integer(Int64(number))
         }
 
-        /// A whole number.
+        /// Creates an integer.
+        ///
+        /// - Parameter number: The integer. It may have more than 64 bits.
         public init(_ number: some BinaryInteger) {
             json = Int64(exactly: number).map { .integer($0) } ?? .number(String(number))
         }
 
-        /// A number; what is none, such as infinity, becomes a text.
+        /// Creates a number.
+        ///
+        /// - Parameter number: The number. An infinite or NaN value becomes a string.
         public init(_ number: Double) {
             json = number.isFinite ? .number(String(number)) : .string(String(number))
         }
 
-        /// Yes or no.
+        /// Creates a Boolean.
+        ///
+        /// - Parameter flag: The Boolean.
         public init(_ flag: Bool) {
             json = .bool(flag)
         }
 
-        /// A list of facts.
+        /// Creates a list.
+        ///
+        /// - Parameter values: The elements.
         public init(_ values: [Value]) {
             json = .array(values.map(\.json))
         }
 
-        /// Facts within a fact.
+        /// Creates a nested object.
+        ///
+        /// - Parameter metadata: The members of the object.
         public init(_ metadata: IssueMetadata) {
             json = metadata.json
         }
@@ -201,27 +238,41 @@ extension IssueMetadata.Value: ExpressibleByStringInterpolation, ExpressibleByIn
     ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    /// A text.
+    /// Creates a string from a literal.
+    ///
+    /// - Parameter value: The string.
     public init(stringLiteral value: String) { self.init(value) }
-    /// A whole number.
+    /// Creates an integer from a literal.
+    ///
+    /// - Parameter value: The integer.
     public init(integerLiteral value: Int64) { json = .integer(value) }
-    /// A number.
+    /// Creates a number from a literal.
+    ///
+    /// - Parameter value: The number.
     public init(floatLiteral value: Double) { self.init(value) }
-    /// Yes or no.
+    /// Creates a Boolean from a literal.
+    ///
+    /// - Parameter value: The Boolean.
     public init(booleanLiteral value: Bool) { self.init(value) }
-    /// Known to be nothing.
+    /// Creates a JSON null from a literal.
+    ///
+    /// - Parameter nilLiteral: Empty.
     public init(nilLiteral: ()) { json = .null }
-    /// A list of facts.
+    /// Creates a list from a literal.
+    ///
+    /// - Parameter elements: The elements.
     public init(arrayLiteral elements: IssueMetadata.Value...) { self.init(elements) }
 
-    /// Facts within a fact, the last of equal keys winning.
+    /// Creates a nested object from a literal.
+    ///
+    /// - Parameter elements: The members of the object. If a key occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (IssueMetadata.Key, IssueMetadata.Value)...) {
         self.init(IssueMetadata(elements))
     }
 }
 
 extension IssueMetadata.Value: CustomStringConvertible {
-    /// The JSON text.
+    /// The value as JSON.
     public var description: String {
         var writer = JSONWriter()
         writer.value(json)
@@ -230,16 +281,16 @@ extension IssueMetadata.Value: CustomStringConvertible {
 }
 
 extension IssueMetadata: CustomStringConvertible {
-    /// The JSON text, keys in order.
+    /// The metadata as a JSON object with sorted keys.
     public var description: String { Value(self).description }
 
-    /// The facts of a JSON object; of any other value none.
+    /// Creates metadata from a JSON object. Any other JSON value results in empty metadata.
     package init(json: JSONValue) {
         let members = json.asObject ?? []
         self.init(members.map { (Key($0.key), Value(json: $0.value)) })
     }
 
-    /// A JSON object with its keys in order, so that equal metadata reads the same.
+    /// The metadata as a JSON object. Its keys are sorted, so that equal metadata has equal JSON.
     package var json: JSONValue {
         .object(inOrder.map { JSONValue.Member($0.0.rawValue, $0.1.json) })
     }
@@ -249,23 +300,23 @@ extension IssueMetadata: CustomStringConvertible {
     }
 }
 
-/// What a fact says, for sinks and for those who ask the daemon; nil where it is of another kind.
+/// The contents of a metadata value. Each property is nil if the value is of another kind.
 extension IssueMetadata.Value {
-    /// The text.
+    /// The string; nil if the value is not a string.
     public var text: String? { json.asString }
 
-    /// The whole number; nil of one that is written with a fraction or an exponent, or has more than 64 bits.
+    /// The integer. Nil if the value is not a number, has a fraction or an exponent, or does not fit in 64 bits.
     public var integer: Int? { json.asInteger.map { Int($0) } }
 
-    /// The number, whole or not, as near as floating point comes to it; infinite when it is too large.
+    /// The number, rounded to the nearest `Double`; infinite if it is too large. Nil if the value is not a number.
     ///
-    /// `description` has every digit of it.
+    /// Use `description` to get all digits.
     public var number: Double? { json.asDouble }
 
-    /// Yes or no.
+    /// The Boolean; nil if the value is not a Boolean.
     public var bool: Bool? { json.asBool }
 
-    /// The facts of a list.
+    /// The elements of a list; nil if the value is not a list.
     public var list: [IssueMetadata.Value]? {
         guard let elements = json.asArray else { return nil }
         var list: [IssueMetadata.Value] = []
@@ -274,17 +325,17 @@ extension IssueMetadata.Value {
         return list
     }
 
-    /// The facts within this one, by name.
+    /// The members of a nested object; nil if the value is not an object.
     public var dictionary: IssueMetadata? {
         json.asObject == nil ? nil : IssueMetadata(json: json)
     }
 
-    /// Whether it is known to be nothing.
+    /// Whether the value is a JSON null.
     public var isNull: Bool { json.isNull }
 }
 
 extension IssueMetadata: Sequence {
-    /// Takes one fact after the other, keys in order.
+    /// An iterator over the values, sorted by key.
     public struct Iterator: IteratorProtocol {
         private var members: IndexingIterator<[(Key, Value)]>
 
@@ -292,27 +343,31 @@ extension IssueMetadata: Sequence {
             self.members = members.makeIterator()
         }
 
-        /// The next fact; nil when there is none.
+        /// Returns the next key and value; nil at the end.
+        ///
+        /// - Returns: The key and its value.
         public mutating func next() -> (key: Key, value: Value)? {
             guard let (key, value) = members.next() else { return nil }
             return (key, value)
         }
     }
 
-    /// Begins to go through all facts, keys in order.
+    /// Returns an iterator over the values, sorted by key.
+    ///
+    /// - Returns: The iterator.
     public func makeIterator() -> Iterator { Iterator(inOrder) }
 }
 
 extension IssueMetadata {
-    /// Sets a fact of the library's own.
+    /// Sets a value for a key that the library reserves.
     ///
-    /// What the application says under that name is kept under another, and
-    /// `repairs` says so: it must neither vanish nor be taken for ours.
+    /// If the application uses the same key, its value moves to another key, and `repairs` mentions
+    /// the change. The application's value must not be lost, nor be mistaken for the library's.
     mutating func setOwn(_ key: Key, to value: Value) {
         if let theirs = self[key] {
             let kept = Key("metadata_\(key)")
             self[kept] = theirs
-            let repair = Value("\(key) is a name of the library's: what the application said stands in \(kept)")
+            let repair = Value("\(key) is reserved by the library: the application's value was moved to \(kept)")
             let earlier = self[.repairs]?.json.asArray?.map { Value(json: $0) } ?? []
             self[.repairs] = Value(earlier + [repair])
         }
@@ -321,12 +376,12 @@ extension IssueMetadata {
 }
 
 extension IssueMetadata.Key {
-    /// What had to be renamed, a sentence each.
+    /// Sentences about renamed keys.
     static let repairs: Self = "repairs"
 }
 
 extension IssueMetadata {
-    /// About how many bytes it takes on the wire.
+    /// The approximate size on the wire, in bytes.
     var estimatedBytes: Int {
         var bytes = 0
         for (key, value) in members { bytes += key.rawValue.utf8.count + 4 + value.json.estimatedBytes }
@@ -335,7 +390,8 @@ extension IssueMetadata {
 }
 
 extension JSONValue {
-    // Loops, not closures: what calls itself from a closure is copied into itself several times over.
+    // Loops instead of closures: the compiler inlines a function that recurses through a closure into itself several
+    // times.
     fileprivate var estimatedBytes: Int {
         switch self {
         case .null, .bool: return 5

@@ -1,9 +1,9 @@
 internal import IssueWire
 
-/// Makes JSON of anything that can be encoded, and never fails.
+/// Encodes any `Encodable` value as JSON and never fails.
 ///
-/// What cannot be encoded is described; what goes too deep, or on for too long,
-/// is cut.
+/// A value that cannot be encoded is replaced by its description. Values that are nested too
+/// deeply or too large are truncated.
 struct MetadataEncoder: Encoder {
     let node: EncodedNode
     let budget: EncodingBudget
@@ -16,7 +16,7 @@ struct MetadataEncoder: Encoder {
         return node.json
     }
 
-    // Not generic: it would be there once for each of the standard library's types.
+    // Not generic, to avoid a specialization for each type of the standard library.
     static func encode(
         _ value: any Encodable, into node: EncodedNode, budget: EncodingBudget, path: [any CodingKey]
     ) {
@@ -32,7 +32,7 @@ struct MetadataEncoder: Encoder {
             return
         }
         if case .nothing = node.content { node.content = .value(.string(String(describing: value))) }
-        // Foundation's types encode themselves in ways that are for machines of their own kind.
+        // The encodings of Foundation's types are meant for decoding, not for reading.
         let typeName = String(reflecting: type(of: value))
         if typeName.hasPrefix("Foundation"), let readable = readable(value, typeName, node.json) {
             node.content = .value(readable)
@@ -42,7 +42,7 @@ struct MetadataEncoder: Encoder {
     private static func readable(_ value: any Encodable, _ typeName: String, _ json: JSONValue) -> JSONValue? {
         switch typeName.split(separator: ".").last {
         case "Date":
-            // Seconds since the beginning of 2001.
+            // Seconds since 2001-01-01T00:00:00Z, Foundation's reference date.
             guard case .number(let text) = json, let seconds = Double(text) else { return nil }
             let milliseconds = (seconds * 1000).rounded() + 978_307_200_000
             return Int64(exactly: milliseconds).map { .string(Timestamp(milliseconds: $0).text) }
@@ -78,17 +78,19 @@ struct MetadataEncoder: Encoder {
 }
 
 extension IssueMetadata.Value {
-    /// Anything that can be encoded, as JSON.
+    /// Creates a value from anything that can be encoded.
     ///
-    /// It never fails: what refuses to be encoded is described in words, and
-    /// what is too deep or too large is cut. Dates, URLs, decimal numbers and
-    /// data of Foundation become texts and numbers as people write them.
+    /// This never fails: a value that cannot be encoded is replaced by its description, and a value
+    /// that is too deep or too large is truncated. Dates, URLs, decimal numbers and data of
+    /// Foundation become readable strings and numbers.
+    ///
+    /// - Parameter value: The value to encode.
     @_disfavoredOverload
     public init(_ value: some Encodable) {
         self.init(json: MetadataEncoder.json(of: value))
     }
 
-    /// Whatever it is, as well as it can be said.
+    /// Creates a value from any value: by its structure if possible, otherwise from its description.
     init(describing value: Any, depth: Int = 0) {
         let mirror = Mirror(reflecting: value)
         if mirror.displayStyle == .optional {
@@ -115,7 +117,7 @@ extension IssueMetadata.Value {
     }
 }
 
-/// Takes the elements of a list.
+/// Encodes the elements of a list.
 struct MetadataElements: UnkeyedEncodingContainer {
     let node: EncodedNode
     let budget: EncodingBudget
@@ -155,7 +157,7 @@ struct MetadataElements: UnkeyedEncodingContainer {
         return MetadataEncoder(node: next() ?? EncodedNode(), budget: budget, codingPath: path)
     }
 
-    /// The next element, to be filled; nil when there is no room for one.
+    /// Returns a node for the next element; nil if the budget is exhausted.
     private mutating func next() -> EncodedNode? {
         count += 1
         let element = EncodedNode()
@@ -171,7 +173,7 @@ struct MetadataElements: UnkeyedEncodingContainer {
     }
 }
 
-/// The place of an element, as the key that a path holds.
+/// The index of an element, as a key for a coding path.
 struct MetadataIndex: CodingKey {
     let intValue: Int?
     var stringValue: String { "\(intValue ?? 0)" }
@@ -181,7 +183,7 @@ struct MetadataIndex: CodingKey {
     init?(stringValue: String) { nil }
 }
 
-/// Takes the members of an object.
+/// Encodes the members of an object.
 struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let node: EncodedNode
     let budget: EncodingBudget
@@ -219,7 +221,7 @@ struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
             node: member(key.stringValue) ?? EncodedNode(), budget: budget, codingPath: codingPath + [key])
     }
 
-    /// A member of this name, to be filled; nil when there is no room for one.
+    /// Returns a node for a member; nil if the budget is exhausted.
     private func member(_ name: String) -> EncodedNode? {
         let member = EncodedNode()
         switch budget.take() {
@@ -234,7 +236,7 @@ struct MetadataMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// Takes the one value that a type encodes itself as.
+/// Encodes a single value.
 struct MetadataScalar: SingleValueEncodingContainer {
     let node: EncodedNode
     let budget: EncodingBudget
@@ -267,7 +269,7 @@ struct MetadataScalar: SingleValueEncodingContainer {
     }
 }
 
-/// A value that is being encoded, in the state that its containers have brought it to.
+/// A partially encoded value.
 final class EncodedNode {
     enum Content {
         case nothing
@@ -280,7 +282,7 @@ final class EncodedNode {
 
     func append(_ node: EncodedNode) {
         guard case .array(var elements) = content else { return }
-        // Taken out first, so that the list is not copied for each element.
+        // Taken out first, so that appending does not copy the list.
         content = .nothing
         elements.append(node)
         content = .array(elements)
@@ -304,18 +306,18 @@ final class EncodedNode {
     }
 }
 
-/// How much of a value is still taken.
+/// The limits for encoding a value.
 ///
-/// A value may hold itself, or a million others; a report must not grow with it.
+/// A value may contain itself, or millions of others; the size of a report must stay bounded.
 final class EncodingBudget {
     static let deepest = 24
-    /// What stands for all that was cut.
+    /// The text that replaces truncated values.
     static let cut = "…"
 
     private var valuesLeft = 10_000
     private var depthLeft = EncodingBudget.deepest
 
-    /// Whether another element or member is taken, and whether it is the last, to stand for the rest.
+    /// Whether another element or member fits, and whether it is the last one, which represents the rest.
     enum Room {
         case some
         case last
@@ -328,7 +330,7 @@ final class EncodingBudget {
         return valuesLeft == 0 ? .last : .some
     }
 
-    /// Goes a level deeper; false, and without going there, when it is too deep.
+    /// Runs `body` one level deeper. Returns false, without running it, if the depth limit is reached.
     func descend(_ body: () -> Void) -> Bool {
         guard depthLeft > 0 else { return false }
         depthLeft -= 1
@@ -338,7 +340,7 @@ final class EncodingBudget {
     }
 }
 
-/// Bytes as text (RFC 4648).
+/// Base64 encoding (RFC 4648).
 enum Base64 {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 

@@ -1,28 +1,33 @@
 package import IssueWire
 internal import UnixIO
 
-/// What an application says of itself with each issue.
+/// The properties of an application that each of its issues includes.
 public struct ApplicationInfo: Hashable, Sendable {
-    /// Under which name its issues are grouped.
+    /// The name under which issues are grouped.
     public var name: String
-    /// The version that people know, such as `2.0.0`.
+    /// The version that users see, for example `2.0.0`.
     public var version: String?
-    /// The number of the build.
+    /// The build number.
     public var build: Int?
-    /// Where it runs: production, staging or any name of its own.
+    /// The environment in which the application runs, for example production.
     public var environment: Environment?
-    /// The kind of system it runs on.
+    /// The platform, for example `linux`.
     public var platform: String?
-    /// How it reaches the rest of the world.
+    /// The kind of network connection.
     public var network: Network?
-    /// Whether this is a developer's build.
+    /// Whether this is a development build.
     public var development: Bool?
 
-    /// Describes the application; what is left out comes from the process.
+    /// Creates the description of an application.
     ///
-    /// The name is then `ISSUED_APP` of the environment or that of the
-    /// executable, the version `ISSUED_VERSION`, and the environment
-    /// `ISSUED_ENVIRONMENT`.
+    /// - Parameters:
+    ///   - name: The name. Nil uses `ISSUED_APP` of the environment, or else the name of the executable.
+    ///   - version: The version. Nil uses `ISSUED_VERSION` of the environment.
+    ///   - build: The build number. Nil for none.
+    ///   - environment: The environment. Nil uses `ISSUED_ENVIRONMENT` of the environment.
+    ///   - platform: The platform. Nil for none.
+    ///   - network: The kind of network connection. Nil if unknown.
+    ///   - development: Whether this is a development build. Nil if unknown.
     public init(
         name: String? = nil, version: String? = nil, build: Int? = nil, environment: Environment? = nil,
         platform: String? = "linux", network: Network? = nil, development: Bool? = nil
@@ -45,34 +50,42 @@ public struct ApplicationInfo: Hashable, Sendable {
 }
 
 extension ApplicationInfo {
-    /// Where an application runs; any text, with constants for the usual ones.
+    /// The environment in which an application runs. Any text is valid; there are constants for common values.
     public struct Environment: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
-        /// The name as it goes over the wire.
+        /// The name on the wire.
         public var rawValue: String
 
-        /// An environment of this name.
+        /// Creates an environment.
+        ///
+        /// - Parameter rawValue: The name on the wire.
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// An environment of this name.
+        /// Creates an environment from a literal.
+        ///
+        /// - Parameter value: The name on the wire.
         public init(stringLiteral value: String) { rawValue = value }
 
-        /// Used by those the application is made for.
+        /// The environment of real users.
         public static let production: Environment = "production"
-        /// The rehearsal of production.
+        /// The environment that resembles production.
         public static let staging: Environment = "staging"
-        /// Used by those who try to break it.
+        /// The environment of testers.
         public static let qa: Environment = "qa"
-        /// Used by those who build it.
+        /// The environment of developers.
         public static let development: Environment = "development"
     }
 
-    /// How an application reaches the rest of the world; any text, with constants for the usual ones.
+    /// The kind of network connection of an application. Any text is valid; there are constants for common values.
     public struct Network: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
-        /// The name as it goes over the wire.
+        /// The name on the wire.
         public var rawValue: String
 
-        /// A network of this name.
+        /// Creates a kind of network connection.
+        ///
+        /// - Parameter rawValue: The name on the wire.
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// A network of this name.
+        /// Creates a kind of network connection from a literal.
+        ///
+        /// - Parameter value: The name on the wire.
         public init(stringLiteral value: String) { rawValue = value }
 
         /// A wireless local network.
@@ -81,16 +94,16 @@ extension ApplicationInfo {
         public static let cellular: Network = "cellular"
         /// A wired network.
         public static let ethernet: Network = "ethernet"
-        /// This host alone.
+        /// The loopback interface only.
         public static let loopback: Network = "loopback"
         /// No network.
         public static let offline: Network = "offline"
-        /// Nobody knows.
+        /// An unknown kind of network.
         public static let unknown: Network = "unknown"
     }
 }
 
-/// The application's facts at one time, shared by all reports of that time.
+/// The application's properties at a point in time, shared by all reports of that time.
 final class ApplicationSnapshot: Sendable {
     let info: ApplicationInfo
 

@@ -1,36 +1,41 @@
 internal import UnixIO
 
-/// What whoever starts the process says about its reports, read once.
+/// The settings for reports from the environment of the process, read once.
 package struct ProcessSettings: Sendable {
-    /// The reporters that the process begins with; in tests the usual, whatever is said: nobody's environment is to
-    /// have tests pass that fail, or to send their reports anywhere.
+    /// The initial reporters of the process. In tests always the default: the environment must not make failing tests
+    /// pass or send their reports anywhere.
     package var reporters: [any IssueReporter] = [.default]
-    /// The mildest level that `.default` and `.daemon` pass on.
+    /// The minimum level of the issues that `.default` and `.daemon` report.
     package var level: IssueLevel = .debug
     package var backtrace = BacktraceChoice.error
-    /// What could not be understood, a line each.
+    /// Messages about invalid settings, one line each.
     package var complaints: [String] = []
 
     static let shared: ProcessSettings = {
         let settings = ProcessSettings(isTesting: TestRun.isThere) { UnixIO.Environment[$0] }
-        // Once, and to whoever set it.
+        // Written once per process.
         for complaint in settings.complaints { StandardErrorLine.write(complaint) }
         return settings
     }()
 
+    /// Reads the settings.
+    ///
+    /// - Parameters:
+    ///   - isTesting: Whether this process runs tests, which keep the default reporters.
+    ///   - variable: Returns the value of an environment variable; nil if it is not set.
     package init(isTesting: Bool = false, variable: (String) -> String?) {
         if let text = Self.given(variable("ISSUED_LEVEL")) {
             if let level = IssueLevel(rawValue: text) {
                 self.level = level
             } else {
-                complain("ISSUED_LEVEL", text, IssueLevel.allCases.map(\.rawValue), "it is ignored")
+                complain("ISSUED_LEVEL", text, IssueLevel.allCases.map(\.rawValue), "The value is ignored.")
             }
         }
         if let text = Self.given(variable("ISSUED_BACKTRACE")) {
             if let choice = BacktraceChoice(rawValue: text) {
                 backtrace = choice
             } else {
-                complain("ISSUED_BACKTRACE", text, BacktraceChoice.allCases.map(\.rawValue), "it is ignored")
+                complain("ISSUED_BACKTRACE", text, BacktraceChoice.allCases.map(\.rawValue), "The value is ignored.")
             }
         }
         if !isTesting, let text = Self.given(variable("ISSUED_REPORTERS")) { readReporters(text) }
@@ -48,8 +53,8 @@ package struct ProcessSettings: Sendable {
             case "fatalError": read.append(.fatalError)
             case "none": break
             default:
-                complain("ISSUED_REPORTERS", name, Self.reporterNames, "the whole list is ignored")
-                // Who wanted something else than the usual hears too much rather than nothing.
+                complain("ISSUED_REPORTERS", name, Self.reporterNames, "The whole list is ignored.")
+                // After a mistake, the default reporters are better than none.
                 return
             }
         }
@@ -57,7 +62,8 @@ package struct ProcessSettings: Sendable {
     }
 
     private mutating func complain(_ variable: String, _ text: String, _ words: [String], _ consequence: String) {
-        complaints.append("\(variable): '\(text)' is none of \(words.joined(separator: ", ")); \(consequence)")
+        let expected = words.joined(separator: ", ")
+        complaints.append("\(variable): invalid value '\(text)'; expected one of: \(expected). \(consequence)")
     }
 
     private static func given(_ text: String?) -> String? {
@@ -65,7 +71,7 @@ package struct ProcessSettings: Sendable {
     }
 }
 
-/// What the process itself says about the application, read once.
+/// The default application properties of the process, read once.
 struct ProcessDefaults: Sendable {
     var name: String
     var version: String?
@@ -85,21 +91,27 @@ struct ProcessDefaults: Sendable {
     }
 }
 
-/// Where the daemon's socket may be, by one rule for daemon, command and client.
+/// The paths of the daemon's socket. The daemon, the command and the client share these rules.
 package enum SocketPath {
-    /// The socket of the host's own daemon.
+    /// The socket of the system daemon.
     package static let system = "/run/issued/issued.sock"
 
-    /// The socket of a daemon that an ordinary user runs for himself.
+    /// Returns the socket of a daemon that an unprivileged user runs.
     ///
-    /// Without a runtime directory it lies in a folder of the user's own beside
-    /// others' temporary ones; one that is not his alone is not looked into.
+    /// Without a runtime directory, the socket is in a directory of the user in the temporary
+    /// directory. Such a directory is used only if no other user can write to it.
+    ///
+    /// - Parameters:
+    ///   - runtimeDirectory: The value of `XDG_RUNTIME_DIR`. Nil if it is not set.
+    ///   - userID: The id of the user.
+    ///   - runtimeFolder: The parent of the users' default runtime directories.
+    ///   - temporaryFolder: The prefix of the users' temporary directories.
     package static func user(
         runtimeDirectory: String? = UnixIO.Environment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
         runtimeFolder: String = "/run/user", temporaryFolder: String = "/tmp/issued"
     ) -> String {
-        // The specification has a relative path ignored, and the folder belong to the user. After `su` or `sudo -E` it
-        // is that of the user before, who could listen there.
+        // The XDG specification requires ignoring relative paths, and that the directory belongs to the user. After
+        // `su` or `sudo -E` the variable names the directory of the previous user, who could listen there.
         if let runtimeDirectory, runtimeDirectory.hasPrefix("/"), !isOthers(runtimeDirectory, userID) {
             return "\(runtimeDirectory)/issued/issued.sock"
         }
@@ -114,17 +126,22 @@ package enum SocketPath {
         return status.kind == .directory && status.uid == userID && status.mode & 0o022 == 0
     }
 
-    /// Whether a folder is there and belongs to another user.
+    /// Returns whether the folder exists and belongs to another user.
     private static func isOthers(_ folder: String, _ userID: UInt32) -> Bool {
         guard let status = try? FileSystem.status(of: folder) else { return false }
         return status.uid != userID
     }
 
-    /// All paths to try, in order; none when `ISSUED_SOCKET` is set and empty.
+    /// Returns the paths to try, in order. Empty if `ISSUED_SOCKET` is set to an empty string.
     package static func search() -> [String] {
         search(override: UnixIO.Environment["ISSUED_SOCKET"], userSocket: user())
     }
 
+    /// Returns the paths to try, in order.
+    ///
+    /// - Parameters:
+    ///   - override: The value of `ISSUED_SOCKET`. Nil if it is not set; if it is empty, there are no paths.
+    ///   - userSocket: The socket of the user's own daemon.
     package static func search(override: String?, userSocket: String) -> [String] {
         guard let override else { return [userSocket, system] }
         return override.isEmpty ? [] : [override]

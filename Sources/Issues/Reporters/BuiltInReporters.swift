@@ -1,11 +1,16 @@
 internal import IssueWire
 internal import UnixIO
 
-/// Fails the test in tests; elsewhere says issues on standard error, and to the daemon if there is one.
+/// A reporter that fails the test in tests; otherwise it writes to standard error and to the daemon if it exists.
 public struct _DefaultReporter: IssueSink {
     init() {}
 
-    /// Fails the test in tests; elsewhere says the issue on standard error, and to the daemon if there is one.
+    /// Reports an issue.
+    ///
+    /// In tests, this fails the running test. Otherwise it writes a line to standard error, and
+    /// sends the issue to the daemon if its socket exists.
+    ///
+    /// - Parameter report: The issue.
     public func receive(_ report: IssueReport) {
         var reached = ReachedDeliveries()
         receive(report, reached: &reached)
@@ -13,7 +18,7 @@ public struct _DefaultReporter: IssueSink {
 
     func receive(_ report: IssueReport, reached: inout ReachedDeliveries) {
         guard !isTesting else {
-            // A test pages nobody, unless it asks for the daemon by name.
+            // A test sends nothing to the daemon, unless it uses the daemon's reporter explicitly.
             if !TestFailure.record(report) { StandardErrorLine.write(report) }
             return
         }
@@ -22,7 +27,14 @@ public struct _DefaultReporter: IssueSink {
         DaemonReporter().receive(report, reached: &reached)
     }
 
-    /// Says the issue on standard error.
+    /// Writes an expected issue to standard error.
+    ///
+    /// - Parameters:
+    ///   - message: A description of the issue. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     public func expectIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
     ) {
@@ -32,21 +44,22 @@ public struct _DefaultReporter: IssueSink {
 }
 
 extension IssueReporter where Self == _DefaultReporter {
-    /// A line on standard error, and the daemon where its socket exists; in tests a failure of the test.
+    /// A reporter that writes a line to standard error and sends the issue to the daemon if its socket exists.
     ///
-    /// In tests nothing is sent. What no test library can be told is written to
-    /// standard error: a warning under XCTest, which knows none, too.
+    /// In tests it fails the test instead, and sends nothing to the daemon. An issue that no test
+    /// library can record is written to standard error. This includes warnings under XCTest, which
+    /// does not support them.
     public static var `default`: Self { Self() }
 
-    /// What version 1 of swift-issue-reporting called the default.
+    /// The name of the default reporter in version 1 of swift-issue-reporting.
     @available(*, deprecated, renamed: "default")
     public static var runtimeWarning: Self { Self() }
 }
 
-/// Hands issues to the daemon of this host.
+/// A reporter that sends issues to the daemon of this host.
 ///
-/// It takes an issue at once and never waits. A buffer of bounded size keeps
-/// what the daemon has not answered yet, through its absence too.
+/// It only adds an issue to a buffer and never waits. The buffer has a maximum size. It keeps
+/// issues until the daemon has answered them, also while the daemon is not running.
 public struct DaemonReporter: IssueSink {
     private let ownDelivery: Delivery?
 
@@ -54,22 +67,25 @@ public struct DaemonReporter: IssueSink {
         ownDelivery = nil
     }
 
-    /// A reporter with a buffer and a connection of its own.
+    /// Creates a reporter with a separate buffer and connection.
     package init(delivery: Delivery) {
         ownDelivery = delivery
     }
 
-    /// Whether it is the one that all share.
+    /// Whether the reporter uses the shared delivery of the process.
     var isOfProcess: Bool { ownDelivery == nil }
 
     private var delivery: Delivery {
         ownDelivery?.ofThisProcess ?? Delivery.current
     }
 
-    /// Takes an issue, and promises an answer.
+    /// Submits an issue and returns a receipt.
+    ///
+    /// The function does not wait for the daemon. A report with a receipt is not subject to
+    /// ``IssueReporters/sampling``.
     ///
     /// - Parameter report: The issue.
-    /// - Returns: A receipt to ask what became of it.
+    /// - Returns: A receipt to wait for the outcome.
     @discardableResult
     public func submit(_ report: IssueReport) -> Receipt {
         let state = ReceiptState()
@@ -77,7 +93,9 @@ public struct DaemonReporter: IssueSink {
         return Receipt(state: state)
     }
 
-    /// Takes an issue without a receipt.
+    /// Submits an issue without a receipt.
+    ///
+    /// - Parameter report: The issue.
     public func receive(_ report: IssueReport) {
         delivery.submit(report)
     }
@@ -90,18 +108,20 @@ public struct DaemonReporter: IssueSink {
 }
 
 extension IssueReporter where Self == DaemonReporter {
-    /// The daemon of this host.
+    /// A reporter that sends issues to the daemon of this host.
     ///
-    /// Its socket is `ISSUED_SOCKET` of the environment, then the user's own
-    /// daemon's, then the system's. An empty `ISSUED_SOCKET` switches it off.
+    /// It tries the socket of the user's own daemon first, and then the system's. The environment
+    /// variable `ISSUED_SOCKET` replaces both; if it is empty, nothing is sent.
     public static var daemon: Self { Self() }
 }
 
-/// Stops in the debugger at each issue, where there is a debugger.
+/// A reporter that stops in the debugger at each issue.
 public struct _BreakpointReporter: IssueSink {
     init() {}
 
-    /// Says the issue on standard error and stops if the process is being traced.
+    /// Writes an issue to standard error, and stops if a debugger is attached.
+    ///
+    /// - Parameter report: The issue.
     public func receive(_ report: IssueReport) {
         StandardErrorLine.write(report)
         guard Self.isTraced else { return }
@@ -117,15 +137,23 @@ public struct _BreakpointReporter: IssueSink {
 }
 
 extension IssueReporter where Self == _BreakpointReporter {
-    /// A reporter that stops in the debugger; without one it prints a line.
+    /// A reporter that stops in the debugger at each issue. Without a debugger it only writes a line.
     public static var breakpoint: Self { Self() }
 }
 
-/// Ends the process at the first issue.
+/// A reporter that ends the process at the first issue.
 public struct _FatalErrorReporter: IssueReporter {
     init() {}
 
-    /// Ends the process with the message, at the place that reported it.
+    /// Ends the process with a message that includes the reported location.
+    ///
+    /// - Parameters:
+    ///   - message: A description of the issue. Nil for none.
+    ///   - severity: The severity of the issue.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     public func reportIssue(
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -140,9 +168,9 @@ extension IssueReporter where Self == _FatalErrorReporter {
     public static var fatalError: Self { Self() }
 }
 
-/// An issue as one line for whoever watches the process.
+/// Writes issues as lines on standard error.
 enum StandardErrorLine {
-    /// The line, without its end.
+    /// Returns the line for a report, without a newline.
     static func text(_ report: IssueReport) -> String {
         line(report, saying: report.error.map { CaughtError.text($0, report.note) } ?? report.message)
     }
@@ -161,12 +189,11 @@ enum StandardErrorLine {
         write("\(site): expected: \(text)")
     }
 
-    /// Writes the line in one piece, so that lines of several threads don't mix.
+    /// Writes a line with a single call, so that lines of several threads do not mix.
     ///
-    /// A report may quote untrusted text, so line feeds and escape sequences in
-    /// it are made harmless for logs and terminals.
+    /// A report may contain untrusted text, so newlines and escape sequences in it are sanitized.
     static func write(_ line: String) {
-        // Nobody is left to be told when standard error itself is gone.
+        // If writing to standard error fails, there is no other place for the message.
         try? StandardStream.error.writeAll("\(TerminalSanitizer.line(line))\n")
     }
 }

@@ -1,39 +1,85 @@
 internal import Synchronization
 
-/// Something that is told of issues as they are reported.
+/// A type that receives each issue when it is reported.
 ///
-/// The requirements are those of swift-issue-reporting 2.0; a reporter written
-/// for it works unchanged. A reporter that wants all there is to know, such as
-/// level and metadata, conforms to ``IssueSink`` instead.
+/// The requirements are those of swift-issue-reporting 2.0, so a reporter written for it works
+/// unchanged. A reporter that needs the whole report, for example its level and metadata,
+/// conforms to ``IssueSink`` instead.
 public protocol IssueReporter: Sendable {
     /// Reports an issue.
+    ///
+    /// - Parameters:
+    ///   - message: A description of the issue. Nil for none.
+    ///   - severity: The severity of the issue.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     func reportIssue(
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt)
 
     /// Reports a caught error.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - message: The caller's message. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     func reportIssue(
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt)
 
     /// Reports an issue that was expected.
+    ///
+    /// - Parameters:
+    ///   - message: A description of the issue. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     func expectIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt)
 
     /// Reports a caught error that was expected.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - message: The caller's message. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     func expectIssue(
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt)
 
-    /// Reports an issue without saying how serious it is.
+    /// Reports an issue without a severity.
     ///
-    /// There for reporters of old; new ones implement the form with a severity.
+    /// This requirement exists for old reporters. New ones implement the method with a severity.
+    ///
+    /// - Parameters:
+    ///   - message: A description of the issue. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     func reportIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt)
 }
 
 extension IssueReporter {
-    /// Reports the error's description as a message.
+    /// Reports the error's description as an issue of severity `error`.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - message: The caller's message. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     public func reportIssue(
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -44,11 +90,26 @@ extension IssueReporter {
     }
 
     /// Does nothing.
+    ///
+    /// - Parameters:
+    ///   - message: A description of the issue. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     public func expectIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
     ) {}
 
     /// Reports the error's description as an expected issue.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - message: The caller's message. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     public func expectIssue(
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -57,7 +118,14 @@ extension IssueReporter {
             CaughtError.text(error, message()), fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Reports an issue as an error.
+    /// Reports an issue of severity `error`.
+    ///
+    /// - Parameters:
+    ///   - message: A description of the issue. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     public func reportIssue(
         _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
     ) {
@@ -66,13 +134,12 @@ extension IssueReporter {
     }
 }
 
-/// Who is told of the issues that are reported.
+/// The current reporters and the properties of the application.
 public enum IssueReporters {
-    /// The reporters in force here; `[.default]` at first.
+    /// The reporters of the current scope. Initially `[.default]`, or those that `ISSUED_REPORTERS` lists.
     ///
-    /// Assigning changes the innermost
-    /// `withIssueReporters` around the assignment,
-    /// or the whole process where there is none.
+    /// Setting this property changes the innermost `withIssueReporters` scope around the
+    /// assignment, or the whole process if there is none.
     public static var current: [any IssueReporter] {
         get { ReportingScope.current.reporters.reporters }
         set { ReportingScope.current.reporters.reporters = newValue }
@@ -80,7 +147,7 @@ public enum IssueReporters {
 
     private static let applicationBox = Mutex<ApplicationSnapshot?>(nil)
 
-    /// What the application says of itself with each issue.
+    /// The properties of the application that each issue includes.
     public static var application: ApplicationInfo {
         get { applicationSnapshot.info }
         set {
@@ -91,7 +158,7 @@ public enum IssueReporters {
 
     static var applicationSnapshot: ApplicationSnapshot {
         if let snapshot = applicationBox.withLock({ $0 }) { return snapshot }
-        // Made outside the lock, since it asks the kernel.
+        // Created outside the lock, since it makes system calls.
         let made = ApplicationSnapshot(ApplicationInfo())
         return applicationBox.withLock { snapshot in
             if let snapshot { return snapshot }
@@ -101,7 +168,7 @@ public enum IssueReporters {
     }
 }
 
-/// A reporter that is given each issue as one value, with all that is known.
+/// A reporter that receives each issue as one value.
 ///
 /// ```swift
 /// struct Counter: IssueSink {
@@ -109,12 +176,24 @@ public enum IssueReporters {
 /// }
 /// ```
 public protocol IssueSink: IssueReporter {
-    /// Takes an issue. Called on the thread that reports, so it must not wait.
+    /// Receives an issue.
+    ///
+    /// Called on the reporting thread, so it must not block.
+    ///
+    /// - Parameter report: The issue.
     func receive(_ report: IssueReport)
 }
 
 extension IssueSink {
-    /// Hands the issue to ``receive(_:)``.
+    /// Passes the issue to ``receive(_:)``.
+    ///
+    /// - Parameters:
+    ///   - message: A description of the issue. Nil for none.
+    ///   - severity: The severity of the issue.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     public func reportIssue(
         _ message: @autoclosure () -> String?, severity: IssueSeverity, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -125,7 +204,15 @@ extension IssueSink {
                 site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column)))
     }
 
-    /// Hands the error to ``receive(_:)``.
+    /// Passes the error to ``receive(_:)``.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - message: The caller's message. Nil for none.
+    ///   - fileID: The file ID of the location.
+    ///   - filePath: The file path of the location.
+    ///   - line: The line of the location.
+    ///   - column: The column of the location.
     public func reportIssue(
         _ error: any Error, _ message: @autoclosure () -> String?, fileID: StaticString, filePath: StaticString,
         line: UInt, column: UInt
@@ -137,23 +224,23 @@ extension IssueSink {
     }
 }
 
-/// A list of reporters that can be replaced while others read it.
+/// A thread-safe list of reporters.
 final class ReporterBox: Sendable {
-    /// What holds outside all scopes.
+    /// The reporters outside of all scopes.
     static let process: ReporterBox = {
         let box = ReporterBox(ProcessSettings.shared.reporters)
         processKind.store(box.kind.load(ordering: .relaxed), ordering: .releasing)
         return box
     }()
-    // Apart from the box, which to reach costs more than a report for nobody should.
+    // Separate from the box, since accessing the box costs more than a report without reporters should.
     private static let processKind = Atomic(Kind.others)
 
-    /// Whether nobody is told outside all scopes.
+    /// Whether there are no reporters outside of all scopes.
     static var isProcessEmpty: Bool { processKind.load(ordering: .acquiring) == .none }
 
     private let storage: Mutex<[any IssueReporter]>
 
-    // Apart, so that a report for nobody takes no lock, and one for the daemon few.
+    // Separate from the list, so that a report without reporters takes no lock, and one for the daemon only a few.
     private let kind: Atomic<Kind>
 
     private enum Kind: UInt8, AtomicRepresentable {
@@ -178,13 +265,13 @@ final class ReporterBox: Sendable {
 
     var isEmpty: Bool { kind.load(ordering: .acquiring) == .none }
 
-    /// Whether the process's own way to the daemon is all there is.
+    /// Whether the shared daemon reporter is the only reporter.
     var areDaemonAlone: Bool { kind.load(ordering: .acquiring) == .daemonAlone }
 
     var reporters: [any IssueReporter] {
         get { storage.withLock { $0 } }
         set {
-            // The old list is let go outside the lock: a reporter's deinit may report.
+            // The old list is released outside the lock, because the deinit of a reporter may report an issue.
             var list = newValue
             let newKind = Kind(newValue)
             storage.withLock {
@@ -196,14 +283,14 @@ final class ReporterBox: Sendable {
     }
 }
 
-/// How a caught error reads where only a message can be given.
+/// The text of a caught error for reporters that accept only a message.
 enum CaughtError {
     static func text(_ error: any Error, _ message: String?) -> String {
         guard let words = words(error, message) else { return "Caught error: \(error)" }
         return "Caught error: \(error): \(words)"
     }
 
-    /// What is said beside the error's description: the message that its author has written, and the caller's.
+    /// Returns the text besides the error's description: the error's message and the caller's. Nil if there is none.
     static func words(_ error: any Error, _ message: String?) -> String? {
         var words: [String] = []
         if let own = (error as? any ReportableError)?.message, own != TypeName.withoutContexts("\(error)") {
@@ -214,13 +301,13 @@ enum CaughtError {
     }
 }
 
-/// Which buffers one issue has entered.
+/// The deliveries that a report has reached.
 ///
-/// It enters each once, however many reporters of the list lead there.
+/// A report enters each delivery once, even if several reporters use the same one.
 struct ReachedDeliveries {
     private var identities: [ObjectIdentifier] = []
 
-    /// Notes a buffer; false when the issue is there already.
+    /// Adds a delivery. Returns false if the report has already reached it.
     mutating func insert(_ delivery: Delivery) -> Bool {
         let identity = ObjectIdentifier(delivery)
         guard !identities.contains(identity) else { return false }
@@ -229,31 +316,33 @@ struct ReachedDeliveries {
     }
 }
 
-/// Replaces the reporters during an operation.
+/// Runs an operation with other reporters.
 ///
 /// ```swift
 /// withIssueReporters([]) {
-///     // Issues in here are nobody's business.
+///     // Issues that are reported here are ignored.
 /// }
 /// ```
 ///
 /// - Parameters:
-///   - reporters: Who is told instead; an empty list silences.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - reporters: The reporters for the operation. With an empty list, no reporter receives them.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withIssueReporters<R>(_ reporters: [any IssueReporter], operation: () throws -> R) rethrows -> R {
     try ReportingScope.$box.withValue(ReportingScope.telling(reporters), operation: operation)
 }
 
-/// Replaces the reporters during an asynchronous operation.
+/// Runs an asynchronous operation with other reporters.
 ///
-/// An asynchronous version of `withIssueReporters`.
+/// This is the asynchronous version of `withIssueReporters`.
 ///
 /// - Parameters:
-///   - reporters: Who is told instead; an empty list silences.
-///   - isolation: Where the operation runs.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - reporters: The reporters for the operation. With an empty list, no reporter receives them.
+///   - isolation: The actor that the operation is isolated to. Nil for none.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withIssueReporters<R>(
     _ reporters: [any IssueReporter], isolation: isolated (any Actor)? = #isolation,
     operation: () async throws -> R
@@ -262,11 +351,11 @@ public func withIssueReporters<R>(
 }
 
 extension ReportingScope {
-    /// The scope here with other reporters.
+    /// Returns the current scope with other reporters.
     static func telling(_ reporters: [any IssueReporter]) -> Box {
         changed {
             $0.reporters = ReporterBox(reporters)
-            // A reporter that names others wants them told.
+            // A reporter that sets other reporters wants them to be called.
             $0.reportingBox = nil
         }
     }

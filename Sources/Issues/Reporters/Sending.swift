@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension IssueReporters {
-    /// Looks at each report before it goes to the daemon, and may change or withhold it.
+    /// A closure that can change or withhold each report before it is sent to the daemon. Nil by default.
     ///
     /// ```swift
     /// IssueReporters.beforeSend = { report in
@@ -11,36 +11,37 @@ extension IssueReporters {
     /// }
     /// ```
     ///
-    /// Other reporters hear of it as it was. Called on the thread that
-    /// reports, so it must not wait. How many were withheld, by nil, stands as
-    /// `withheld_before` in the next one that goes.
+    /// To withhold a report, return nil. The next report that is sent contains the number of
+    /// withheld ones as `withheld_before`. Other reporters receive the unchanged report. The
+    /// closure is called on the reporting thread, so it must not block.
     public static var beforeSend: (@Sendable (IssueReport) -> IssueReport?)? {
         get { SendGate.process.beforeSend }
         set { SendGate.process.beforeSend = newValue }
     }
 
-    /// Which share of a level's reports goes to the daemon, from 0 to 1; all of a level that is not named.
+    /// The fraction of reports that is sent to the daemon for each level, from 0 to 1. A level without a value is sent
+    /// completely.
     ///
-    /// How many were left out stands as `sampled_out_before` in the next one
-    /// that goes. A report with a receipt always goes.
+    /// The next report that is sent contains the number of omitted ones as `sampled_out_before`. A
+    /// report with a receipt is never omitted.
     public static var sampling: [IssueLevel: Double] {
         get { SendGate.process.sampling }
         set { SendGate.process.sampling = newValue }
     }
 }
 
-/// Which reports go to the daemon, and in what form.
+/// Decides which reports are sent to the daemon, and can change them.
 package final class SendGate: Sendable {
     package typealias BeforeSend = @Sendable (IssueReport) -> IssueReport?
 
-    /// What becomes of a report.
+    /// The decision about a report.
     package enum Verdict: Sendable {
         case send(IssueReport)
         case withheld
         case sampledOut
     }
 
-    /// That of the process.
+    /// The gate of the process.
     package static let process = SendGate(level: ProcessSettings.shared.level)
 
     private struct Rules: Sendable {
@@ -49,17 +50,17 @@ package final class SendGate: Sendable {
     }
 
     private let rules = Mutex(Rules())
-    // Apart, since nearly all applications have no rules.
+    // Separate from the rules, since nearly all applications have none.
     private let hasRules: Atomic<Bool>
     private let level: IssueLevel
 
-    /// A gate that withholds what is milder than a level.
+    /// Creates a gate that withholds reports below a level.
     package init(level: IssueLevel = .debug) {
         self.level = level
         hasRules = Atomic(level > .debug)
     }
 
-    /// Whether every report goes as it is.
+    /// Whether every report is sent unchanged.
     var isOpen: Bool { !hasRules.load(ordering: .acquiring) }
 
     package var beforeSend: BeforeSend? {
@@ -80,12 +81,13 @@ package final class SendGate: Sendable {
         }
     }
 
-    /// Judges a report.
+    /// Decides whether a report is sent.
     ///
     /// - Parameters:
     ///   - report: The report.
-    ///   - mayBeLeftOut: Whether it is one of those that are sampled.
-    ///   - chance: A number from 0 to 1, 1 not included.
+    ///   - mayBeLeftOut: Whether the level and the sampling apply to the report.
+    ///   - chance: A random number from 0 up to, but not including, 1.
+    /// - Returns: The decision, with the report to send.
     package func judge(
         _ report: IssueReport, mayBeLeftOut: Bool, chance: @autoclosure () -> Double
     ) -> Verdict {
@@ -93,29 +95,29 @@ package final class SendGate: Sendable {
         let rules = rules.withLock { $0 }
         if mayBeLeftOut, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }
         guard let beforeSend = rules.beforeSend else { return .send(report) }
-        // What it reports itself must not come back to it.
+        // Issues that the closure reports itself must not be passed to it again.
         let scope = ReportingScope.here.forReporters()
         defer { scope.endWork() }
         return ReportingScope.$box.withValue(scope) { beforeSend(report).map { .send($0) } ?? .withheld }
     }
 }
 
-/// How many reports were not sent, and are not told of yet.
+/// The number of reports that were not sent and not mentioned in a later report yet.
 struct UnsentCount: Sendable {
     var withheld = 0
     var sampledOut = 0
 
-    /// Whether there is something to tell.
+    /// Whether any such report exists.
     var isLogging: Bool { withheld > 0 || sampledOut > 0 }
 
-    /// Has a report that is about to go tell of them.
+    /// Moves the numbers into the metadata of a report that is about to be sent.
     mutating func tell(in report: inout IssueReport) {
         if withheld > 0 { report.metadata.setOwn(.withheldBefore, to: .init(withheld)) }
         if sampledOut > 0 { report.metadata.setOwn(.sampledOutBefore, to: .init(sampledOut)) }
         self = UnsentCount()
     }
 
-    /// Takes back what a report would have told, since it will not go after all.
+    /// Takes the numbers back from a report that is not sent after all.
     mutating func takeBack(from report: IssueReport) {
         withheld += report.metadata[.withheldBefore]?.integer ?? 0
         sampledOut += report.metadata[.sampledOutBefore]?.integer ?? 0
@@ -123,8 +125,8 @@ struct UnsentCount: Sendable {
 }
 
 extension IssueMetadata.Key {
-    /// How many reports were withheld since the last one that went.
+    /// The number of reports that were withheld since the last report that was sent.
     static let withheldBefore: Self = "withheld_before"
-    /// How many reports were left out by sampling since the last one that went.
+    /// The number of reports that were omitted by sampling since the last report that was sent.
     static let sampledOutBefore: Self = "sampled_out_before"
 }

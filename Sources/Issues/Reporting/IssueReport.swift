@@ -1,12 +1,11 @@
 package import IssueWire
 internal import UnixIO
 
-/// All that is known about one reported issue.
+/// A reported issue with everything that is known about it.
 public struct IssueReport: Sendable {
     private var storage: Storage
 
-    // Shared by all copies: on its way a report is copied many times, and
-    // hardly ever changed.
+    // Shared by all copies: a report is copied many times and hardly ever changed.
     private final class Storage: Sendable {
         let facts: Facts
 
@@ -20,71 +19,80 @@ public struct IssueReport: Sendable {
         set { storage = Storage(newValue) }
     }
 
-    /// What a person reads: the caller's words, the error's, or both.
+    /// The text of the issue: the caller's message, the error's, or both.
     public var message: String {
         get { storage.facts.message }
         set { facts.message = newValue }
     }
-    /// The error that was reported, if it was one.
+    /// The reported error. Nil if only a message was reported.
     public var error: (any Error)? {
         get { storage.facts.error }
         set { facts.error = newValue }
     }
-    /// How serious it is.
+    /// The level of the issue.
     public var level: IssueLevel {
         get { storage.facts.level }
         set { facts.level = newValue }
     }
-    /// What else was said: by the call, and by the scopes around it.
+    /// The metadata of the reporting call, of the scopes around it, and of the error.
     public var metadata: IssueMetadata {
         get { storage.facts.metadata }
         set { facts.metadata = newValue }
     }
-    /// What happened shortly before, oldest first; only of errors and worse.
+    /// The events before the issue, oldest first. Empty for levels below ``IssueLevel/error``.
     public var breadcrumbs: [IssueBreadcrumb] {
         get { storage.facts.breadcrumbs }
         set { facts.breadcrumbs = newValue }
     }
-    /// Where in the source code it was reported.
+    /// The source location that reported the issue.
     public var site: IssueSite {
         get { storage.facts.site }
         set { facts.site = newValue }
     }
-    /// The errors that led to this one, outermost first.
+    /// The errors that caused this one, outermost first.
     public var causes: [IssueCause] {
         get { storage.facts.causes }
         set { facts.causes = newValue }
     }
-    /// What kind of error it is; the name of the error's type unless told otherwise.
+    /// The kind of the error. By default the name of its type; nil if only a message was reported.
     public var domain: String? {
         get { storage.facts.domain }
         set { facts.domain = newValue }
     }
-    /// The number of the error within its domain.
+    /// The number of the error within its domain. Nil if it has none.
     public var code: Int? {
         get { storage.facts.code }
         set { facts.code = newValue }
     }
-    /// When it was reported.
+    /// The time of the report.
     public var timestamp: IssueTimestamp {
         get { storage.facts.timestamp }
         set { facts.timestamp = newValue }
     }
-    /// Whether the daemon may forward it; if not, it is stored and counted only.
+    /// Whether the daemon may forward the issue. If false, it is only stored and counted.
     public var isReportable: Bool {
         get { storage.facts.isReportable }
         set { facts.isReportable = newValue }
     }
 
-    /// Where the calls return to that led here, innermost first.
+    /// The return addresses of the calls that led to the report, innermost first.
     var addresses: [UInt] { storage.facts.addresses }
-    /// The caller's own words, without the error's.
+    /// The caller's message, without that of the error. Nil if there is none.
     package var note: String? { storage.facts.note }
 
-    /// Describes an issue in words.
+    /// Creates a report with a message.
     ///
-    /// The metadata of the scopes around the call is added; see
-    /// `withIssueMetadata`.
+    /// The metadata of the scopes around the call is added; see `withIssueMetadata`.
+    ///
+    /// - Parameters:
+    ///   - message: A description of what went wrong.
+    ///   - level: The level of the issue.
+    ///   - metadata: Metadata of the issue.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
+    ///   - function: The function of the reported location. Defaults to the caller's.
     public init(
         _ message: String, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
@@ -95,10 +103,20 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
-    /// Describes a caught error, in its own words and those of the caller.
+    /// Creates a report for a caught error.
     ///
-    /// The metadata of the scopes around the call is added; see
-    /// `withIssueMetadata`.
+    /// The metadata of the scopes around the call is added; see `withIssueMetadata`.
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - message: A description of what the program was doing when the error occurred. Nil for none.
+    ///   - level: The level of the issue.
+    ///   - metadata: Metadata of the issue.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
+    ///   - function: The function of the reported location. Defaults to the caller's.
     public init(
         _ error: any Error, _ message: String? = nil, level: IssueLevel = .error, metadata: IssueMetadata = [:],
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
@@ -109,9 +127,17 @@ public struct IssueReport: Sendable {
             site: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
     }
 
-    /// The message where nobody gave one.
+    /// The message of an issue without a message.
     static let defaultMessage = "Issue reported"
 
+    /// Creates a report in the current scope.
+    ///
+    /// - Parameters:
+    ///   - error: The error. Nil for a message only.
+    ///   - note: The caller's message. Nil for none.
+    ///   - level: The level of the issue.
+    ///   - metadata: Metadata of the call.
+    ///   - site: The reported location.
     package init(
         error: (any Error)? = nil, note: String?, level: IssueLevel, metadata: IssueMetadata, site: IssueSite
     ) {
@@ -133,14 +159,14 @@ public struct IssueReport: Sendable {
         storage = Storage(facts)
     }
 
-    /// Whether another one tells nothing that this one does not, but for the time.
+    /// Returns whether both reports are equal except for their times.
     func isDuplicate(as other: IssueReport) -> Bool {
         storage.facts.isDuplicate(as: other.storage.facts)
     }
 
-    /// Puts another error in the place of this one, which becomes its first cause.
+    /// Replaces the error. The old error becomes the first cause of the new one.
     mutating func replaceError(by error: any Error) {
-        // A responder that has nothing to say of an error answers with the same.
+        // A responder may return the same error that it received.
         let reading = ErrorReading(error)
         var facts = facts
         guard facts.replaceError(by: error, reading) else { return }
@@ -149,12 +175,12 @@ public struct IssueReport: Sendable {
 }
 
 extension IssueReport: CustomStringConvertible {
-    /// Where, how serious, what, and the metadata, in a line.
+    /// The location, level, message and metadata in one line.
     public var description: String { StandardErrorLine.line(self, saying: message) }
 }
 
 extension IssueReport {
-    /// What a report holds.
+    /// The properties of a report.
     struct Facts: Sendable {
         var message: String
         var error: (any Error)?
@@ -167,31 +193,31 @@ extension IssueReport {
         var code: Int?
         var timestamp: IssueTimestamp
         var isReportable = true
-        /// The caller's own words, without the error's.
+        /// The caller's message, without that of the error. Nil if there is none.
         var note: String?
-        /// Where the calls return to that led here, innermost first.
+        /// The return addresses of the calls that led to the report, innermost first.
         var addresses: [UInt] = []
-        /// The error's own words, without the caller's.
+        /// The error's message, without that of the caller.
         var ownWords = ""
 
-        /// Whether others tell nothing that these do not, but for the time.
+        /// Returns whether both are equal except for their times, callers' notes and addresses.
         func isDuplicate(as other: Facts) -> Bool {
-            // Most differ in their place, which is quickest to see.
+            // Compares the location first: it usually differs, and the comparison is cheap.
             site.line == other.site.line && site.column == other.site.column && level == other.level
                 && message == other.message && metadata == other.metadata && domain == other.domain
                 && code == other.code && causes == other.causes && isReportable == other.isReportable
                 && breadcrumbs == other.breadcrumbs && site.fileID.description == other.site.fileID.description
         }
 
-        /// Puts another error in the place of this one; false where it is the same.
+        /// Replaces the error. Returns false if the new one equals the old one.
         mutating func replaceError(by error: any Error, _ reading: ErrorReading) -> Bool {
             let replaced = IssueCause(domain: domain, code: code, message: self.error == nil ? message : ownWords)
             guard reading.cause != replaced else { return false }
             let older = causes
-            // The words of a message are the error that it climbed as.
+            // For a report without an error, the message was passed to the responders as the error.
             if self.error == nil { note = nil }
             take(error, reading)
-            // Who wraps the old error has named it, and what lies beneath it.
+            // An error that wraps the old one has already listed it and its causes.
             causes += ([replaced] + older).filter { !causes.contains($0) }
             return true
         }
@@ -209,9 +235,9 @@ extension IssueReport {
     }
 }
 
-/// The place in the source code that reported an issue.
+/// A source location that reported an issue.
 public struct IssueSite: Sendable {
-    /// The module and the file, such as `Shop/Cart.swift`.
+    /// The module and the file, for example `Shop/Cart.swift`.
     public var fileID: StaticString
     /// The path of the file on the machine that compiled it.
     public var filePath: StaticString
@@ -219,10 +245,17 @@ public struct IssueSite: Sendable {
     public var line: UInt
     /// The column, counted from 1.
     public var column: UInt
-    /// The function, where the reporting call knows it.
+    /// The function. Nil if the reporting call does not know it.
     public var function: StaticString?
 
-    /// The place that calls this, unless told otherwise.
+    /// Creates a source location, by default that of the caller.
+    ///
+    /// - Parameters:
+    ///   - fileID: The module and the file, for example `Shop/Cart.swift`.
+    ///   - filePath: The path of the file on the machine that compiled it.
+    ///   - line: The line, counted from 1.
+    ///   - column: The column, counted from 1.
+    ///   - function: The function. Nil if unknown.
     public init(
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
         column: UInt = #column, function: StaticString? = nil
@@ -236,7 +269,7 @@ public struct IssueSite: Sendable {
 }
 
 extension IssueSite {
-    /// The line and the file as one word, such as `42_Cart.swift`.
+    /// The line and the file name as one word, for example `42_Cart.swift`.
     public var name: String {
         let path = fileID.description
         return "\(line)_\(path.split(separator: "/").last.map(String.init) ?? path)"
@@ -244,17 +277,19 @@ extension IssueSite {
 }
 
 extension IssueSite: CustomStringConvertible {
-    /// The file and the line, such as `Shop/Cart.swift:42`.
+    /// The file and the line, for example `Shop/Cart.swift:42`.
     public var description: String {
         "\(fileID):\(line)"
     }
 }
 
-/// A moment of the wall clock, to the millisecond.
+/// A point in time of the wall clock, with millisecond precision.
 public struct IssueTimestamp: Hashable, Sendable, Comparable, CustomStringConvertible {
     package var wire: Timestamp
 
-    /// A moment by its milliseconds since 1970-01-01T00:00:00Z.
+    /// Creates a point in time.
+    ///
+    /// - Parameter millisecondsSince1970: Milliseconds since 1970-01-01T00:00:00Z.
     public init(millisecondsSince1970: Int64) {
         wire = Timestamp(milliseconds: millisecondsSince1970)
     }
@@ -263,7 +298,7 @@ public struct IssueTimestamp: Hashable, Sendable, Comparable, CustomStringConver
         self.wire = wire
     }
 
-    /// This moment.
+    /// The current time.
     public static var now: IssueTimestamp {
         IssueTimestamp(millisecondsSince1970: WallClock.nowMilliseconds)
     }
@@ -271,29 +306,36 @@ public struct IssueTimestamp: Hashable, Sendable, Comparable, CustomStringConver
     /// Milliseconds since 1970-01-01T00:00:00Z.
     public var millisecondsSince1970: Int64 { wire.milliseconds }
 
-    /// RFC 3339 in UTC, such as `2026-11-21T10:00:00.123Z`.
+    /// The time in UTC in the format of RFC 3339, for example `2026-11-21T10:00:00.123Z`.
     public var description: String { wire.text }
 
-    /// Orders moments from the earliest to the latest.
+    /// Returns whether a time is before another.
+    ///
+    /// - Parameters:
+    ///   - left: A time.
+    ///   - right: Another time.
+    /// - Returns: True if `left` is earlier than `right`.
     public static func < (left: Self, right: Self) -> Bool {
         left.wire < right.wire
     }
 }
 
-/// How serious an issue is, in the five steps that the daemon knows.
+/// The level of an issue, in the five steps of the daemon.
 public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
-    /// Of use only while looking for a fault.
+    /// Useful only for debugging.
     case debug
-    /// Worth knowing, and no fault.
+    /// Informational; not a fault.
     case info
-    /// Something that deserves a look.
+    /// A possible problem.
     case warning
-    /// Something that went wrong.
+    /// A failure.
     case error
-    /// Something that went wrong and cannot wait.
+    /// A failure that needs attention immediately.
     case critical
 
-    /// The level that a severity stands for.
+    /// Creates the level of a severity.
+    ///
+    /// - Parameter severity: The severity.
     public init(_ severity: IssueSeverity) {
         switch severity {
         case .warning: self = .warning
@@ -301,7 +343,7 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
         }
     }
 
-    /// The nearer of the two severities, for reporters that know no others.
+    /// The nearest severity, for reporters that do not support levels.
     public var severity: IssueSeverity {
         switch self {
         case .debug, .info, .warning: .warning
@@ -309,7 +351,12 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
         }
     }
 
-    /// Orders levels from the mildest to the worst.
+    /// Returns whether a level is lower than another.
+    ///
+    /// - Parameters:
+    ///   - left: A level.
+    ///   - right: Another level.
+    /// - Returns: True if `left` is less severe than `right`.
     public static func < (left: Self, right: Self) -> Bool {
         left.wire < right.wire
     }
@@ -335,16 +382,21 @@ public enum IssueLevel: String, Sendable, Hashable, Codable, CaseIterable, Compa
     }
 }
 
-/// How serious an issue is, in the two steps that test frameworks know.
+/// The severity of an issue, in the two steps of test frameworks.
 ///
-/// Where more steps are wanted, a report takes an ``IssueLevel`` instead.
+/// For finer steps, use ``IssueLevel``.
 public enum IssueSeverity: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
-    /// Something that deserves a look and fails no test.
+    /// A possible problem that does not fail a test.
     case warning
-    /// Something that went wrong.
+    /// A failure.
     case error
 
-    /// Orders severities from the mildest to the worst.
+    /// Returns whether a severity is lower than another.
+    ///
+    /// - Parameters:
+    ///   - left: A severity.
+    ///   - right: Another severity.
+    /// - Returns: True if `left` is `warning` and `right` is `error`.
     public static func < (left: Self, right: Self) -> Bool {
         left == .warning && right == .error
     }

@@ -1,15 +1,16 @@
 /// Reports an issue.
 ///
-/// The message is evaluated at most once, and not at all when nobody listens.
-/// Never waits for anything outside the process unless a reporter does.
+/// The message is evaluated at most once, and not at all without reporters and responders. The
+/// call does not wait for the daemon or anything else outside the process, unless a custom
+/// reporter or responder does.
 ///
 /// - Parameters:
-///   - message: What went wrong.
-///   - severity: How serious it is.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
+///   - message: A description of what went wrong. Nil reports "Issue reported".
+///   - severity: The severity of the issue.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, severity: IssueSeverity = .error,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -23,11 +24,11 @@ public func reportIssue(
 ///
 /// - Parameters:
 ///   - error: The error.
-///   - message: What was being done when it came.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
+///   - message: A description of what the program was doing when the error occurred. Nil for none.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -37,17 +38,17 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column))
 }
 
-/// Reports an issue of one of the five levels, with facts that go with it.
+/// Reports an issue with one of the five levels and with metadata.
 ///
 /// - Parameters:
-///   - message: What went wrong.
-///   - level: How serious it is.
-///   - metadata: Facts, evaluated only when a reporter takes them.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - function: The function.
+///   - message: A description of what went wrong. Nil reports "Issue reported".
+///   - level: The level of the issue.
+///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - function: The function of the reported location. Defaults to the caller's.
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, level: IssueLevel,
     metadata: @autoclosure () -> IssueMetadata = [:],
@@ -59,16 +60,16 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports an issue with facts that go with it, or facts alone.
+/// Reports an issue of level ``IssueLevel/error`` with metadata.
 ///
 /// - Parameters:
-///   - message: What went wrong.
-///   - metadata: Facts, evaluated only when a reporter takes them.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - function: The function.
+///   - message: A description of what went wrong. Nil reports "Issue reported".
+///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - function: The function of the reported location. Defaults to the caller's.
 public func reportIssue(
     _ message: @autoclosure () -> String? = nil, metadata: @autoclosure () -> IssueMetadata,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -79,18 +80,18 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error at one of the five levels, with facts that go with it.
+/// Reports a caught error with one of the five levels and with metadata.
 ///
 /// - Parameters:
 ///   - error: The error.
-///   - message: What was being done when it came.
-///   - level: How serious it is.
-///   - metadata: Facts, evaluated only when a reporter takes them.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - function: The function.
+///   - message: A description of what the program was doing when the error occurred. Nil for none.
+///   - level: The level of the issue.
+///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - function: The function of the reported location. Defaults to the caller's.
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> String? = nil, level: IssueLevel,
     metadata: @autoclosure () -> IssueMetadata = [:],
@@ -102,17 +103,17 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with facts that go with it.
+/// Reports a caught error with metadata.
 ///
 /// - Parameters:
 ///   - error: The error.
-///   - message: What was being done when it came.
-///   - metadata: Facts, evaluated only when a reporter takes them.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - function: The function.
+///   - message: A description of what the program was doing when the error occurred. Nil for none.
+///   - metadata: Metadata of the issue. Evaluated only if a reporter or responder needs it.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - function: The function of the reported location. Defaults to the caller's.
 public func reportIssue(
     _ error: any Error, _ message: @autoclosure () -> String? = nil, metadata: @autoclosure () -> IssueMetadata,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

@@ -1,16 +1,17 @@
 internal import Synchronization
 internal import UnixIO
 
-/// The way from a reporting call past the responders to the reporters.
+/// Passes reports from the reporting call through the responders to the reporters.
 enum Reporting {
-    /// Reports an error, or an issue in words where there is none.
+    /// Reports an error, or a message if `error` is nil.
+    ///
+    /// - Returns: Whether a responder handled or discarded the report.
     @discardableResult
     static func report(
         _ error: (any Error)?, _ message: () -> String?, level: IssueLevel, metadata: () -> IssueMetadata,
         at site: IssueSite
     ) -> ReportOutcome {
-        // Looked at in place: a copy of the scope would be most of the cost of a
-        // report for nobody.
+        // Checked without a copy of the scope, which would be most of the cost of a report without reporters.
         guard !ReportingScope.isSilent else { return .unhandled }
         return report(
             error, message, level: level, metadata: metadata, at: site, in: ReportingScope.here, CallStack.Mark())
@@ -22,7 +23,7 @@ enum Reporting {
         at site: IssueSite, in box: ReportingScope.Box, _ mark: CallStack.Mark
     ) -> ReportOutcome {
         let hasResponders = !box.scope.responders.isEmpty
-        // An error's own words may be somebody's code, which may report.
+        // Excludes errors here, because their text may come from code that reports issues itself.
         if error == nil, !hasResponders, box.scope.reporters.areDaemonAlone, box.scope.knownIssues == nil,
             !box.isReporting
         {
@@ -32,7 +33,7 @@ enum Reporting {
                     at: mark))
             return .unhandled
         }
-        // Read where it is: a copy would retain all that it holds.
+        // Accessed in place: a copy would retain everything that the scope holds.
         var pending = PendingReport(error: error, level: level, site: box.scope.site ?? site, at: mark)
         guard !box.isReporting else {
             StandardErrorLine.write(pending.report(message, metadata, in: box))
@@ -48,7 +49,7 @@ enum Reporting {
         var chain = responders
         while let (responder, outside) = chain.first {
             chain = outside
-            // What a responder reports itself goes to those outside of it.
+            // An issue that a responder reports goes to the responders outside of it.
             let scope = ReportingScope.changed { $0.responders = outside }
             let response = ReportingScope.$box.withValue(scope) { responder.respond(climbing) }
             switch response {
@@ -62,7 +63,7 @@ enum Reporting {
         return .unhandled
     }
 
-    /// Hands a report that is whole to the reporters in force.
+    /// Sends a complete report to the reporters of the current scope.
     static func notifyReporters(_ report: IssueReport) {
         var pending = PendingReport(report)
         tell(in: ReportingScope.here, pending: &pending, { nil }, { [:] })
@@ -84,7 +85,7 @@ enum Reporting {
         for reporter in reporters { pending.tell(reporter, message, metadata, &reached, from: box, in: scope) }
     }
 
-    /// Tells reporters of an issue that was expected.
+    /// Sends an expected issue to the reporters.
     static func expect(
         _ error: (any Error)?, _ message: () -> String?, at site: IssueSite, by reporters: [any IssueReporter]
     ) {
@@ -106,31 +107,30 @@ enum Reporting {
     }
 }
 
-/// What the scopes around a call say about its reports.
+/// The settings that apply to reports in a scope.
 ///
-/// All of it is one task-local value, so that a report which nobody wants costs
-/// one look.
+/// They are a single task-local value, so that a report without reporters costs one lookup.
 struct ReportingScope: Sendable {
     var reporters = ReporterBox.process
-    /// Who is asked before the reporters are told.
+    /// The responders, which run before the reporters.
     var responders = ResponderChain.root
     var metadata: IssueMetadata = [:]
     var trail = BreadcrumbTrail.process
-    /// The place that reports name instead of their own.
+    /// The source location that replaces those of reports. Nil for none.
     var site: IssueSite?
-    /// What counts reports as expected, where tests aren't run by a library that does.
+    /// Counts reports as expected when no test library does. Nil outside `withKnownIssue`.
     var knownIssues: KnownIssues?
-    /// The scope in which a reporter of this task is at work, or was.
+    /// The scope in which a reporter of this task is or was running.
     ///
-    /// A reporter that reports would otherwise be asked to report that, and so
-    /// on until the stack ends. A task that it starts inherits this, and reports
-    /// like any other.
+    /// Without it, a reporter that reports an issue would be called for that issue again, and so on
+    /// until the stack overflows. A task that the reporter starts inherits this scope, but its
+    /// reports are treated like any others.
     var reportingBox: Box?
 
-    /// A scope that tasks share instead of copying it.
+    /// A reference to a scope that tasks can share without a copy.
     final class Box: Sendable {
         let scope: ReportingScope
-        /// The thread on which reporters are at work in this scope; 0 where none are.
+        /// The thread on which reporters run in this scope. 0 if none run.
         private let workingThread: Atomic<UInt>
 
         init(_ scope: ReportingScope, workingThread: UInt = 0) {
@@ -138,40 +138,40 @@ struct ReportingScope: Sendable {
             self.workingThread = Atomic(workingThread)
         }
 
-        /// Whether what is reported here and now is reported by a reporter.
+        /// Whether the current code is called by a reporter.
         ///
-        /// A task that a reporter has started is on another thread, or begins
-        /// when the reporter is done.
+        /// A task that a reporter has started runs on another thread, or after the reporter has
+        /// returned.
         var isReporting: Bool {
             let thread = workingThread.load(ordering: .acquiring)
             if thread != 0, thread == CurrentProcess.threadMark { return true }
             return scope.reportingBox?.isReporting == true
         }
 
-        /// Returns the same scope for reporters to work in. The caller must call `endWork` on it.
+        /// Returns a box with the same scope for reporters to run in. The caller must call `endWork` on it.
         func forReporters() -> Box {
             ReportingScope.hasScopes.store(true, ordering: .relaxed)
-            // An enclosing scope with reporters at work need not be kept: they are on the same thread.
+            // An outer scope with running reporters need not be kept: they run on the same thread.
             return Box(scope, workingThread: CurrentProcess.threadMark)
         }
 
-        /// Says that the reporters of this scope have returned.
+        /// Records that the reporters of this scope have returned.
         func endWork() {
             workingThread.store(0, ordering: .releasing)
         }
 
-        /// Whether a report is for nobody.
+        /// Whether the scope has neither reporters nor responders.
         var isSilent: Bool { scope.reporters.isEmpty && scope.responders.isEmpty }
     }
 
-    /// What holds outside all scopes.
+    /// The scope outside of all `with…` functions.
     private static let process = Box(ReportingScope())
-    // To look a task-local value up costs more than a report for nobody should.
+    // Looking up a task-local value costs more than a report without reporters should.
     private static let hasScopes = Atomic(false)
 
     @TaskLocal static var box = process
 
-    /// Whether a report here is for nobody; found without a reference counted where there are no scopes.
+    /// Whether a report would reach neither reporters nor responders. Without scopes this needs no reference counting.
     static var isSilent: Bool {
         guard hasScopes.load(ordering: .relaxed) else {
             return ReporterBox.isProcessEmpty && ErrorResponders.isRootEmpty
@@ -179,16 +179,16 @@ struct ReportingScope: Sendable {
         return box.isSilent
     }
 
-    /// The scope here, shared.
+    /// The current scope.
     static var here: Box { hasScopes.load(ordering: .relaxed) ? box : process }
 
     static var current: ReportingScope { here.scope }
 
-    /// The scope here with a change in it.
+    /// Returns a copy of the current scope with a change.
     static func changed(_ change: (inout ReportingScope) -> Void) -> Box {
         let here = here
         var scope = here.scope
-        // One that has ended is let go, so that tasks which start tasks make no chain of them.
+        // A scope whose reporters have returned is dropped, so that tasks which start tasks do not build a chain.
         scope.reportingBox = here.isReporting ? here : nil
         change(&scope)
         hasScopes.store(true, ordering: .relaxed)
@@ -196,12 +196,12 @@ struct ReportingScope: Sendable {
     }
 }
 
-/// A report in the making: each closure of the caller is evaluated at most once.
+/// An unfinished report. It evaluates each closure of the caller at most once.
 struct PendingReport {
     let error: (any Error)?
     let level: IssueLevel
     let site: IssueSite
-    /// Where our own calls begin.
+    /// The position in the call stack where this library's calls begin.
     private let mark: CallStack.Mark
     private var text: String??
     private var whole: IssueReport?
@@ -213,7 +213,7 @@ struct PendingReport {
         self.mark = mark
     }
 
-    /// One that is made.
+    /// Creates a finished report.
     init(_ report: IssueReport) {
         self.init(error: report.error, level: report.level, site: report.site, at: .bottom)
         text = .some(report.note)
@@ -237,19 +237,23 @@ struct PendingReport {
         return report
     }
 
-    /// Tells a reporter in the way that it understands.
+    /// Passes the report to a reporter through the most detailed method that it supports.
     ///
-    /// The caller's closures and the error's own texts are evaluated in the
-    /// caller's scope, since they may report issues of their own.
+    /// The caller's closures and the error's text are evaluated in the caller's scope, since they
+    /// may report issues themselves.
     ///
     /// - Parameters:
+    ///   - reporter: The reporter.
+    ///   - message: The caller's message.
+    ///   - metadata: The caller's metadata.
+    ///   - reached: The deliveries that the report has already reached.
     ///   - box: The caller's scope.
     ///   - scope: The scope in which the reporter runs.
     mutating func tell(
         _ reporter: any IssueReporter, _ message: () -> String?, _ metadata: () -> IssueMetadata,
         _ reached: inout ReachedDeliveries, from box: ReportingScope.Box, in scope: ReportingScope.Box
     ) {
-        // Our own first: to ask for a type is cheaper than to ask for a protocol.
+        // The concrete types first: checking for a type is cheaper than checking for a protocol.
         if let reporter = reporter as? DaemonReporter {
             let report = report(message, metadata, in: box)
             ReportingScope.$box.withValue(scope) { reporter.receive(report, reached: &reached) }
@@ -276,11 +280,11 @@ struct PendingReport {
     }
 }
 
-/// How far a report got.
+/// The result of passing a report to the responders.
 enum ReportOutcome {
-    /// No responder kept it; the reporters were told, if there are any.
+    /// No responder handled the report. It was sent to the reporters, if there are any.
     case unhandled
     case handled
-    /// It was to vanish, with all that would follow it.
+    /// A responder dropped the report, and its consequences are skipped.
     case discarded
 }

@@ -1,7 +1,7 @@
-/// A closure that reports an issue when it is called, and returns a placeholder.
+/// Returns a closure that reports an issue when it is called and then returns a placeholder.
 ///
-/// For members that tests or users of a type are to replace: whoever forgot one
-/// is told, with the place that left it open and the arguments of the call.
+/// Use it for closures that tests or clients of a type should replace. If one is called without
+/// being replaced, the issue includes the arguments and the location of the call to `unimplemented`.
 ///
 /// ```swift
 /// struct Clock {
@@ -10,13 +10,13 @@
 /// ```
 ///
 /// - Parameters:
-///   - description: What it would be.
-///   - placeholder: What it returns meanwhile.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - function: The function or type it stands in.
-///   - line: The line.
-///   - column: The column.
+///   - description: A description of the closure, for example its name.
+///   - placeholder: The value that the closure returns.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - function: The function or type of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 /// - Returns: The closure.
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
@@ -31,15 +31,15 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// A closure that reports an issue when it is called, and throws ``UnimplementedFailure``.
+/// Returns a closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
 ///
 /// - Parameters:
-///   - description: What it would be.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - function: The function or type it stands in.
-///   - line: The line.
-///   - column: The column.
+///   - description: A description of the closure, for example its name.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - function: The function or type of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 /// - Returns: The closure.
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
@@ -54,16 +54,16 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// A closure that reports an issue when it is called, and throws an error of one's own.
+/// Returns a closure that reports an issue when it is called and then throws a custom error.
 ///
 /// - Parameters:
-///   - description: What it would be.
-///   - failure: What it throws.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - function: The function or type it stands in.
-///   - line: The line.
-///   - column: The column.
+///   - description: A description of the closure, for example its name.
+///   - failure: The error that the closure throws.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - function: The function or type of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 /// - Returns: The closure.
 public func unimplemented<each Argument, Failure: Error, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
@@ -78,16 +78,16 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     }
 }
 
-/// A placeholder for a value that is not there yet; reports an issue at once.
+/// Reports an issue immediately and returns a placeholder for a missing value.
 ///
 /// - Parameters:
-///   - description: What it would be.
-///   - placeholder: What it returns meanwhile.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - function: The function or type it stands in.
-///   - line: The line.
-///   - column: The column.
+///   - description: A description of the value, for example its name.
+///   - placeholder: The value to return.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - function: The function or type of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 /// - Returns: The placeholder.
 @_disfavoredOverload
 public func unimplemented<Result>(
@@ -101,28 +101,28 @@ public func unimplemented<Result>(
     return placeholder()
 }
 
-/// The type of an unimplemented closure that is asynchronous.
+/// The type of an asynchronous unimplemented closure.
 public typealias _UnimplementedAsyncClosure<each Argument, Result> =
     @concurrent @Sendable (repeat each Argument) async -> sending Result
 
-/// The type of an unimplemented closure that is asynchronous and throws.
+/// The type of an asynchronous unimplemented closure that throws.
 public typealias _UnimplementedAsyncThrowingClosure<each Argument, Result> =
     @concurrent @Sendable (repeat each Argument) async throws -> sending Result
 
-/// The type of an unimplemented closure that is asynchronous and throws errors of one type.
+/// The type of an asynchronous unimplemented closure that throws errors of one type.
 public typealias _UnimplementedAsyncTypedThrowingClosure<each Argument, Failure: Error, Result> =
     @concurrent @Sendable (repeat each Argument) async throws(Failure) -> sending Result
 
-/// An asynchronous closure that reports an issue when it is called, and returns a placeholder.
+/// Returns an asynchronous closure that reports an issue when it is called and then returns a placeholder.
 ///
 /// - Parameters:
-///   - description: What it would be.
-///   - placeholder: What it returns meanwhile.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - function: The function or type it stands in.
-///   - line: The line.
-///   - column: The column.
+///   - description: A description of the closure, for example its name.
+///   - placeholder: The value that the closure returns.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - function: The function or type of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 /// - Returns: The closure.
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
@@ -137,15 +137,15 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// An asynchronous closure that reports an issue when it is called, and throws ``UnimplementedFailure``.
+/// Returns an asynchronous closure that reports an issue when it is called and then throws ``UnimplementedFailure``.
 ///
 /// - Parameters:
-///   - description: What it would be.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - function: The function or type it stands in.
-///   - line: The line.
-///   - column: The column.
+///   - description: A description of the closure, for example its name.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - function: The function or type of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 /// - Returns: The closure.
 public func unimplemented<each Argument, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
@@ -160,16 +160,16 @@ public func unimplemented<each Argument, Result>(
     }
 }
 
-/// An asynchronous closure that reports an issue when it is called, and throws an error of one's own.
+/// Returns an asynchronous closure that reports an issue when it is called and then throws a custom error.
 ///
 /// - Parameters:
-///   - description: What it would be.
-///   - failure: What it throws.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - function: The function or type it stands in.
-///   - line: The line.
-///   - column: The column.
+///   - description: A description of the closure, for example its name.
+///   - failure: The error that the closure throws.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - function: The function or type of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
 /// - Returns: The closure.
 public func unimplemented<each Argument, Failure: Error, Result>(
     _ description: @autoclosure @escaping @Sendable () -> String = "",
@@ -184,18 +184,20 @@ public func unimplemented<each Argument, Failure: Error, Result>(
     }
 }
 
-/// What an unimplemented closure throws.
+/// The error that an unimplemented closure throws.
 public struct UnimplementedFailure: Error {
-    /// What was not implemented, in the words of its place.
+    /// The description of the closure that was called.
     public let description: String
 
-    /// A failure of the closure of this description.
+    /// Creates the error for a closure.
+    ///
+    /// - Parameter description: The description of the closure that was called.
     public init(description: String) {
         self.description = description
     }
 }
 
-/// Where something is that was left unimplemented.
+/// The location of an unimplemented closure or value.
 struct UnimplementedLocation: Sendable {
     var site: IssueSite
     var function: StaticString
@@ -207,12 +209,12 @@ struct UnimplementedLocation: Sendable {
         self.function = function
     }
 
-    /// Reports that it was reached all the same.
+    /// Reports that the value was used.
     func report(_ description: String) {
         Reporting.report(nil, { text(description) }, level: .error, metadata: { [:] }, at: site)
     }
 
-    /// Reports that it was called all the same, and with what.
+    /// Reports that the closure was called, with its arguments.
     func report<each Argument>(_ description: String, invokedWith arguments: (repeat each Argument)) {
         var call = ""
         debugPrint(arguments, terminator: "", to: &call)
@@ -220,7 +222,7 @@ struct UnimplementedLocation: Sendable {
         Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: site)
     }
 
-    // The text is that of swift-issue-reporting, which tests compare with.
+    // swift-issue-reporting uses the same text, and tests compare with it.
     private func text(_ description: String) -> String {
         let what = description.isEmpty ? "Unimplemented" : "Unimplemented: \(description)"
         return "\(what) …\n\n  Defined in '\(function)' at:\n    \(site)"

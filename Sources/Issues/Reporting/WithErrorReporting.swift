@@ -1,20 +1,20 @@
-/// Runs an operation, and reports an error that it throws.
+/// Runs an operation and reports the error that it throws.
 ///
 /// ```swift
 /// let image = withErrorReporting("Loading the picture") { try load(url) }
 /// ```
 ///
-/// A cancellation is no error: it ends the operation, and nobody is told.
+/// A `CancellationError` ends the operation as well, but is not reported.
 ///
 /// - Parameters:
-///   - message: What was being done.
-///   - reporters: Who is told instead, of this error and of issues during the operation.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
-/// - Returns: What the operation returns, or nil if it threw.
+///   - message: A description of the operation. Nil for none.
+///   - reporters: The reporters for this error and for issues during the operation. Nil keeps the current ones.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run.
+/// - Returns: The value that the operation returns, or nil if it throws.
 public func withErrorReporting<R>(
     _ message: @autoclosure () -> String? = nil, to reporters: [any IssueReporter]? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -31,20 +31,19 @@ public func withErrorReporting<R>(
     }
 }
 
-/// Runs an operation that may answer nil, and reports an error that it throws.
+/// Runs an operation with an optional result and reports the error that it throws.
 ///
-/// The same as `withErrorReporting`
-/// without an optional within an optional.
+/// This version of `withErrorReporting` does not wrap the result in another optional.
 ///
 /// - Parameters:
-///   - message: What was being done.
-///   - reporters: Who is told instead, of this error and of issues during the operation.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
-/// - Returns: What the operation returns, or nil if it threw.
+///   - message: A description of the operation. Nil for none.
+///   - reporters: The reporters for this error and for issues during the operation. Nil keeps the current ones.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run.
+/// - Returns: The value that the operation returns, or nil if it throws.
 public func withErrorReporting<R>(
     _ message: @autoclosure () -> String? = nil, to reporters: [any IssueReporter]? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -55,20 +54,19 @@ public func withErrorReporting<R>(
     return result ?? nil
 }
 
-/// Runs an asynchronous operation, and reports an error that it throws.
+/// Runs an asynchronous operation and reports the error that it throws.
 ///
-/// An asynchronous version of
-/// `withErrorReporting`.
+/// This is the asynchronous version of `withErrorReporting`.
 ///
 /// - Parameters:
-///   - message: What was being done.
-///   - reporters: Who is told instead, of this error and of issues during the operation.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
-/// - Returns: What the operation returns, or nil if it threw.
+///   - message: A description of the operation. Nil for none.
+///   - reporters: The reporters for this error and for issues during the operation. Nil keeps the current ones.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run.
+/// - Returns: The value that the operation returns, or nil if it throws.
 public func withErrorReporting<R>(
     _ message: @autoclosure () -> String? = nil, to reporters: [any IssueReporter]? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -85,20 +83,19 @@ public func withErrorReporting<R>(
     }
 }
 
-/// Runs an asynchronous operation that may answer nil, and reports an error that it throws.
+/// Runs an asynchronous operation with an optional result and reports the error that it throws.
 ///
-/// An asynchronous version of
-/// `withErrorReporting`.
+/// This is the asynchronous version of `withErrorReporting` for optional results.
 ///
 /// - Parameters:
-///   - message: What was being done.
-///   - reporters: Who is told instead, of this error and of issues during the operation.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
-/// - Returns: What the operation returns, or nil if it threw.
+///   - message: A description of the operation. Nil for none.
+///   - reporters: The reporters for this error and for issues during the operation. Nil keeps the current ones.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run.
+/// - Returns: The value that the operation returns, or nil if it throws.
 public func withErrorReporting<R>(
     _ message: @autoclosure () -> String? = nil, to reporters: [any IssueReporter]? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -110,21 +107,23 @@ public func withErrorReporting<R>(
 }
 
 extension ReportingScope {
-    /// The scope here, with other reporters if some are given.
+    /// Returns the current scope, with other reporters unless they are nil.
     fileprivate static func telling(ifGiven reporters: [any IssueReporter]?) -> Box {
         reporters.map { telling($0) } ?? box
     }
 }
 
 extension Reporting {
-    /// Reports what an operation threw, unless it was only cancelled.
+    /// Reports an error that an operation threw, unless it is a `CancellationError`.
     fileprivate static func reportThrown(_ error: any Error, _ message: () -> String?, at site: IssueSite) {
         guard !(error is CancellationError) else { return }
         report(error, message, level: .error, metadata: { [:] }, at: site)
     }
 }
 
-/// Lets all reports of an operation name one place, such as the caller of a test's support function.
+/// Runs an operation and attributes all issues that it reports to one source location.
+///
+/// Use it, for example, in a helper function of a test to report the location of its caller.
 ///
 /// ```swift
 /// func checkCart(
@@ -138,12 +137,13 @@ extension Reporting {
 /// ```
 ///
 /// - Parameters:
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - fileID: The file ID of the location.
+///   - filePath: The file path of the location.
+///   - line: The line of the location.
+///   - column: The column of the location.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withIssueContext<R>(
     fileID: StaticString, filePath: StaticString, line: UInt, column: UInt, operation: () throws -> R
 ) rethrows -> R {
@@ -151,18 +151,20 @@ public func withIssueContext<R>(
     return try ReportingScope.$box.withValue(ReportingScope.changed { $0.site = site }, operation: operation)
 }
 
-/// Lets all reports of an asynchronous operation name one place.
+/// Runs an asynchronous operation and attributes all issues that it reports to one source location.
 ///
-/// An asynchronous version of ``withIssueContext(fileID:filePath:line:column:operation:)``.
+/// This is the asynchronous version of
+/// ``withIssueContext(fileID:filePath:line:column:operation:)``.
 ///
 /// - Parameters:
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - isolation: Where the operation runs.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - fileID: The file ID of the location.
+///   - filePath: The file path of the location.
+///   - line: The line of the location.
+///   - column: The column of the location.
+///   - isolation: The actor that the operation is isolated to. Nil for none.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withIssueContext<R>(
     fileID: StaticString, filePath: StaticString, line: UInt, column: UInt,
     isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
@@ -171,10 +173,10 @@ public func withIssueContext<R>(
     return try await ReportingScope.$box.withValue(ReportingScope.changed { $0.site = site }, operation: operation)
 }
 
-/// Adds metadata to every issue that is reported during an operation.
+/// Runs an operation and adds metadata to every issue that it reports.
 ///
-/// Of two equal keys the call's own wins over a scope's, and an inner scope's
-/// over an outer one's.
+/// For equal keys, metadata of the reporting call takes precedence over that of scopes, and
+/// inner scopes take precedence over outer ones.
 ///
 /// ```swift
 /// withIssueMetadata(["request_id": "\(request.id)"]) {
@@ -183,21 +185,23 @@ public func withIssueContext<R>(
 /// ```
 ///
 /// - Parameters:
-///   - metadata: What to add.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - metadata: The metadata to add.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () throws -> R) rethrows -> R {
     try ReportingScope.$box.withValue(ReportingScope.adding(metadata), operation: operation)
 }
 
-/// Adds metadata to every issue that is reported during an asynchronous operation.
+/// Runs an asynchronous operation and adds metadata to every issue that it reports.
 ///
-/// An asynchronous version of `withIssueMetadata`.
+/// This is the asynchronous version of `withIssueMetadata`.
 ///
 /// - Parameters:
-///   - metadata: What to add.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - metadata: The metadata to add.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withIssueMetadata<R>(_ metadata: IssueMetadata, operation: () async throws -> R) async rethrows -> R {
     try await ReportingScope.$box.withValue(ReportingScope.adding(metadata), operation: operation)
 }

@@ -1,6 +1,6 @@
 internal import IssueWire
 
-/// Somebody on the way of an error from the place that reports it to the reporters.
+/// A handler that an error passes between the place that reports it and the reporters.
 ///
 /// ```swift
 /// withErrorResponders(
@@ -11,16 +11,16 @@ internal import IssueWire
 /// }
 /// ```
 ///
-/// Responders are asked on the thread that reports, innermost scope first. What
-/// one of them reports climbs from where it stands; an error that one throws
-/// takes the place of the one that it was given.
+/// Responders run on the reporting thread, the innermost scope's first. An issue that a
+/// responder reports goes only to the responders outside of it. An error that a responder
+/// throws replaces the error that it was given.
 public struct ErrorResponder: Sendable {
     let respond: @Sendable (PropagatingReport) -> Response
 
-    /// What becomes of the error.
+    /// The outcome of a responder.
     enum Response {
         case handled
-        /// Handled, and without the end of the program that was to follow.
+        /// Handled, and a program end that would follow, such as a failed assertion, is skipped as well.
         case discarded
         case notHandled
         case replaced(any Error)
@@ -30,7 +30,7 @@ public struct ErrorResponder: Sendable {
         self.respond = respond
     }
 
-    /// A responder that is only asked about errors of one type.
+    /// Creates a responder for errors of one type.
     init<Failure: Error>(
         of type: Failure.Type, respond: @escaping @Sendable (Failure) throws -> Response
     ) {
@@ -44,7 +44,7 @@ public struct ErrorResponder: Sendable {
         }
     }
 
-    /// A responder that is asked about every error.
+    /// Creates a responder for all errors.
     init(respondToError respond: @escaping @Sendable (any Error) throws -> Response) {
         self.init { report in
             do {
@@ -57,24 +57,44 @@ public struct ErrorResponder: Sendable {
 }
 
 extension ErrorResponder {
-    /// Receives every error, and says whether it is dealt with.
+    /// Creates a responder that receives every error and decides whether it is handled.
+    ///
+    /// - Parameter body: Receives the error and returns whether it is handled. An error that it
+    ///   throws replaces the given one and goes to the next responder.
+    /// - Returns: The responder.
     public static func receive(_ body: @escaping @Sendable (any Error) throws -> ErrorHandling) -> Self {
         Self(respondToError: { Response(try body($0)) })
     }
 
-    /// Hears of every error, and says whether it is dealt with.
+    /// Creates a responder that runs for every error and decides whether it is handled.
+    ///
+    /// - Parameter body: Returns whether the error is handled. An error that it throws replaces the
+    ///   given one and goes to the next responder.
+    /// - Returns: The responder.
     public static func receive(_ body: @escaping @Sendable () throws -> ErrorHandling) -> Self {
         Self(respondToError: { _ in Response(try body()) })
     }
 
-    /// Receives errors of one type, and says whether they are dealt with.
+    /// Creates a responder that receives errors of one type and decides whether they are handled.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - body: Receives the error and returns whether it is handled. An error that it throws
+    ///     replaces the given one and goes to the next responder.
+    /// - Returns: The responder.
     public static func receive<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable (Failure) throws -> ErrorHandling
     ) -> Self {
         Self(of: type) { Response(try body($0)) }
     }
 
-    /// Hears of errors of one type, and says whether they are dealt with.
+    /// Creates a responder that runs for errors of one type and decides whether they are handled.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - body: Returns whether the error is handled. An error that it throws replaces the given
+    ///     one and goes to the next responder.
+    /// - Returns: The responder.
     public static func receive<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> ErrorHandling
     ) -> Self {
@@ -92,7 +112,11 @@ extension ErrorResponder.Response {
 }
 
 extension ErrorResponder {
-    /// Deals with every error; an error that it throws climbs on instead.
+    /// Creates a responder that handles every error.
+    ///
+    /// - Parameter body: Handles the error. An error that it throws replaces the given one and goes
+    ///   to the next responder.
+    /// - Returns: The responder.
     public static func handle(_ body: @escaping @Sendable (any Error) throws -> Void) -> Self {
         Self(respondToError: {
             try body($0)
@@ -100,7 +124,11 @@ extension ErrorResponder {
         })
     }
 
-    /// Deals with every error without looking at it.
+    /// Creates a responder that handles every error without receiving it.
+    ///
+    /// - Parameter body: Handles the error. An error that it throws replaces the given one and goes
+    ///   to the next responder.
+    /// - Returns: The responder.
     public static func handle(_ body: @escaping @Sendable () throws -> Void) -> Self {
         Self(respondToError: { _ in
             try body()
@@ -108,7 +136,12 @@ extension ErrorResponder {
         })
     }
 
-    /// Deals with errors of one type; an error that it throws climbs on instead.
+    /// Creates a responder that handles errors of one type.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - body: Handles the error. An error that it throws replaces the given one and goes to the next responder.
+    /// - Returns: The responder.
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable (Failure) throws -> Void
     ) -> Self {
@@ -118,7 +151,12 @@ extension ErrorResponder {
         }
     }
 
-    /// Deals with errors of one type without looking at them.
+    /// Creates a responder that handles errors of one type without receiving them.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - body: Handles the error. An error that it throws replaces the given one and goes to the next responder.
+    /// - Returns: The responder.
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> Void
     ) -> Self {
@@ -130,28 +168,52 @@ extension ErrorResponder {
 }
 
 extension ErrorResponder {
-    /// Deals with every error in a task of its own, which nobody waits for.
+    /// Creates a responder that handles every error in a new task.
     ///
-    /// What the task throws is reported from where the responder stands.
+    /// The reporting thread does not wait for the task. An error that the task throws is reported
+    /// to the responders outside of this one.
+    ///
+    /// - Parameter body: Handles the error.
+    /// - Returns: The responder.
     public static func handle(_ body: @escaping @Sendable (any Error) async throws -> Void) -> Self {
         Self(respondToError: { inTask($0, body) })
     }
 
-    /// Deals with every error, without looking at it, in a task of its own.
+    /// Creates a responder that handles every error in a new task without receiving it.
+    ///
+    /// The reporting thread does not wait for the task. An error that the task throws is reported
+    /// to the responders outside of this one.
+    ///
+    /// - Parameter body: Handles the error.
+    /// - Returns: The responder.
     public static func handle(_ body: @escaping @Sendable () async throws -> Void) -> Self {
         Self(respondToError: { inTask($0) { _ in try await body() } })
     }
 
-    /// Deals with errors of one type in a task of its own, which nobody waits for.
+    /// Creates a responder that handles errors of one type in a new task.
     ///
-    /// What the task throws is reported from where the responder stands.
+    /// The reporting thread does not wait for the task. An error that the task throws is reported
+    /// to the responders outside of this one.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - body: Handles the error.
+    /// - Returns: The responder.
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable (Failure) async throws -> Void
     ) -> Self {
         Self(of: type) { inTask($0, body) }
     }
 
-    /// Deals with errors of one type, without looking at them, in a task of its own.
+    /// Creates a responder that handles errors of one type in a new task without receiving them.
+    ///
+    /// The reporting thread does not wait for the task. An error that the task throws is reported
+    /// to the responders outside of this one.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - body: Handles the error.
+    /// - Returns: The responder.
     public static func handle<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () async throws -> Void
     ) -> Self {
@@ -161,31 +223,49 @@ extension ErrorResponder {
     private static func inTask<Failure: Error>(
         _ error: Failure, _ body: @escaping @Sendable (Failure) async throws -> Void
     ) -> Response {
-        // The task inherits the responders that lie outside of this one.
+        // The task inherits the responders outside of this one.
         Task { await withErrorReporting { try await body(error) } }
         return .handled
     }
 }
 
 extension ErrorResponder {
-    /// Puts another error in the place of every error; the old one stays among its causes.
+    /// Creates a responder that replaces every error. The old error becomes a cause of the new one.
+    ///
+    /// - Parameter body: Receives the error and returns the new one. An error that it throws is used as the new one.
+    /// - Returns: The responder.
     public static func transform(_ body: @escaping @Sendable (any Error) throws -> any Error) -> Self {
         Self(respondToError: { .replaced(try body($0)) })
     }
 
-    /// Puts an error in the place of every error; the old one stays among its causes.
+    /// Creates a responder that replaces every error without receiving it. The old error becomes a cause of the new
+    /// one.
+    ///
+    /// - Parameter body: Returns the new error. An error that it throws is used as the new one.
+    /// - Returns: The responder.
     public static func transform(_ body: @escaping @Sendable () throws -> any Error) -> Self {
         Self(respondToError: { _ in .replaced(try body()) })
     }
 
-    /// Puts another error in the place of each of one type; the old one stays among its causes.
+    /// Creates a responder that replaces errors of one type. The old error becomes a cause of the new one.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - body: Receives the error and returns the new one. An error that it throws is used as the new one.
+    /// - Returns: The responder.
     public static func transform<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable (Failure) throws -> any Error
     ) -> Self {
         Self(of: type) { .replaced(try body($0)) }
     }
 
-    /// Puts an error in the place of each of one type; the old one stays among its causes.
+    /// Creates a responder that replaces errors of one type without receiving them. The old error becomes a cause of
+    /// the new one.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the errors. Errors of other types are not handled.
+    ///   - body: Returns the new error. An error that it throws is used as the new one.
+    /// - Returns: The responder.
     public static func transform<Failure: Error>(
         _ type: Failure.Type, _ body: @escaping @Sendable () throws -> any Error
     ) -> Self {
@@ -194,11 +274,14 @@ extension ErrorResponder {
 }
 
 extension ErrorResponder {
-    /// Tells the reporters, then asks people what to do, and does it.
+    /// Creates a responder that shows errors to the user and runs the option that the user chooses.
     ///
-    /// An error that has nothing to tell people climbs on. One whose recovery is
-    /// ``Recovery/terminate`` ends the process when it has been shown;
-    /// responders further inside have cleaned up by then.
+    /// The error is sent to the reporters first. An error without a message for users is not
+    /// handled. An error whose recovery is ``Recovery/terminate`` ends the process after it was
+    /// shown; the responders inside of this one have already run by then.
+    ///
+    /// - Parameter presenter: Shows the error and returns the chosen option.
+    /// - Returns: The responder.
     public static func present(on presenter: any Presenter) -> Self {
         Self { report in
             guard let prompt = Prompt(report.error) else { return .notHandled }
@@ -216,17 +299,20 @@ extension ErrorResponder {
 }
 
 extension ErrorResponder {
-    /// Ends everything that gets here: no report, and no trap of an assertion that Swift's would let live in a release
-    /// build.
+    /// A responder that drops every error without reporting it.
     ///
-    /// For a program's tests of what it does when it is misused:
+    /// A failed ``Reported`` assertion that is dropped does not trap either; preconditions and
+    /// fatal errors still do. Use it to test how a program behaves when it is misused:
     /// `ErrorResponders.root = [.discard]`.
     public static var discard: Self {
         Self(respond: { _ in .discarded })
     }
 
-    /// Traps in a debug build where an error gets here, or a message of level `error` or worse, after the reporters
-    /// were told; milder messages climb on.
+    /// A responder that traps in a debug build.
+    ///
+    /// It runs for every error and for messages of level `error` and above, and sends them to the
+    /// reporters first. Messages of lower levels are not handled. In a release build it does not
+    /// trap, but still handles them.
     public static var trapUnhandled: Self {
         Self { report in
             guard report.report.error != nil || report.report.level >= .error else { return .notHandled }
@@ -238,9 +324,10 @@ extension ErrorResponder {
         }
     }
 
-    /// Writes a line about every error that gets here, which then climbs on.
+    /// Creates a responder that writes a line for every error and does not handle it.
     ///
-    /// - Parameter write: Takes the line, without a newline at its end.
+    /// - Parameter write: Receives the line, without a newline at its end.
+    /// - Returns: The responder.
     public static func log(_ write: @escaping @Sendable (String) -> Void) -> Self {
         Self { report in
             write(StandardErrorLine.text(report.report))

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The responders in force at some place, as a value to carry elsewhere.
+/// The responders that are in effect at a point of the program, as a value.
 ///
-/// Scopes reach into child tasks, and not into detached ones, other threads
-/// and queues. Who goes there takes them along:
+/// Scopes extend to child tasks, but not to detached tasks, other threads and queues. Code that
+/// moves there can take the responders with it:
 ///
 /// ```swift
 /// let responders = ErrorResponders.current
@@ -14,23 +14,23 @@ internal import Synchronization
 public struct ErrorResponders: Sendable {
     private let scope: ReportingScope.Box
 
-    /// Those in force here, together with the reporters, metadata and context.
+    /// The responders of the current scope, together with its reporters, metadata and context.
     public static var current: ErrorResponders {
         ErrorResponders(scope: ReportingScope.changed { $0.reportingBox = nil })
     }
 
-    /// Reports an error as if it had been reported where these were taken.
+    /// Reports an error in the scope from which these responders were taken.
     ///
     /// - Parameters:
     ///   - error: The error.
-    ///   - message: What was being done when it came.
-    ///   - level: How serious it is.
-    ///   - metadata: Facts that go with it.
-    ///   - fileID: The source file, with its module.
-    ///   - filePath: The path of the source file.
-    ///   - line: The line.
-    ///   - column: The column.
-    ///   - function: The function.
+    ///   - message: A description of what the program was doing when the error occurred. Nil for none.
+    ///   - level: The level of the issue.
+    ///   - metadata: Metadata of the issue. It takes precedence over that of the scope and of the error.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
+    ///   - function: The function of the reported location. Defaults to the caller's.
     public func report(
         _ error: any Error, _ message: @autoclosure () -> String? = nil, level: IssueLevel = .error,
         metadata: @autoclosure () -> IssueMetadata = [:],
@@ -43,17 +43,17 @@ public struct ErrorResponders: Sendable {
         }
     }
 
-    /// Reports an issue as if it had been reported where these were taken.
+    /// Reports an issue in the scope from which these responders were taken.
     ///
     /// - Parameters:
-    ///   - message: What went wrong.
-    ///   - level: How serious it is.
-    ///   - metadata: Facts that go with it.
-    ///   - fileID: The source file, with its module.
-    ///   - filePath: The path of the source file.
-    ///   - line: The line.
-    ///   - column: The column.
-    ///   - function: The function.
+    ///   - message: A description of what went wrong. Nil reports "Issue reported".
+    ///   - level: The level of the issue.
+    ///   - metadata: Metadata of the issue. It takes precedence over that of the scope.
+    ///   - fileID: The file ID of the reported location. Defaults to the caller's.
+    ///   - filePath: The file path of the reported location. Defaults to the caller's.
+    ///   - line: The line of the reported location. Defaults to the caller's.
+    ///   - column: The column of the reported location. Defaults to the caller's.
+    ///   - function: The function of the reported location. Defaults to the caller's.
     public func report(
         _ message: @autoclosure () -> String? = nil, level: IssueLevel = .error,
         metadata: @autoclosure () -> IssueMetadata = [:],
@@ -70,16 +70,16 @@ public struct ErrorResponders: Sendable {
 extension ErrorResponders {
     private static let storage = Mutex<(responders: [ErrorResponder], chain: ResponderChain)>(([], .end))
 
-    // Apart, since every report asks.
+    // A separate atomic, since every report reads it.
     private static let hasRoot = Atomic(false)
 
     static var isRootEmpty: Bool { !hasRoot.load(ordering: .acquiring) }
 
-    /// The process's outermost, the first of them innermost; none at first.
+    /// The responders of the process, which are outside of all scopes. The first one runs first. Empty by default.
     public static var root: [ErrorResponder] {
         get { storage.withLock { $0.responders } }
         set {
-            // The old ones are let go outside the lock: what they hold may report.
+            // The old responders are released outside the lock, since what they hold may report in its deinit.
             var value = (responders: newValue, chain: ResponderChain(newValue, outside: .end))
             storage.withLock {
                 swap(&$0, &value)
@@ -93,45 +93,47 @@ extension ErrorResponders {
     }
 }
 
-/// What a responder made of an error that it received.
+/// The decision of a responder about an error.
 public enum ErrorHandling: Hashable, Sendable {
-    /// It is dealt with, and nobody else has to hear of it.
+    /// The error is handled. No other responder and no reporter receives it.
     case handled
-    /// It climbs on to whoever lies further outside.
+    /// The error is not handled. The next responder outside receives it.
     case notHandled
 }
 
-/// A report on its way past the responders.
+/// A report that is passed from responder to responder.
 struct PropagatingReport: Sendable {
     var report: IssueReport
 
-    /// What the responders are asked about: the error, or the message as one.
+    /// The error that responders receive. A message without an error is wrapped in an ``IssueMessage``.
     var error: any Error { report.error ?? IssueMessage(report.message) }
 
-    /// Hands it to the reporters now, without waiting for who lies further outside.
+    /// Sends the report to the reporters now, before the responders outside have received it.
     func notifyReporters() {
         Reporting.notifyReporters(report)
     }
 }
 
-/// The error as which an issue without an error climbs past the responders.
+/// The error that responders receive for an issue that was reported as a message only.
 public struct IssueMessage: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was reported.
+    /// The message of the issue.
     public var message: String
 
-    /// An error of these words.
+    /// Creates an error with a message.
+    ///
+    /// - Parameter message: The message of the issue.
     public init(_ message: String) {
         self.message = message
     }
 
-    /// What was reported.
+    /// The message of the issue.
     public var description: String { message }
 }
 
-/// The responders that a report meets, innermost first.
+/// The responders for a report, innermost first.
 indirect enum ResponderChain: Sendable {
     case end
-    /// Those of the process, as they are when a report gets there.
+    /// The responders of the process, read when a report gets there.
     case root
     case responder(ErrorResponder, outside: ResponderChain)
 
@@ -139,7 +141,7 @@ indirect enum ResponderChain: Sendable {
         self = responders.reversed().reduce(outside) { .responder($1, outside: $0) }
     }
 
-    /// The first responder, and what lies outside it.
+    /// The innermost responder and the chain outside of it; nil if there is none.
     var first: (responder: ErrorResponder, outside: ResponderChain)? {
         switch self {
         case .end: nil
@@ -154,7 +156,7 @@ indirect enum ResponderChain: Sendable {
 }
 
 extension ResponderChain {
-    /// Whether nobody is asked.
+    /// Whether the chain contains no responder.
     var isEmpty: Bool {
         switch self {
         case .end: true
@@ -164,53 +166,57 @@ extension ResponderChain {
     }
 }
 
-/// Puts responders on the way of what is reported during an operation.
+/// Runs an operation with responders for everything that is reported during it.
 ///
 /// - Parameters:
-///   - responders: Who is asked, the first one first, and all before those of outer scopes.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - responders: The responders. The first one runs first, and all run before those of outer scopes.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withErrorResponders<R>(_ responders: ErrorResponder..., operation: () throws -> R) rethrows -> R {
     try withErrorResponders(responders, operation: operation)
 }
 
-/// Puts responders that are in a list on the way of what is reported during an operation.
+/// Runs an operation with a list of responders for everything that is reported during it.
 ///
 /// - Parameters:
-///   - responders: Who is asked, the first one first, and all before those of outer scopes.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - responders: The responders. The first one runs first, and all run before those of outer scopes.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withErrorResponders<R>(_ responders: [ErrorResponder], operation: () throws -> R) rethrows -> R {
     try ReportingScope.$box.withValue(ReportingScope.asking(responders), operation: operation)
 }
 
-/// Puts responders on the way of what is reported during an asynchronous operation.
+/// Runs an asynchronous operation with responders for everything that is reported during it.
 ///
-/// An asynchronous version of `withErrorResponders`.
+/// This is the asynchronous version of `withErrorResponders`.
 ///
 /// - Parameters:
-///   - responders: Who is asked, the first one first, and all before those of outer scopes.
-///   - isolation: Where the operation runs.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - responders: The responders. The first one runs first, and all run before those of outer scopes.
+///   - isolation: The actor that the operation is isolated to. Nil for none.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 @_disfavoredOverload
 public func withErrorResponders<R>(
     _ responders: ErrorResponder..., isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
 ) async rethrows -> R {
-    // Not favoured: where several responders are named, the compiler would take this one, and demand an await, for an
-    // operation that waits for nothing.
+    // Disfavored, because with several responders the compiler would otherwise choose this version, and demand an
+    // await, for a synchronous operation.
     try await withErrorResponders(responders, isolation: isolation, operation: operation)
 }
 
-/// Puts responders that are in a list on the way of what is reported during an asynchronous operation.
+/// Runs an asynchronous operation with a list of responders for everything that is reported during it.
 ///
-/// An asynchronous version of `withErrorResponders`.
+/// This is the asynchronous version of `withErrorResponders`.
 ///
 /// - Parameters:
-///   - responders: Who is asked, the first one first, and all before those of outer scopes.
-///   - isolation: Where the operation runs.
-///   - operation: What to run.
-/// - Returns: What the operation returns.
+///   - responders: The responders. The first one runs first, and all run before those of outer scopes.
+///   - isolation: The actor that the operation is isolated to. Nil for none.
+///   - operation: The operation to run.
+/// - Returns: The value that the operation returns.
+/// - Throws: The error that the operation throws.
 public func withErrorResponders<R>(
     _ responders: [ErrorResponder], isolation: isolated (any Actor)? = #isolation, operation: () async throws -> R
 ) async rethrows -> R {

@@ -2,36 +2,46 @@ internal import IssueWire
 internal import Synchronization
 internal import UnixIO
 
-/// Shows people what went wrong, and asks what to do.
+/// A user interface that shows errors and asks the user how to proceed.
 public protocol Presenter: Sendable {
-    /// Asks, and answers with one of the prompt's options, which the caller then runs.
+    /// Shows a prompt and returns the option that the user chose.
     ///
-    /// Called on the thread that reports, which waits meanwhile.
+    /// Called on the reporting thread, which blocks until the function returns. The caller runs the
+    /// handler of the option.
+    ///
+    /// - Parameter prompt: The texts and options to show.
+    /// - Returns: One of the options of `prompt`.
     func choose(_ prompt: Prompt) -> HealingOption
 }
 
-/// What people are shown of an error, and asked.
+/// The texts and options that users see for an error.
 public struct Prompt: Sendable {
     /// The heading.
     public var title: String
-    /// What happened, in words for people.
+    /// The message for users.
     public var message: String
-    /// What can be done; one option at least.
+    /// The options that the user can choose from. There is at least one.
     public let options: [HealingOption]
 
-    /// A question with one answer or more.
+    /// Creates a prompt.
+    ///
+    /// - Parameters:
+    ///   - title: The heading.
+    ///   - message: The message for users.
+    ///   - first: The first option.
+    ///   - others: Further options.
     public init(title: String, message: String, _ first: HealingOption, _ others: [HealingOption] = []) {
         self.title = title
         self.message = message
         options = [first] + others
     }
 
-    /// The option to take when nobody is there to ask: the first that is an ordinary one.
+    /// The option to use when no user can be asked: the first option of style `normal`, or else the first option.
     public var ordinaryOption: HealingOption {
         options.first { $0.style == .normal } ?? options[0]
     }
 
-    /// What to ask about an error; nil if it is nothing for people.
+    /// Creates the prompt for an error. Returns nil if the error is not shown to users.
     init?(_ error: any Error) {
         let texts = PresenterTexts.current
         let reportable = error as? any ReportableError
@@ -46,34 +56,33 @@ public struct Prompt: Sendable {
     }
 }
 
-/// The words with which people are asked what to do about an error.
+/// The texts of prompts.
 ///
-/// English and German are there; the language is that of the process's
-/// environment. An application with others makes a table of its own and puts it
-/// into ``current``.
+/// English and German are built in; the environment of the process determines which is used. To
+/// support another language, create a value of your own and assign it to ``current``.
 public struct PresenterTexts: Hashable, Sendable {
-    /// The heading where somebody entered what makes no sense.
+    /// The heading for invalid user input.
     public var invalidUserInput = "Invalid User Input"
-    /// The heading where the program contradicts itself.
+    /// The heading for an inconsistency within the program.
     public var internalInconsistency = "Internal Inconsistency"
-    /// The heading where something is not there.
+    /// The heading for something unavailable outside the program.
     public var externalSystemUnavailable = "External System Unavailable"
-    /// The heading where something did what it should not.
+    /// The heading for incorrect behavior outside the program.
     public var externalSystemBehavedUnexpectedly = "Unexpected Behavior"
-    /// The heading where nothing is known of the error.
+    /// The heading for an error of unknown origin.
     public var unknownError = "Unknown Error"
-    /// The option that takes note of an error.
+    /// The option that acknowledges an error.
     public var okay = "Okay"
-    /// The option after which the program ends.
+    /// The option that ends the program.
     public var terminate = "Terminate App"
-    /// The option that leaves everything as it is.
+    /// The option that changes nothing.
     public var cancel = "Cancel"
     /// The option that tries again.
     public var retry = "Try Again"
-    /// What asks for the number of an option.
+    /// The request for the number of an option.
     public var choose = "Your choice"
 
-    /// The English texts, to change.
+    /// Creates a copy of the English texts, to change.
     public init() {}
 
     /// The English texts.
@@ -98,28 +107,36 @@ public struct PresenterTexts: Hashable, Sendable {
     private static let storage = Mutex(
         PresenterTexts.forLanguage(of: ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"].map { UnixIO.Environment[$0] }))
 
-    /// The texts in use; at first those of the language in the environment.
+    /// The texts in use. Initially those for the language of the environment.
     public static var current: PresenterTexts {
         get { storage.withLock { $0 } }
         set { storage.withLock { $0 = newValue } }
     }
 
-    /// The texts for the first variable that is set, such as `de_AT.UTF-8`.
+    /// Returns the texts for the first variable that is not empty, for example `de_AT.UTF-8`.
     static func forLanguage(of variables: [String?]) -> PresenterTexts {
         let language = variables.lazy.compactMap(\.self).first { !$0.isEmpty }
         return language?.hasPrefix("de") == true ? .german : .english
     }
 }
 
-/// Asks on the terminal, by numbers.
+/// A presenter that asks on the terminal.
 ///
-/// Where there is no terminal, or but one option, nobody is asked.
+/// If standard input is not the foreground terminal, or standard error is not a terminal, it
+/// shows nothing and returns ``Prompt/ordinaryOption``. A prompt with a single option is shown,
+/// but the user is not asked.
 public struct TerminalPresenter: Presenter {
     init() {}
 
-    /// Shows title, message and options on standard error, and reads a number.
+    /// Writes the prompt to standard error and reads the number of an option from standard input.
+    ///
+    /// Asks again until the number is valid. An empty line chooses the recommended option. Returns
+    /// ``Prompt/ordinaryOption`` at the end of the input.
+    ///
+    /// - Parameter prompt: The texts and options to show.
+    /// - Returns: The chosen option.
     public func choose(_ prompt: Prompt) -> HealingOption {
-        // One that reads from the background would be stopped by the kernel.
+        // The kernel would stop a background process that reads from the terminal.
         guard StandardStream.input.isForegroundTerminal, StandardStream.error.isTerminal else {
             return prompt.ordinaryOption
         }
@@ -142,12 +159,12 @@ public struct TerminalPresenter: Presenter {
     }
 
     private func say(_ text: String) {
-        // Nobody is left to be told when the terminal is gone.
+        // If the terminal is gone, no user can be informed.
         try? StandardStream.error.writeAll(text)
     }
 }
 
 extension Presenter where Self == TerminalPresenter {
-    /// The terminal that the process was started on.
+    /// A presenter that asks on the terminal that the process was started from.
     public static var terminal: Self { Self() }
 }

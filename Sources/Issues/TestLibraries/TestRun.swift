@@ -1,12 +1,12 @@
 internal import UnixIO
 
-/// Which library runs the tests of this process.
+/// Determines whether this process runs tests, and with which library.
 enum TestRun {
     /// Whether this process was started to run tests of Swift Testing.
     ///
-    /// SwiftPM starts the same file twice, for one library after the other, and
-    /// each loads both. Code that has left a test's task knows of no test, so the
-    /// process is asked and not the task.
+    /// SwiftPM runs the same executable once for each library, and each run loads both libraries.
+    /// Code outside a test's task cannot see the current test, so this looks at the process instead
+    /// of the task.
     static let isOfSwiftTesting: Bool = {
         var arguments = CommandLine.arguments.makeIterator()
         while let argument = arguments.next() {
@@ -16,29 +16,33 @@ enum TestRun {
         return false
     }()
 
-    /// Whether what is recorded now belongs to Swift Testing, and not to XCTest.
+    /// Whether an issue that is recorded now belongs to Swift Testing rather than XCTest.
     ///
-    /// Other programs than SwiftPM's run tests in a process of their own making;
-    /// there a test's task is the only sign.
+    /// Test runners other than SwiftPM create their own processes; there the task of a test is the
+    /// only sign.
     static var usesSwiftTesting: Bool {
         isOfSwiftTesting || TestingLibrary.currentTest != nil
     }
 
-    /// Whether this process runs tests: a test library is loaded, and something says that it was started for that.
+    /// Whether this process runs tests: it has loaded a test library, and was started to run tests.
     ///
-    /// The library alone says little. A program in production loads one as soon
-    /// as it links any package with helpers for tests.
+    /// A loaded library is not enough, since a production program loads one as soon as it links any
+    /// package that contains test helpers.
     static let isThere: Bool = {
-        // The caller of a setuid program must not be able to keep it from reporting.
+        // The caller of a setuid program must not be able to prevent it from reporting.
         guard !CurrentProcess.isPrivileged, TestingTypes.loaded != nil || XCTestLibrary.isLoaded else { return false }
         return isAnnounced(
             executable: CurrentProcess.executable, arguments: CommandLine.arguments, variable: { Environment[$0] })
     }()
 
-    /// Whether a process is started as those are that run tests.
+    /// Returns whether a process was started as a test run.
     ///
-    /// Only the executable's own name counts: a program may be given a file
-    /// that ends in .xctest.
+    /// The suffix .xctest counts only in the executable's name: a program may be given such a file as an argument.
+    ///
+    /// - Parameters:
+    ///   - executable: The path of the executable. Nil if unknown.
+    ///   - arguments: The command line, including the program's name.
+    ///   - variable: Returns the value of an environment variable; nil if it is not set.
     static func isAnnounced(executable: String?, arguments: [String], variable: (String) -> String?) -> Bool {
         if let name = executable?.split(separator: "/").last,
             name.hasSuffix(".xctest") || name == "xctest" || name == "swiftpm-testing-helper"
@@ -48,7 +52,7 @@ enum TestRun {
         if arguments.dropFirst().contains(where: { $0 == "--testing-library" || $0.hasPrefix("--testing-library=") }) {
             return true
         }
-        // Set by other test runners.
+        // Variables of other test runners.
         let variables = [
             "BAZEL_TEST", "XCTestBundlePath", "XCTestBundleInjectPath", "XCTestConfigurationFilePath",
             "XCTestSessionIdentifier",
@@ -57,9 +61,9 @@ enum TestRun {
     }
 }
 
-/// Turns a report into a failure of the test that runs.
+/// Records reports as failures of the running test.
 enum TestFailure {
-    /// Records the report, or answers false if no test library could be told.
+    /// Records the report as a failure. Returns false if no test library could record it.
     static func record(_ report: IssueReport) -> Bool {
         let isWarning = report.level.severity == .warning
         if TestRun.usesSwiftTesting {
@@ -68,18 +72,18 @@ enum TestFailure {
             }
             return TestingLibrary.record(text(of: report), isWarning: isWarning, at: report.site)
         }
-        // XCTest knows no warnings, and a warning fails no test.
+        // XCTest has no warnings, and a warning must not fail a test.
         guard !isWarning else { return false }
         return XCTestLibrary.fail(text(of: report) ?? "", at: report.site)
     }
 
-    /// All that is said, the error's words included.
+    /// Returns the whole text of the report, including that of the error.
     private static func text(of report: IssueReport) -> String? {
         guard let error = report.error else { return words(of: report) }
         return CaughtError.text(error, words(of: report))
     }
 
-    /// What the caller said; nil if that is nothing.
+    /// Returns the caller's message and metadata; nil if there are none.
     private static func words(of report: IssueReport) -> String? {
         let words = report.error == nil ? report.ownMessage : report.note
         guard !report.metadata.isEmpty else { return words }
@@ -88,23 +92,23 @@ enum TestFailure {
 }
 
 extension IssueReport {
-    /// The message, unless nobody gave one.
+    /// The caller's message; nil if the report has only the default message.
     fileprivate var ownMessage: String? {
         note == nil && message == Self.defaultMessage ? nil : message
     }
 }
 
-/// XCTest as this process has loaded it, by its public functions.
+/// Calls public functions of XCTest if this process has loaded it.
 enum XCTestLibrary {
     private static let failName = "$s6XCTest7XCTFail_4file4lineySS_s12StaticStringVSutF"
 
-    /// Whether this process has it.
+    /// Whether this process has loaded XCTest.
     static var isLoaded: Bool {
-        // A program that is linked statically has the type, and names no functions to those who ask.
+        // A statically linked program contains the type, but does not export the functions.
         LoadedSymbols.has(failName) || _typeByName("6XCTest10XCTestCaseC") != nil
     }
 
-    /// Fails the test that runs; false if the library cannot be reached.
+    /// Fails the running test. Returns false if the library cannot be called.
     static func fail(_ message: String, at site: IssueSite) -> Bool {
         guard
             let fail = unsafe LoadedSymbols.function(

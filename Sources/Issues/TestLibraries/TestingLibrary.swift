@@ -1,8 +1,8 @@
 internal import UnixIO
 
-/// Swift Testing as this process has loaded it, by its public functions.
+/// Calls public functions of Swift Testing if this process has loaded it.
 enum TestingLibrary {
-    /// The test that this task runs: its id, and its traits.
+    /// The id and traits of the test that the current task runs; nil outside a test's task.
     static var currentTest: (id: AnyHashable, traits: [any Sendable])? {
         func open<Test>(_: Test.Type) -> (AnyHashable, [any Sendable])? {
             guard
@@ -17,8 +17,7 @@ enum TestingLibrary {
         return open(types.test)
     }
 
-    // Testing has no way to ask for them without its types. Later versions keep
-    // them one level further down.
+    // Testing does not expose the traits without its types. Later versions nest them one level deeper.
     private static func traits(of test: Any) -> [any Sendable] {
         let members = Mirror(reflecting: test).children
         for member in members where member.label == "traits" { return member.value as? [any Sendable] ?? [] }
@@ -30,7 +29,7 @@ enum TestingLibrary {
         return []
     }
 
-    /// Records an issue; false if the library cannot be reached.
+    /// Records an issue. Returns false if the library cannot be called.
     static func record(_ message: String?, isWarning: Bool, at site: IssueSite) -> Bool {
         func open<Issue, Comment, Severity, SourceLocation>(
             _: Issue.Type, _: Comment.Type, _: Severity.Type, _: SourceLocation.Type
@@ -50,7 +49,7 @@ enum TestingLibrary {
         return open(types.issue, types.comment, types.severity, types.location)
     }
 
-    /// Records a caught error; false if the library cannot be reached.
+    /// Records a caught error. Returns false if the library cannot be called.
     static func record(_ error: any Error, _ message: String?, at site: IssueSite) -> Bool {
         func open<Issue, Comment, SourceLocation>(
             _: Issue.Type, _: Comment.Type, _: SourceLocation.Type
@@ -71,7 +70,7 @@ enum TestingLibrary {
 }
 
 extension TestingLibrary {
-    /// Runs the body as one that is known to fail; false if the library cannot be reached.
+    /// Runs a body with a known issue. Returns false, without running the body, if the library cannot be called.
     static func withKnownIssue(
         _ message: String?, isIntermittent: Bool, at site: IssueSite, _ body: () throws -> Void
     ) -> Bool {
@@ -90,7 +89,8 @@ extension TestingLibrary {
         return open(types.comment, types.location)
     }
 
-    /// Runs an asynchronous body as one that is known to fail; false if the library cannot be reached.
+    /// Runs an asynchronous body with a known issue. Returns false, without running the body, if the library cannot be
+    /// called.
     static func withKnownIssue(
         _ message: String?, isIntermittent: Bool, isolation: isolated (any Actor)?, at site: IssueSite,
         _ body: _AsyncThrowingBody
@@ -98,13 +98,13 @@ extension TestingLibrary {
         func open<Comment, SourceLocation>(
             _: Comment.Type, _: SourceLocation.Type, isolation: isolated (any Actor)?
         ) async -> Bool {
-            // The body has to be @concurrent: in this module a plain asynchronous
-            // function has one argument more than in Testing.
+            // The body must be @concurrent: in this module a plain asynchronous function has one more argument than in
+            // Testing.
             typealias Call =
                 @convention(thin) (
                     Comment?, Bool, isolated (any Actor)?, SourceLocation, @concurrent () async throws -> Void
                 ) async -> Void
-            // What an asynchronous function is called by ends in "Tu".
+            // The symbol that is called for an asynchronous function ends in "Tu".
             let name =
                 "$s7Testing14withKnownIssue_14isIntermittent9isolation14sourceLocation_yAA7CommentVSg_SbScA_pSgYi"
                 + "AA06SourceI0VyyYaKXEtYaFTu"
@@ -123,12 +123,11 @@ extension TestingLibrary {
 
 /// The types of Swift Testing, if this process has loaded it.
 ///
-/// Nothing here imports a test library, and none is loaded because of us: a
-/// process without one stays without one. Testing is built with library
-/// evolution, so its structs and enums go in and out of functions by address,
-/// as generic parameters do. A generic function that is opened over the types
-/// found here thus calls Testing's own functions with the right convention,
-/// sizes and witnesses, and no layout is copied.
+/// This library imports no test library and never loads one into a process. Testing is built
+/// with library evolution, so its structs and enums are passed by address, as generic
+/// parameters are. A generic function that is opened over these types therefore calls Testing's
+/// functions with the correct calling convention, sizes and witnesses, without a copy of any
+/// layout.
 struct TestingTypes: Sendable {
     let test: Any.Type
     let issue: Any.Type
@@ -147,12 +146,11 @@ struct TestingTypes: Sendable {
     }()
 }
 
-/// Makes the values that Swift Testing's functions take.
+/// Creates the values that functions of Swift Testing take.
 enum TestingValues {
     static func location<SourceLocation>(_ site: IssueSite) -> SourceLocation? {
-        // An initializer takes its texts owned; without `consuming` they would be
-        // let go twice. And not by Optional.map: to hand a thin function to a
-        // closure crashes the compiler of 6.3.
+        // An initializer takes ownership of its strings; without `consuming` they would be released twice. Optional.map
+        // is not an option: passing a thin function to a closure crashes the 6.3 compiler.
         guard
             let make = unsafe LoadedSymbols.function(
                 "$s7Testing14SourceLocationV6fileID0D4Path4line6columnACSS_SSS2itcfC",
@@ -163,15 +161,15 @@ enum TestingValues {
     }
 
     static func comment<Comment>(_ text: String) -> Comment? {
-        // A public conformance, so no name of a function is needed.
+        // The conformance is public, so no symbol name is needed.
         guard let type = Comment.self as? any RawRepresentable<String>.Type else { return nil }
         return type.init(rawValue: text) as? Comment
     }
 
-    /// The severity that calls itself so.
+    /// Returns the severity whose description is `name`; nil if there is none.
     static func severity<Severity>(_ name: String) -> Severity? {
-        // There is no public way to make one. Its cases are the values of one
-        // byte, and which is which is asked, not assumed.
+        // No public initializer exists. The enum is one byte in size; the code checks the description of each value
+        // instead of assuming an order.
         guard MemoryLayout<Severity>.size == 1 else { return nil }
         for tag in UInt8(0)..<2 {
             let value = unsafe withUnsafeBytes(of: tag) { unsafe $0.loadUnaligned(as: Severity.self) }

@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// Expects that an operation reports issues, and that all of them are as they should be.
+/// Runs an operation and expects that it reports at least one issue and that all its issues match.
 ///
-/// Nobody else is told of them. If none is reported, or one does not match,
-/// that is reported, and so fails a test.
+/// The issues are not sent to any other reporter. If the operation reports no issue, or an
+/// issue does not match, this function reports that as an issue of its own, which fails the
+/// running test.
 ///
 /// ```swift
 /// expectReportsIssue {
@@ -14,13 +15,14 @@ internal import Synchronization
 /// ```
 ///
 /// - Parameters:
-///   - message: What the issue would be good for.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
-///   - issueMatcher: Whether an issue is one that was expected.
+///   - message: A text that is added to the failure if no issue is reported. Nil adds nothing.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run.
+///   - issueMatcher: Returns whether `issue` was expected. Called once for each issue, after `body` has returned.
+/// - Throws: The error that `body` throws. The collected issues are then not checked.
 public func expectReportsIssue(
     _ message: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -32,19 +34,19 @@ public func expectReportsIssue(
     collector.judge(message, at: site, matching: issueMatcher)
 }
 
-/// Expects that an asynchronous operation reports issues, and that all of them are as they should be.
+/// Runs an asynchronous operation and expects that it reports at least one issue and that all its issues match.
 ///
-/// An asynchronous version of
-/// `expectReportsIssue`.
+/// This is the asynchronous version of `expectReportsIssue`.
 ///
 /// - Parameters:
-///   - message: What the issue would be good for.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
-///   - issueMatcher: Whether an issue is one that was expected.
+///   - message: A text that is added to the failure if no issue is reported. Nil adds nothing.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run.
+///   - issueMatcher: Returns whether `issue` was expected. Called once for each issue, after `body` has returned.
+/// - Throws: The error that `body` throws. The collected issues are then not checked.
 public func expectReportsIssue(
     _ message: @autoclosure () -> String? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -56,7 +58,7 @@ public func expectReportsIssue(
     collector.judge(message, at: site, matching: issueMatcher)
 }
 
-/// Keeps what is reported, for a test to look at.
+/// A sink that keeps reported issues so that a test can check them.
 final class IssueCollector: IssueSink {
     private let kept = Mutex<[ReportedIssue]>([])
 
@@ -64,7 +66,7 @@ final class IssueCollector: IssueSink {
         kept.withLock { $0.append(ReportedIssue(report)) }
     }
 
-    /// Reports what is wrong with the issues that came: none at all, or one that does not match.
+    /// Reports an error if there are no issues, and one for each issue that does not match.
     func judge(
         _ message: () -> String?, at site: IssueSite, matching issueMatcher: (ReportedIssue) -> Bool
     ) {
@@ -72,7 +74,7 @@ final class IssueCollector: IssueSink {
         func complain(_ text: String) {
             Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: site)
         }
-        // The texts are those of swift-issue-reporting, which tests compare with.
+        // swift-issue-reporting uses the same texts, and tests compare with them.
         guard !issues.isEmpty else {
             let words = message() ?? ""
             return complain("Expected issue to be reported\(words.isEmpty ? "" : ": \(words)")")
@@ -83,19 +85,19 @@ final class IssueCollector: IssueSink {
 
 /// An issue that was reported while a test expected one.
 public struct ReportedIssue: Sendable {
-    /// "Issue reported", and its message after a colon.
+    /// "Issue reported", followed by a colon and the message if there is one.
     public var description: String
-    /// The error, if it was one.
+    /// The reported error; nil if the issue is a message only.
     public var error: (any Error)?
-    /// How serious it is.
+    /// The severity of the issue.
     public var severity: IssueSeverity
-    /// The source file, with its module.
+    /// The file ID (`Module/File.swift`) of the reported location.
     public var fileID: StaticString
-    /// The path of the source file.
+    /// The file path of the reported location.
     public var filePath: StaticString
-    /// The line.
+    /// The line of the reported location.
     public var line: UInt
-    /// The column.
+    /// The column of the reported location.
     public var column: UInt
 
     init(_ report: IssueReport) {
@@ -112,7 +114,7 @@ public struct ReportedIssue: Sendable {
 
 /// Whether this process runs tests.
 ///
-/// Found once, by the test libraries that are loaded, or by the variables that
-/// Bazel and others set. What the current task does is answered by
-/// ``TestContext/current``.
+/// The value is determined once, from the test libraries that are loaded and from how the
+/// process was started: its executable's name, its arguments, and the variables that Bazel and
+/// other runners set. For the test that the current task runs, see ``TestContext/current``.
 public let isTesting: Bool = TestRun.isThere

@@ -1,9 +1,8 @@
 internal import Synchronization
 
-/// Counts the issues of an operation that is known to have some.
+/// A counter for the issues of an operation that is known to report some.
 ///
-/// Swift Testing does this itself. XCTest on Linux cannot, and outside tests
-/// there is nobody else.
+/// Swift Testing counts them itself. XCTest on Linux cannot, and outside tests no library does.
 final class KnownIssues: Sendable {
     private let counted = Atomic(0)
 
@@ -13,31 +12,30 @@ final class KnownIssues: Sendable {
         counted.add(1, ordering: .relaxed)
     }
 
-    /// Says how the operation ended: with an error, with issues, or as if nothing were wrong.
+    /// Reports the outcome of the operation: an expected error, or an issue if nothing went wrong.
     func judge(_ error: (any Error)?, _ message: String?, isIntermittent: Bool, at site: IssueSite) {
         if let error {
             Reporting.expect(error, { message }, at: site, by: ReportingScope.current.reporters.reporters)
         } else if isEmpty, !isIntermittent {
-            // The text is Swift Testing's.
+            // Swift Testing uses the same text.
             let text = "Known issue was not recorded\(message.map { ": \($0)" } ?? "")"
             Reporting.report(nil, { text }, level: .error, metadata: { [:] }, at: site)
         }
     }
 }
 
-/// Runs an operation that is known to report issues or to throw, and reports only that it does not.
+/// Runs an operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// The name that `_withKnownIssue`
-/// had in version 1 of swift-issue-reporting, and has in public here.
+/// This is the public name of `_withKnownIssue`, and the name that function had in version 1 of swift-issue-reporting.
 ///
 /// - Parameters:
-///   - message: What is known.
-///   - isIntermittent: Whether it happens now and then only.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
+///   - message: A description of the known issue. Nil for none.
+///   - isIntermittent: Whether the issue occurs only sometimes. If true, an operation without an issue is not reported.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run. An error that it throws counts as a known issue and is not rethrown.
 public func withExpectedIssue(
     _ message: String? = nil, isIntermittent: Bool = false,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -47,19 +45,20 @@ public func withExpectedIssue(
         message, isIntermittent: isIntermittent, fileID: fileID, filePath: filePath, line: line, column: column, body)
 }
 
-/// Runs an asynchronous operation that is known to report issues or to throw, and reports only that it does not.
+/// Runs an asynchronous operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// An asynchronous version of ``withExpectedIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
+/// This is the asynchronous version of
+/// ``withExpectedIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
 ///
 /// - Parameters:
-///   - message: What is known.
-///   - isIntermittent: Whether it happens now and then only.
-///   - isolation: Where the call stands.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
+///   - message: A description of the known issue. Nil for none.
+///   - isIntermittent: Whether the issue occurs only sometimes. If true, an operation without an issue is not reported.
+///   - isolation: The actor that the call is isolated to. Nil for none.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run. An error that it throws counts as a known issue and is not rethrown.
 public func withExpectedIssue(
     _ message: String? = nil, isIntermittent: Bool = false, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -70,24 +69,23 @@ public func withExpectedIssue(
         column: column, body)
 }
 
-/// The operation that an asynchronous ``_withKnownIssue(_:isIntermittent:isolation:fileID:filePath:line:column:_:)``
-/// runs.
+/// The operation of the asynchronous ``_withKnownIssue(_:isIntermittent:isolation:fileID:filePath:line:column:_:)``.
 public typealias _AsyncThrowingBody = @concurrent () async throws -> Void
 
-/// Runs an operation that is known to report issues or to throw, and reports only that it does not.
+/// Runs an operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// In Swift Testing this is `withKnownIssue`, so whatever fails the test
-/// counts. Elsewhere, in XCTest too, what is reported by way of this library
-/// counts, on the operation's task and its children.
+/// Under Swift Testing this calls `withKnownIssue`, so everything that fails the test counts.
+/// Under XCTest and outside tests, only issues that are reported with this library count, on
+/// the operation's task and its child tasks.
 ///
 /// - Parameters:
-///   - message: What is known.
-///   - isIntermittent: Whether it happens now and then only.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
+///   - message: A description of the known issue. Nil for none.
+///   - isIntermittent: Whether the issue occurs only sometimes. If true, an operation without an issue is not reported.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run. An error that it throws counts as a known issue and is not rethrown.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
@@ -111,19 +109,20 @@ public func _withKnownIssue(
     known.judge(thrown, message, isIntermittent: isIntermittent, at: site)
 }
 
-/// Runs an asynchronous operation that is known to report issues or to throw, and reports only that it does not.
+/// Runs an asynchronous operation that is known to report issues or to throw, and reports an issue if it does neither.
 ///
-/// An asynchronous version of ``_withKnownIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
+/// This is the asynchronous version of
+/// ``_withKnownIssue(_:isIntermittent:fileID:filePath:line:column:_:)``.
 ///
 /// - Parameters:
-///   - message: What is known.
-///   - isIntermittent: Whether it happens now and then only.
-///   - isolation: Where the call stands.
-///   - fileID: The source file, with its module.
-///   - filePath: The path of the source file.
-///   - line: The line.
-///   - column: The column.
-///   - body: What to run.
+///   - message: A description of the known issue. Nil for none.
+///   - isIntermittent: Whether the issue occurs only sometimes. If true, an operation without an issue is not reported.
+///   - isolation: The actor that the call is isolated to. Nil for none.
+///   - fileID: The file ID of the reported location. Defaults to the caller's.
+///   - filePath: The file path of the reported location. Defaults to the caller's.
+///   - line: The line of the reported location. Defaults to the caller's.
+///   - column: The column of the reported location. Defaults to the caller's.
+///   - body: The operation to run. An error that it throws counts as a known issue and is not rethrown.
 public func _withKnownIssue(
     _ message: String? = nil, isIntermittent: Bool = false, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

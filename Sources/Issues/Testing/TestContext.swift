@@ -1,11 +1,11 @@
-/// What kind of test is being run.
+/// The kind of test that is running.
 public enum TestContext: Equatable, Sendable {
-    /// A test of Swift Testing; which one, where the task is the test's own.
+    /// A test of Swift Testing. The associated value is nil outside the test's task, for example in a detached task.
     case swiftTesting(Testing?)
     /// A test of XCTest.
     case xcTest
 
-    /// What kind of test runs here; nil outside tests.
+    /// The kind of test that is running, or nil outside tests.
     public static var current: Self? {
         guard isTesting else { return nil }
         if let test = TestingLibrary.currentTest {
@@ -15,7 +15,7 @@ public enum TestContext: Equatable, Sendable {
         return TestRun.isOfSwiftTesting ? .swiftTesting(nil) : .xcTest
     }
 
-    /// Whether Swift Testing runs it.
+    /// Whether Swift Testing runs the test.
     public var isSwiftTesting: Bool {
         switch self {
         case .swiftTesting: true
@@ -23,27 +23,34 @@ public enum TestContext: Equatable, Sendable {
         }
     }
 
-    /// What Swift Testing says of the test.
+    /// The information that Swift Testing provides about a test.
     public struct Testing: Equatable, Sendable {
-        /// The test.
+        /// The test that is running.
         public let test: Test
 
-        /// A test of Swift Testing; equal to another one if their ids are.
+        /// A test of Swift Testing. Two tests are equal if their ids are.
         public struct Test: Equatable, Hashable, Identifiable, Sendable {
-            /// What tells it from all others.
+            /// The id of the test.
             public let id: ID
-            /// The traits that it was given.
+            /// The traits of the test.
             public let traits: [any Sendable]
 
-            /// Compares the ids.
+            /// Returns whether two tests have the same id.
+            ///
+            /// - Parameters:
+            ///   - left: A test.
+            ///   - right: Another test.
+            /// - Returns: True if the ids are equal. The traits are not compared.
             public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
 
-            /// Hashes the id.
+            /// Feeds the id into a hasher.
+            ///
+            /// - Parameter hasher: The hasher to use.
             public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
-            /// The id of a test, as Swift Testing has it.
+            /// The id of a test in Swift Testing.
             public struct ID: Equatable, Hashable, @unchecked Sendable {
-                // Testing's own ids are Sendable; AnyHashable does not say so.
+                // Testing's own ids are Sendable, but AnyHashable does not show it.
                 /// The value of type `Testing.Test.ID`.
                 public let rawValue: AnyHashable
             }
