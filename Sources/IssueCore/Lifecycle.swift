@@ -1,14 +1,14 @@
-/// The life of the daemon: what is done in which order when it starts, reads its configuration again and ends.
+/// The daemon's lifecycle as a state machine: start, reload and shutdown.
 ///
-/// The end is always the same: take nothing more in, let what came in come to
-/// its commit and its receipt, flush what is kept in memory, close.
+/// A shutdown always runs the same stages: stop accepting reports, commit what was accepted and
+/// send the receipts, flush what is kept in memory, close.
 package struct Lifecycle: Equatable, Sendable {
     package enum Stage: Equatable, Sendable {
-        /// No connection and no record is taken any more.
+        /// Refuses new connections and new records.
         case stopAccepting
-        /// What was taken gets its commit and its receipts.
+        /// Commits the records that were accepted and sends their receipts.
         case drain
-        /// What is held back is told, what waits is stored.
+        /// Sends the pending summaries and stores all state that is only in memory.
         case flush
         case close
     }
@@ -22,40 +22,41 @@ package struct Lifecycle: Equatable, Sendable {
     }
 
     package enum StartAction: Equatable, Sendable {
-        /// Tell the service manager that reports are taken.
+        /// Notify the service manager that the daemon is ready.
         case announceReady
-        /// Tell it, and then read the configuration again, as was asked for meanwhile.
+        /// Notify the service manager, then reload the configuration because a reload was requested
+        /// during the start.
         case announceReadyThenReload
-        /// The end has begun meanwhile.
+        /// Do nothing: a shutdown has already begun.
         case rest
     }
 
     package enum ReloadAction: Equatable, Sendable {
-        /// Tell the service manager, read the configuration, then `reloaded`.
+        /// Notify the service manager, reload the configuration, then call `reloaded()`.
         case reload
-        /// It will be done as soon as what is under way allows.
+        /// Do nothing now: the reload runs when the start or the current reload is finished.
         case later
         case ignore
     }
 
     package enum ReloadedAction: Equatable, Sendable {
         case announceReady
-        /// The configuration was changed again while it was read.
+        /// Reload again: another reload was requested during this one.
         case reload
-        /// The end has begun meanwhile.
+        /// Do nothing: a shutdown has already begun.
         case rest
     }
 
     package enum StopAction: Equatable, Sendable {
         case perform(Stage)
-        /// It is ending already; nothing is done twice or out of turn.
+        /// Do nothing: a shutdown is already in progress.
         case rest
     }
 
     package enum StageAction: Equatable, Sendable {
         case perform(Stage)
         case exit
-        /// The stage was cut short before it said that it was done.
+        /// Do nothing: the stage was cut short before it reported its end.
         case rest
     }
 
@@ -64,7 +65,9 @@ package struct Lifecycle: Equatable, Sendable {
 
     package init() {}
 
-    /// Everything is open, and reports can be taken.
+    /// Reports that everything is open and that reports can be accepted.
+    ///
+    /// - Returns: The action the caller must perform.
     package mutating func started() -> StartAction {
         switch state {
         case .starting:
@@ -76,13 +79,16 @@ package struct Lifecycle: Equatable, Sendable {
             state = .reloading
             return .announceReadyThenReload
         case .draining, .stopped:
-            // The stop was quicker than the start.
+            // A stop was requested before the start was finished.
             return .rest
         case .ready, .reloading:
             preconditionFailure("The daemon started twice")
         }
     }
 
+    /// Reports that the user or the service manager asked for a reload.
+    ///
+    /// - Returns: The action the caller must perform.
     package mutating func reloadRequested() -> ReloadAction {
         switch state {
         case .ready:
@@ -96,7 +102,10 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// The configuration was read; whether it was good or the old one was kept is the same here.
+    /// Reports the end of a reload, whether the new configuration was applied or the old one was
+    /// kept.
+    ///
+    /// - Returns: The action the caller must perform.
     package mutating func reloaded() -> ReloadedAction {
         switch state {
         case .reloading:
@@ -113,7 +122,9 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// A signal, an error that can't be lived with, or nothing to do.
+    /// Reports the reason for a shutdown: a signal, a fatal error, or that the daemon is idle.
+    ///
+    /// - Returns: The action the caller must perform.
     package mutating func stopRequested() -> StopAction {
         switch state {
         case .starting, .ready, .reloading:
@@ -124,7 +135,10 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// A stage of the end is done.
+    /// Reports that a stage of the shutdown is finished.
+    ///
+    /// - Parameter stage: The finished stage. A stage that was cut short is ignored.
+    /// - Returns: The action the caller must perform.
     package mutating func finished(_ stage: Stage) -> StageAction {
         switch state {
         case .draining(let present) where present == stage:
@@ -136,7 +150,11 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// The service manager will not wait much longer: leaves out what the next start can do as well.
+    /// Reports that the service manager's stop timeout is about to expire.
+    ///
+    /// Skips to the last stage: the next start can do the rest. The second call ends the process.
+    ///
+    /// - Returns: The action the caller must perform.
     package mutating func patienceEnded() -> StageAction {
         switch state {
         case .draining(.stopAccepting), .draining(.drain), .draining(.flush):

@@ -1,13 +1,13 @@
 package import IssueProtocol
 
-/// The log's clock: it gives each commit its time, and tells when the way from wall time to log time changes.
+/// The clock of the record log: gives each commit its time and records when the offset from wall
+/// time to log time changes.
 ///
-/// The store keeps a record's wall time, and an offset (`log = wall + offset`)
-/// that holds for all records until the next one. The offset changes only at
-/// a start and when the wall clock jumps. Within one offset the times given
-/// out never go backwards.
+/// The store keeps each record's wall time and an offset (`log = wall + offset`) that applies to
+/// all records up to the next offset. The offset changes only when the daemon starts and when the
+/// wall clock jumps. Times never go backwards while the offset stays the same.
 package struct RecordLogClock: Equatable, Sendable {
-    /// What has to be stored for the clock to go on after a restart.
+    /// The state to store so that the clock can continue after a restart.
     package struct State: Equatable, Sendable {
         package var log: RecordLogInstant
         package var wall: Timestamp
@@ -17,16 +17,16 @@ package struct RecordLogClock: Equatable, Sendable {
             self.wall = wall
         }
 
-        /// What the wall time lacks to be log time.
+        /// The difference between log time and wall time, in milliseconds.
         package var offset: Int64 { log.milliseconds.clampedDifference(wall.milliseconds) }
     }
 
     /// The time of one commit.
     package struct Reading: Equatable, Sendable {
         package var log: RecordLogInstant
-        /// The wall time to store, which may be held up a little so that it does not go backwards.
+        /// The wall time to store. It may be slightly late, so that it never goes backwards.
         package var wall: Timestamp
-        /// Set when this commit and those after it have another offset than those before.
+        /// The offset of this and all following commits, in milliseconds; nil if it did not change.
         package var newOffset: Int64?
 
         package init(log: RecordLogInstant, wall: Timestamp, newOffset: Int64?) {
@@ -41,23 +41,26 @@ package struct RecordLogClock: Equatable, Sendable {
         var monotonic: MonotonicInstant
     }
 
-    /// How far the wall clock may stray from the monotonic one before it counts as set.
+    /// How far the wall clock may drift from the monotonic clock before it counts as having been
+    /// set.
     package static let tolerance: Duration = .seconds(1)
-    /// The longest standstill that is believed, because across a restart there is only the wall clock to ask.
+    /// The longest downtime that is added to log time. Across a restart only the wall clock is
+    /// available, and it may be wrong.
     package static let longestGap: Duration = .seconds(86_400)
 
-    /// What to store; nothing before the first commit of all.
+    /// The state to store; nil before the very first commit.
     package private(set) var state: State?
-    /// Both clocks when the present offset began. Compared with these, and
-    /// not with the last commit, many small steps are found out as well.
+    /// Both clocks at the start of the current offset. Comparing with these, not with the last
+    /// commit, also detects many small steps.
     private var anchor: Moment?
     private var last: MonotonicInstant?
 
+    /// - Parameter state: The state stored before the restart; nil if the log is empty.
     package init(restoring state: State? = nil) {
         self.state = state
     }
 
-    /// A commit is about to be made: says when it is.
+    /// Returns the time of a commit that is about to be made, and advances the clock to it.
     package mutating func committed(wall: Timestamp, monotonic: MonotonicInstant) -> Reading {
         let present = Moment(wall: wall, monotonic: monotonic)
         guard let previous = state else {
@@ -83,13 +86,13 @@ package struct RecordLogClock: Equatable, Sendable {
         return Reading(log: log, wall: held, newOffset: nil)
     }
 
-    /// What the log's clock shows, without a commit: for timers.
+    /// Returns the current log time without advancing the clock, for timers.
     package func now(wall: Timestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         var copy = self
         return copy.committed(wall: wall, monotonic: monotonic).log
     }
 
-    /// The wall time that belongs to a moment of the log under the present offset, for people to read.
+    /// Returns the wall time of a log time, using the current offset. For display only.
     package func wallTime(of instant: RecordLogInstant) -> Timestamp {
         Timestamp(milliseconds: instant.milliseconds.clampedDifference(state?.offset ?? 0))
     }
@@ -104,10 +107,11 @@ package struct RecordLogClock: Equatable, Sendable {
     }
 }
 
-/// A moment on the log's clock, which only moves forward and which no setting of the wall clock moves.
+/// A point in time on the record log's clock. It never goes backwards, and setting the wall clock
+/// does not affect it.
 ///
-/// It is stored with each commit, so a decision that depends on time comes
-/// out the same however late it is made, and again after a crash.
+/// It is stored with each commit. A decision that depends on time is therefore the same however
+/// late it is made, and the same again after a crash.
 package struct RecordLogInstant: InstantProtocol {
     package var milliseconds: Int64
 
@@ -128,7 +132,8 @@ package struct RecordLogInstant: InstantProtocol {
     }
 }
 
-/// A moment on the machine's monotonic clock, by which everything is paced that has to do with the outside.
+/// A point in time on the machine's monotonic clock, used for everything that depends on the
+/// outside world.
 package struct MonotonicInstant: InstantProtocol {
     package var sinceBoot: Duration
 
@@ -150,21 +155,21 @@ package struct MonotonicInstant: InstantProtocol {
 }
 
 extension Int64 {
-    /// The sum, or the nearest number there is.
+    /// Returns the sum, clamped to the range of `Int64`.
     package func clampedSum(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         guard overflow else { return sum }
         return other < 0 ? .min : .max
     }
 
-    /// The difference, or the nearest number there is.
+    /// Returns the difference, clamped to the range of `Int64`.
     func clampedDifference(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         guard overflow else { return difference }
         return other < 0 ? .max : .min
     }
 
-    /// The product, or the nearest number there is.
+    /// Returns the product, clamped to the range of `Int64`.
     func clampedProduct(_ other: Int64) -> Int64 {
         let (product, overflow) = multipliedReportingOverflow(by: other)
         guard overflow else { return product }

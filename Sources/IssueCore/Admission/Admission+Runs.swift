@@ -1,12 +1,18 @@
 package import IssueProtocol
 
 extension Admission {
-    /// What follows for the next records of the same series from one that was held back; nothing where each has to be
-    /// judged.
+    /// Returns a run for the records that follow a suppressed record in the same series.
+    ///
+    /// - Parameters:
+    ///   - candidate: The suppressed record.
+    ///   - reason: The reason why it was suppressed.
+    ///   - now: The log time of the record.
+    /// - Returns: An empty run, or nil if each of the following records must be evaluated on its
+    ///   own.
     package func run(after candidate: Candidate, heldFor reason: SuppressionReason, at now: RecordLogInstant)
         -> SuppressedRun?
     {
-        // Reserved shares are asked one by one.
+        // Reserved shares are checked record by record.
         guard candidate.severity != .critical else { return nil }
         switch reason {
         case .groupRate:
@@ -24,9 +30,9 @@ extension Admission {
         }
     }
 
-    /// Counts what a run has held back.
+    /// Adds the records of a run to the counters and the open window of their group.
     ///
-    /// It comes before anything else that its group is asked, and before windows are closed.
+    /// Must be called before the group is used again and before windows are closed.
     package mutating func count(_ run: SuppressedRun) {
         guard run.records > 0 else { return }
         var group = group(
@@ -43,21 +49,22 @@ extension Admission {
     }
 }
 
-/// Records of one series that are held back one after the other, without each of them being judged.
+/// Consecutive records of one series that are suppressed without being evaluated one by one.
 ///
-/// A bucket that is empty stays so until it has filled, and what it refuses
-/// takes nothing from the others: until then the judgement is known.
+/// An empty bucket stays empty until it has refilled, and a record it refuses takes no tokens from
+/// the other buckets. Until then the result is known.
 package struct SuppressedRun: Sendable {
     package let group: Int64
     package let account: Int64
     package let user: UInt32
     package let severity: Severity
     package let reason: SuppressionReason
-    /// Of the reason, among all of them.
+    /// The index of `reason` in `SuppressionReason.allCases`.
     package let place: Int
-    /// From then on the next one has to be judged.
+    /// The log time from which records must be evaluated again.
     package let until: RecordLogInstant
-    /// Whether a record that is let through ends it, since that could change the reason.
+    /// `true` if the run ends as soon as any record is admitted, because that could change the
+    /// reason.
     package let endsWithAdmission: Bool
 
     package private(set) var records: Int64 = 0
@@ -78,7 +85,12 @@ package struct SuppressedRun: Sendable {
         endsWithAdmission = untilNext
     }
 
-    /// Counts one more.
+    /// Adds one record to the run.
+    ///
+    /// - Parameters:
+    ///   - row: The record's row id.
+    ///   - count: The number of occurrences the record stands for.
+    ///   - now: The log time of the record.
     package mutating func add(_ row: Int64, count: Int64, at now: RecordLogInstant) {
         if records == 0 {
             first = now
@@ -92,7 +104,12 @@ package struct SuppressedRun: Sendable {
         if samples.count < WindowRow.maxSamples { samples.append(row) }
     }
 
-    /// Counts some more, in ascending order, of which the first and the last came at those times.
+    /// Adds several records to the run.
+    ///
+    /// - Parameters:
+    ///   - rows: Their row ids, in ascending order.
+    ///   - occurrences: The number of occurrences that all of them stand for.
+    ///   - times: The log times of the first and the last record.
     package mutating func add(_ rows: ArraySlice<Int64>, occurrences: Int64, _ times: ClosedRange<RecordLogInstant>) {
         guard let lowest = rows.first, let highest = rows.last else { return }
         if records == 0 {
@@ -107,7 +124,7 @@ package struct SuppressedRun: Sendable {
         samples += rows.prefix(max(0, WindowRow.maxSamples - samples.count))
     }
 
-    /// The same with nothing counted.
+    /// The same run with its counters reset.
     package var emptied: SuppressedRun {
         var run = self
         run.records = 0

@@ -1,20 +1,28 @@
 package import IssueProtocol
 
 extension Admission {
-    /// When the next summary is due, if something is held back: when its window ends and a summary's token is there.
+    /// The log time at which the next summary is due: its window has ended and a token for a
+    /// summary is available. Nil if no window is open.
     package var nextSummaryDue: RecordLogInstant? {
         guard let earliestDue else { return nil }
         return isCrowded ? earliestDue : summaryBucket.whenNext(for: nil, after: earliestDue)
     }
 
-    /// Log time has come this far: closes the windows that ended, each flush at its own time.
+    /// Closes the windows that have ended by `now`, each at its own time.
+    ///
+    /// - Parameter now: The current log time.
+    /// - Returns: The summaries to store, in the order of their times.
     package mutating func dueSummaries(at now: RecordLogInstant) -> [SummaryDraft] {
         var drafts: [SummaryDraft] = []
         while let due = nextSummaryDue, due <= now { drafts += flush(at: due) }
         return drafts
     }
 
-    /// Closes all windows: at a shutdown, and at a start for those that a crash left open.
+    /// Closes all windows. Called at shutdown, and at a start for the windows that a crash left
+    /// open.
+    ///
+    /// - Parameter now: The current log time.
+    /// - Returns: The summaries to store.
     package mutating func closeAll(at now: RecordLogInstant) -> [SummaryDraft] {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, most: bounds.summaries, tokens: .max)
@@ -26,8 +34,8 @@ extension Admission {
         return drafts
     }
 
-    /// So many windows are open that they are told without regard to the limit, which would cost more memory than it
-    /// is worth.
+    /// `true` if so many windows are open that their memory matters more than the rate limit of
+    /// summaries, which is ignored then.
     private var isCrowded: Bool { windows.count > 2 * bounds.groups }
 
     private var summaryRole: BucketRole { global[.summary] == nil ? .common : .summary }
@@ -39,7 +47,7 @@ extension Admission {
 
     private mutating func flush(at now: RecordLogInstant) -> [SummaryDraft] {
         let due = windows.values.filter { $0.due <= now }
-        // It was quiet for a whole window: suppression is over.
+        // A whole window without a suppressed record ends the suppression.
         for window in due where window.suppressedCount == 0 { close(window, wasTold: false) }
 
         let plan = SummaryPlan(
@@ -76,7 +84,7 @@ extension Admission {
             } ?? [])
     }
 
-    /// One summary for several windows of one application.
+    /// Returns one summary for several windows of one application.
     private mutating func merge(_ windows: [WindowRow], at now: RecordLogInstant) -> SummaryDraft {
         let parts = windows.map { single($0, at: now) }
         guard var sum = parts.first else {
@@ -110,7 +118,7 @@ extension Admission {
         return next
     }
 
-    /// The window was told; the next one begins where it ended and lasts twice as long.
+    /// Replaces a window that has ended by the next one, which starts now and lasts twice as long.
     private mutating func renew(_ window: WindowRow, wasTold: Bool, at now: RecordLogInstant) {
         guard !window.isOrphan else { return close(window, wasTold: wasTold) }
         let interval = min(window.interval * 2, lastInterval)
@@ -122,7 +130,10 @@ extension Admission {
         number(window.key, next.sequence)
     }
 
-    /// - Parameter wasTold: Whether the window's number was used; otherwise it is given back.
+    /// Closes a window.
+    ///
+    /// - Parameter wasTold: `true` if a summary used the window's sequence number; `false` returns
+    ///   the number.
     private mutating func close(_ window: WindowRow, wasTold: Bool) {
         windows[window.key] = nil
         unsaved.windows.remove(window.key)
@@ -143,7 +154,8 @@ extension Admission {
 }
 
 extension Admission {
-    /// What changed since this was last asked; to be stored together with the cursor.
+    /// Returns the changes since the last call. They must be stored in the transaction that moves
+    /// the cursor.
     package mutating func takeChanges() -> AdmissionChanges {
         var changes = AdmissionChanges()
         let (touched, closed) = (unsaved.buckets, unsaved.closedWindows)
@@ -182,30 +194,32 @@ extension Admission {
     }
 }
 
-/// What a summary says: how much was held back, of what, since when and why.
+/// The content of a summary: how many records were suppressed, in which groups, since when and why.
 package struct SummaryDraft: Equatable, Sendable {
-    /// Nothing where it speaks for several groups of an application.
+    /// The group's id; nil if the summary covers several groups of an application.
     package var group: Int64?
     package var account: Int64
-    /// Of several groups: the reason that held back most.
+    /// The reason. If several groups are covered, the reason that suppressed the most records.
     package var reason: SuppressionReason
     package var windowStart: RecordLogInstant
     package var windowEnd: RecordLogInstant
     package var suppressedCount: Int64
     package var suppressedOccurrences: Int64
     package var forwardedCount: Int64
-    /// The running total; of several groups their sum.
+    /// The total number of occurrences so far. If several groups are covered, the sum of their
+    /// totals.
     package var occurrences: Int64
-    /// Counted for each group and reason; for what speaks for several groups, for each application.
+    /// Counts up per group and reason or, if several groups are covered, per application.
     package var summarySequence: Int64
     package var firstSeen: RecordLogInstant
     package var lastSeen: RecordLogInstant
     package var samples: [Int64]
     package var maxSeverity: Severity
-    /// Something was held back in the second half of the window, so it has not come to rest.
+    /// `true` if records were suppressed in the second half of the window, so the suppression is
+    /// probably not over.
     package var stillSuppressing: Bool
     package var distinctGroups: Int64
-    /// Not told, but kept for whoever asks what became of a record.
+    /// The row ranges of the suppressed records. Stored for queries about single records; not sent.
     package var stretches: [SummaryStretch]
 
     package init(
@@ -236,15 +250,19 @@ package struct SummaryDraft: Equatable, Sendable {
     }
 }
 
-/// Which of the windows to be told get a summary of their own, and which are told together.
+/// Decides which windows get a summary of their own and which share one.
 ///
-/// The loudest get their own; the rest is told in one for each application.
-/// What does not even find a token for that waits for the next flush.
+/// The windows with the most suppressed records get their own summary. The others share one per
+/// application. Windows for which no token is left wait for the next flush.
 struct SummaryPlan: Equatable {
     private(set) var single: [WindowRow] = []
-    /// Windows of one application each.
+    /// Windows that share a summary. Each element holds windows of one application.
     private(set) var merged: [[WindowRow]] = []
 
+    /// - Parameters:
+    ///   - windows: The windows to summarise.
+    ///   - most: The maximum number of windows that get their own summary.
+    ///   - tokens: The number of summaries that the rate limit allows now.
     init(_ windows: [WindowRow], most: Int, tokens: Int64) {
         let sorted = windows.sorted(by: Self.isLouder)
         let room = Int(clamping: tokens)
@@ -273,7 +291,8 @@ struct SummaryPlan: Equatable {
     }
 }
 
-/// Which records a summary counts: those of one group that were held back for one reason in a stretch of the log.
+/// A range of rows that a summary covers: in it, all suppressed records of the group with this
+/// reason count in the summary.
 package struct SummaryStretch: Equatable, Sendable {
     package var group: Int64
     package var reason: SuppressionReason
@@ -286,7 +305,8 @@ package struct SummaryStretch: Equatable, Sendable {
     }
 }
 
-/// What was held back of a group for one reason and has not been told yet; this is also how it is stored.
+/// The records of one group that were suppressed for one reason since the last summary. It is
+/// stored in this form.
 package struct WindowRow: Equatable, Sendable {
     package struct Key: Hashable, Sendable {
         package var group: Int64
@@ -298,29 +318,31 @@ package struct WindowRow: Equatable, Sendable {
         }
     }
 
+    /// The maximum number of row ids kept as examples.
     package static let maxSamples = 3
 
     package let key: Key
     package var account: Int64
     package var start: RecordLogInstant
     package var due: RecordLogInstant
-    /// How long it lasts; the next one lasts twice as long, up to a limit.
+    /// The length of the window. The next one is twice as long, up to a limit.
     package var interval: Duration
     package var suppressedCount: Int64 = 0
     package var suppressedOccurrences: Int64 = 0
     package var forwardedCount: Int64 = 0
-    /// The group's running total when something was last counted here.
+    /// The group's total number of occurrences when the last record was counted here.
     package var occurrences: Int64 = 0
     package var firstSeen: RecordLogInstant
     package var lastSeen: RecordLogInstant
     package var samples: [Int64] = []
-    /// The first and the last record counted here; between them lies no record of its group and reason that another
-    /// window counted. Nothing where none was.
+    /// The row ids of the first and the last record counted here; nil if none was. No other window
+    /// counts a record of this group and reason between them.
     package var records: ClosedRange<Int64>?
     package var maxSeverity: Severity = .debug
-    /// The number of the summary that will tell it.
+    /// The sequence number of the summary that will report the window.
     package var sequence: Int64
-    /// Its group has left the table; it is told at the next flush and does not go on.
+    /// `true` if the group was evicted from the table. The window is then reported at the next
+    /// flush and not renewed.
     package var isOrphan = false
 
     package init(
@@ -336,12 +358,13 @@ package struct WindowRow: Equatable, Sendable {
         lastSeen = start
     }
 
-    /// Whether something was held back in its second half, so that it has not come to rest.
+    /// Returns `true` if records were suppressed in the second half of the window, so the
+    /// suppression is probably not over.
     func isLively(at end: RecordLogInstant) -> Bool {
         start.duration(to: lastSeen) * 2 >= start.duration(to: max(end, lastSeen))
     }
 
-    /// Counts what a run has held back, of which each record lies behind all that was counted when the run began.
+    /// Counts the records of a run. All of them come after the records counted when the run began.
     mutating func count(_ run: SuppressedRun, occurrences total: Int64) {
         firstSeen = suppressedCount == 0 ? run.first : min(firstSeen, run.first)
         lastSeen = max(lastSeen, run.last)
@@ -367,15 +390,15 @@ package struct WindowRow: Equatable, Sendable {
     }
 }
 
-/// What admission changed since its changes were last taken.
+/// The changes to admission since they were last taken.
 struct DirtySet: Sendable {
     var buckets: Set<BucketRow.Key> = []
-    /// Each at most once: the group itself knows that it is here.
+    /// Contains each group at most once: `Group.isChanged` is true for those in the list.
     var groups: [Int64] = []
     var windows: Set<WindowRow.Key> = []
     var closedWindows: Set<WindowRow.Key> = []
     var sequences: [Int64: Int64] = [:]
-    /// Left the table before they were stored.
+    /// Groups that were evicted from the table before they were stored.
     var evictedGroups: [Int64: GroupRow] = [:]
     var evictedBuckets: [BucketRow.Key: BucketRow] = [:]
 
@@ -389,7 +412,7 @@ struct DirtySet: Sendable {
         let rows = evictedBuckets.filter { $0.key.account == account }
         for key in rows.keys {
             evictedBuckets[key] = nil
-            // Still not stored.
+            // It still has to be stored.
             buckets.insert(key)
         }
         return Array(rows.values)

@@ -1,26 +1,26 @@
 package import IssueProtocol
 
-/// Decides for one destination, record by record as its cursor walks the log, what goes and what is held back and
-/// counted.
+/// Decides for one destination which records are sent and which are suppressed and counted.
 ///
-/// Four checks, all or nothing: the group's bucket, the application's, the
-/// destination's, the bytes of the day. A record that one of them refuses
-/// takes nothing from the others. Of the application's and the destination's
-/// limits, shares are kept for what is critical, for groups never seen before
-/// and for summaries (`SharedLimit`). The first record of a group skips the
-/// group's bucket. Users share the destination's limits and the day's bytes
-/// fairly (`FairBucket`, `DailyBudget`), whatever severity they claim.
+/// It is called for each record, in the order of the record log. A record must pass four checks:
+/// the group's bucket, the application's, the destination's, and the bytes of the day. If one of
+/// them refuses the record, it takes nothing from the others. The limits of the application and of
+/// the destination keep shares for critical records, for groups never seen before and for summaries
+/// (`SharedLimit`). The first record of a group skips the group's bucket. Users share the
+/// destination's limits and the day's bytes fairly (`FairBucket`, `DailyBudget`), whatever severity
+/// they claim.
 ///
-/// Its clock is the log's, and summaries become due by the same clock. The
-/// shell calls `dueSummaries(at:)` before it judges a record that lies behind
-/// `nextSummaryDue`; so the same log gives the same decisions whenever it is
-/// walked, also after a crash.
+/// All times are log times, those of summaries too. The caller calls `dueSummaries(at:)` before it
+/// evaluates a record whose time is after `nextSummaryDue`. The same log therefore gives the same
+/// decisions whenever it is processed, also after a crash.
 package struct Admission: Sendable {
-    /// How much it remembers; what no longer fits is told first, then forgotten here and kept by the store.
+    /// The sizes of the tables in memory. Entries that no longer fit are reported first, then
+    /// evicted; the store keeps their state.
     package struct Bounds: Equatable, Sendable {
         package var groups = 20_000
         package var accounts = 4096
-        /// Summaries of single groups in one flush; the rest is told in one for each application.
+        /// The maximum number of summaries of single groups in one flush. The other groups share
+        /// one summary per application.
         package var summaries = 200
 
         package init() {}
@@ -43,20 +43,27 @@ package struct Admission: Sendable {
     }
 
     package internal(set) var settings: LimitSettings
-    /// Who used how much of the day's bytes; set from outside, as it goes by the real day.
+    /// The use of the daily byte limit, by user. Set by the caller, since it depends on the
+    /// calendar day.
     package var dailyBytes = DailyBudget(limit: 0)
 
     let bounds: Bounds
     var groups: RecencyTable<Int64, Group>
     var accounts: RecencyTable<Int64, Account>
-    /// The number of the last summary that spoke for several groups of an application.
+    /// The last sequence number of the summaries that cover several groups, by application.
     var sequences: RecencyTable<Int64, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
-    /// The earliest end of a window, or earlier; so that not every record has all windows looked through.
+    /// A lower bound of the ends of all windows, so that not every record has to search all
+    /// windows.
     var earliestDue: RecordLogInstant?
     var unsaved = DirtySet()
 
+    /// - Parameters:
+    ///   - settings: The limits.
+    ///   - state: The state stored before the restart.
+    ///   - bounds: The sizes of the tables in memory.
+    ///   - limits: Returns the limits of an application, by its account id.
     package init(
         settings: LimitSettings, state: AdmissionState = AdmissionState(), bounds: Bounds = Bounds(),
         limits: (_ account: Int64) -> ApplicationLimits
@@ -89,35 +96,46 @@ package struct Admission: Sendable {
         self.init(settings: settings, state: state, bounds: bounds) { _ in settings.ofAnyApplication }
     }
 
-    /// What the store knows and this does not, so that it has to be adopted before a record is judged.
+    /// Returns which parts of a candidate's state must be loaded from the store with `adopt` before
+    /// the record is evaluated.
     ///
-    /// It changes nothing. But where it is lent to be changed, it isn't copied to be asked.
+    /// It changes nothing. It is `mutating` because the caller then passes the value by reference
+    /// and does not copy it.
     package mutating func lacks(_ candidate: Candidate) -> (account: Bool, group: Bool) {
         (!knows(account: candidate.account), !candidate.isFirstOfGroup && !knows(group: candidate.group))
     }
 
-    /// Whether a group is remembered; if not, what the store knows of it has to be adopted before it is judged.
+    /// Returns `true` if a group's state is in memory. Otherwise its stored state must be adopted
+    /// before one of its records is evaluated.
     package func knows(group: Int64) -> Bool {
         groups.contains(group) || unsaved.evictedGroups[group] != nil
     }
 
-    /// Whether an application is remembered; if not, it has to be adopted before it is judged.
+    /// Returns `true` if an application's state is in memory. Otherwise it must be adopted before
+    /// one of its records is evaluated.
     package func knows(account: Int64) -> Bool {
         accounts.contains(account)
     }
 
-    /// How often a group has occurred, as far as it has been judged and is remembered.
+    /// Returns how often a group has occurred in the records evaluated so far; nil if it is not in
+    /// memory.
     package func occurrences(of group: Int64) -> Int64? {
         groups.peek(group)?.occurrences ?? unsaved.evictedGroups[group]?.occurrences
     }
 
-    /// Goes on with a group where the store left it.
+    /// Restores the stored state of a group. Does nothing if the group is already in memory.
     package mutating func adopt(_ row: GroupRow) {
         guard !knows(group: row.group) else { return }
         put(row, limits: limits(of: row.account))
     }
 
-    /// Takes up an application with its limits and, if the store knows it, what its buckets hold.
+    /// Adds an application with its limits and the stored levels of its buckets. Does nothing if it
+    /// is already in memory.
+    ///
+    /// - Parameters:
+    ///   - account: The account id of the application.
+    ///   - limits: The application's limits.
+    ///   - buckets: The stored buckets; empty if there are none.
     package mutating func adopt(account: Int64, limits: ApplicationLimits, buckets: [BucketRow] = []) {
         guard !knows(account: account) else { return }
         let evicted = unsaved.takeEvictedBuckets(of: account)
@@ -129,7 +147,12 @@ package struct Admission: Sendable {
         }
     }
 
-    /// The limits were read again; what the buckets hold stays.
+    /// Applies new limits. The levels of the buckets are kept.
+    ///
+    /// - Parameters:
+    ///   - settings: The new limits.
+    ///   - now: The current log time.
+    ///   - limits: Returns the limits of an application, by its account id.
     package mutating func reload(
         _ settings: LimitSettings, at now: RecordLogInstant, limits: (_ account: Int64) -> ApplicationLimits
     ) {
@@ -151,7 +174,8 @@ package struct Admission: Sendable {
         accounts.peek(account)?.limits ?? settings.ofAnyApplication
     }
 
-    /// Puts a group into the table; the windows of the one that has to go are told at the next flush.
+    /// Inserts a group into the table. If that evicts another group, the windows of that group are
+    /// reported at the next flush.
     mutating func put(_ group: Group, for id: Int64) {
         guard let (goneID, left) = groups.insert(group, for: id) else { return }
         var gone = left
@@ -160,7 +184,7 @@ package struct Admission: Sendable {
             guard let window = windows[key] else { continue }
             unsaved.windows.insert(key)
             if window.suppressedCount == 0 {
-                // There is nothing to tell, and the number goes to the next one.
+                // There is nothing to report; the next window reuses the sequence number.
                 windows[key] = nil
                 unsaved.windows.remove(key)
                 unsaved.closedWindows.insert(key)
@@ -199,11 +223,11 @@ package struct Admission: Sendable {
             at: group.bucket.at)
     }
 
-    /// The group as it is known, or as one that was never seen.
+    /// Returns the state of the candidate's group, or that of a new group if none is known.
     mutating func group(of candidate: Candidate, limits: ApplicationLimits, at now: RecordLogInstant) -> Group {
         if let known = groups.peek(candidate.group) { return known }
         if let row = unsaved.evictedGroups.removeValue(forKey: candidate.group) {
-            // It was not stored yet and still has to be.
+            // The evicted state is not stored yet and must remain marked as changed.
             put(row, limits: limits, isChanged: true)
             unsaved.groups.append(candidate.group)
             if let back = groups.peek(candidate.group) { return back }
@@ -213,7 +237,12 @@ package struct Admission: Sendable {
 }
 
 extension Admission {
-    /// A record is reached by the cursor: says whether it goes.
+    /// Decides whether the record at the cursor is sent, and counts it.
+    ///
+    /// - Parameters:
+    ///   - candidate: The record.
+    ///   - now: The log time of the record.
+    /// - Returns: The decision.
     package mutating func judge(_ candidate: Candidate, at now: RecordLogInstant) -> Judgement {
         var claims = candidate.wasPriority ? [] : Self.reserves(for: candidate)
         claims.append(.common)
@@ -228,12 +257,17 @@ extension Admission {
         return judgement
     }
 
-    /// A record that is critical or new is to go before the backlog: says whether it may.
+    /// Decides whether a critical or new record may be sent before the backlog, and counts it if
+    /// so.
     ///
-    /// Only the reserved shares are asked, so that the walk finds the common
-    /// buckets as if nothing had gone before it. Where the answer is no,
-    /// nothing is counted: the record goes back to the walk (`wasPriority`),
-    /// which decides.
+    /// Only the reserved shares are checked, so the common buckets are unchanged when the cursor
+    /// arrives. If the result is nil, nothing is counted: the record is evaluated again with
+    /// `wasPriority` set when the cursor reaches it.
+    ///
+    /// - Parameters:
+    ///   - candidate: The record.
+    ///   - now: The log time of the record.
+    /// - Returns: The decision, or nil if the reserved shares are exhausted.
     package mutating func evaluatePriority(_ candidate: Candidate, at now: RecordLogInstant) -> Judgement? {
         let (judgement, group) = decide(candidate, claims: Self.reserves(for: candidate), at: now)
         var counted = group
@@ -259,7 +293,7 @@ extension Admission {
         }
     }
 
-    /// Looks at all limits, then takes from all.
+    /// Checks all limits, then takes from all of them if none refuses.
     private mutating func decide(
         _ candidate: Candidate, claims: [BucketRole], at now: RecordLogInstant
     ) -> (Judgement, Group) {
@@ -317,7 +351,8 @@ extension Admission {
         windows[key]?.count(candidate, occurrences: group.occurrences, at: now)
     }
 
-    /// A window in which is counted, which begins now where there is none.
+    /// Returns the key of the open window to count in. Opens one that starts at `now` if there is
+    /// none.
     mutating func open(
         _ key: WindowRow.Key, of account: Int64, in group: inout Group, at now: RecordLogInstant
     ) -> WindowRow.Key {
@@ -346,18 +381,18 @@ extension Admission {
         put(changed, for: id)
     }
 
-    /// At least a second, so that no setting makes summaries without end.
+    /// At least one second, so that no configuration causes an endless series of summaries.
     var firstInterval: Duration { max(settings.summaryInterval, .seconds(1)) }
     var lastInterval: Duration { max(settings.summaryIntervalMax, firstInterval) }
 }
 
-/// What has to be stored for admission to go on where it is; written in the transaction that moves the cursor.
+/// The changes of admission's state, to be stored in the transaction that moves the cursor.
 package struct AdmissionChanges: Equatable, Sendable {
     package var buckets: [BucketRow] = []
     package var groups: [GroupRow] = []
     package var windows: [WindowRow] = []
     package var closedWindows: [WindowRow.Key] = []
-    /// The number of the last summary that spoke for several groups, by application.
+    /// The last sequence number of the summaries that cover several groups, by application.
     package var accountSequences: [Int64: Int64] = [:]
 
     package init() {}
@@ -367,10 +402,11 @@ package struct AdmissionChanges: Equatable, Sendable {
     }
 }
 
-/// What admission goes on from after a restart.
+/// The stored state from which admission continues after a restart.
 package struct AdmissionState: Equatable, Sendable {
     package var buckets: [BucketRow]
-    /// Oldest first, by the newest record that was judged; no more than the table holds.
+    /// In ascending order of their newest evaluated record. Contains at most as many groups as the
+    /// table holds.
     package var groups: [GroupRow]
     package var windows: [WindowRow]
     package var accountSequences: [Int64: Int64]
@@ -385,7 +421,7 @@ package struct AdmissionState: Equatable, Sendable {
         self.accountSequences = accountSequences
     }
 
-    /// The state after changes were stored on top of it.
+    /// Applies changes to the state, as storing and loading them would.
     package mutating func apply(_ changes: AdmissionChanges) {
         let touched = Set(changes.buckets.map(\.key))
         buckets = buckets.filter { !touched.contains($0.key) } + changes.buckets
@@ -398,23 +434,25 @@ package struct AdmissionState: Equatable, Sendable {
     }
 }
 
-/// What admission has to know of a record to decide whether it goes.
+/// The properties of a record that admission needs for its decision.
 package struct Candidate: Equatable, Sendable {
-    /// The record's row.
+    /// The record's row id.
     package var record: Int64
     package var group: Int64
-    /// The application of one user: a stranger who claims the same name has another one.
+    /// The account id: one application of one user. An application of the same name of another user
+    /// has its own account.
     package var account: Int64
-    /// The user who answers for the sender (`AccountableUsers`).
+    /// The user accountable for the sender (`AccountableUsers`).
     package var user: UInt32
     package var severity: Severity
-    /// The first of its group at all, or the one with which it came back.
+    /// `true` for the first record of its group, and for a record that reopens a resolved group.
     package var isFirstOfGroup: Bool
-    /// How often it occurred; a coalesced record stands for more than one.
+    /// The number of occurrences. A coalesced record stands for more than one.
     package var count: Int64
     package var isReportable: Bool
     package var isMuted: Bool
-    /// It was refused as express before: then its reserved shares have been asked, and are not asked again.
+    /// `true` if the record was refused as a priority record. Its reserved shares were checked then
+    /// and are not checked again.
     package var wasPriority: Bool
 
     package init(
@@ -434,13 +472,13 @@ package struct Candidate: Equatable, Sendable {
     }
 }
 
-/// Whether a record goes to a destination.
+/// The decision whether a record is sent to a destination.
 package enum Judgement: Equatable, Sendable {
-    /// It goes, and says how many of its group were held back since the last one that went, and how often the group
-    /// has occurred so far.
+    /// The record is sent, together with two numbers: how many records of its group were suppressed
+    /// since the last one sent, and how often the group has occurred so far.
     case admit(suppressedBefore: Int64, occurrences: Int64)
-    /// It is held back and counted in the open window of its group and this reason.
+    /// The record is suppressed and counted in the open window of its group and this reason.
     case suppress(SuppressionReason)
-    /// It is not for this destination at all.
+    /// The record is not meant for this destination at all.
     case withhold
 }

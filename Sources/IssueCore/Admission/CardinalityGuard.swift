@@ -1,25 +1,24 @@
 import IssueProtocol
 
-/// Bounds, at ingest, how many new groups and series an application can make, and how many names of applications and
-/// kinds of sender a user.
+/// Limits, at ingest, the number of new groups and series per application, and the number of
+/// application names and sender kinds per user.
 ///
-/// An application that puts a number into each message makes a group of each;
-/// what is above its limit joins the overflow group, where it is still stored
-/// whole, counted and sampled. Windows begin at whole multiples of their
-/// length, so that the store can say after a restart what was taken in the
-/// present one.
+/// An application that puts a number into each message creates a group for each. Records above the
+/// limit join the overflow group, where they are still stored in full, counted and sampled. Windows
+/// start at multiples of their length, so that the store can count after a restart what the current
+/// window has already used.
 package struct CardinalityGuard: Sendable {
     package enum SeriesVerdict: Equatable, Sendable {
         case allow
-        /// It joins the group's overflow series.
+        /// The record joins the group's overflow series.
         case overflowSeries
-        /// It joins the application's overflow group.
+        /// The record joins the application's overflow group.
         case overflowGroup
     }
 
     package enum ApplicationVerdict: Equatable, Sendable {
         case allow
-        /// It joins what takes the rest of the user: his overflow application, or his overflow sender.
+        /// The record joins the user's overflow application or overflow sender.
         case overflow
     }
 
@@ -38,10 +37,10 @@ package struct CardinalityGuard: Sendable {
         var senders = Tally(window: .min, count: 0)
     }
 
-    /// How long a user's application names count, and his kinds of sender.
+    /// The period over which a user's application names and sender kinds are counted.
     package static let applicationPeriod: Duration = .seconds(86_400)
-    /// How many kinds of sender come on one application name: a process may call itself anything, and a service manager
-    /// makes units without end.
+    /// The maximum number of sender kinds per allowed application name. A process can choose its
+    /// own name, and a service manager can create any number of units.
     package static let sendersPerApplication: Int64 = 20
 
     private var newGroups: Rate
@@ -58,21 +57,27 @@ package struct CardinalityGuard: Sendable {
         self.users = RecencyTable(capacity: users)
     }
 
-    /// The limits were read again; what was taken stays taken.
+    /// Applies new limits. The counters are kept.
     package mutating func reload(_ settings: LimitSettings) {
         newGroups = settings.newGroupsPerApplication
         newSeries = settings.newSeriesPerApplication
         applications = Rate(settings.applicationsPerUser, per: Self.applicationPeriod)
     }
 
-    /// Whether a series that was never seen may be made; if so it is counted, and its group with it if that is new.
+    /// Decides whether a new series may be created, and counts it if so. A new group is counted
+    /// too.
+    ///
+    /// - Parameters:
+    ///   - account: The account id of the application.
+    ///   - isNewGroup: `true` if the series would also create a group.
+    ///   - now: The current log time.
     package mutating func newSeries(account: Int64, isNewGroup: Bool, at now: RecordLogInstant) -> SeriesVerdict {
         var known =
             accounts.peek(account)
             ?? Account(groups: Tally(window: .min, count: 0), series: Tally(window: .min, count: 0))
         let hasSeries = Self.hasRoom(known.series, newSeries, at: now)
-        // A new group needs a series, and overflow series of new groups
-        // would be without bound again.
+        // A new group needs a series. Giving it the overflow series would make their number
+        // unbounded again.
         if isNewGroup, !hasSeries || !Self.hasRoom(known.groups, newGroups, at: now) { return .overflowGroup }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)
@@ -81,7 +86,7 @@ package struct CardinalityGuard: Sendable {
         return .allow
     }
 
-    /// Whether an application name that this user never used may be taken; if so it is counted.
+    /// Decides whether a new application name of a user may be created, and counts it if so.
     package mutating func newApplication(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
         guard Self.hasRoom(user.applications, applications, at: now) else { return .overflow }
@@ -90,7 +95,9 @@ package struct CardinalityGuard: Sendable {
         return .allow
     }
 
-    /// Whether a sender of which the kernel says what it never said may be taken as it is; if so it is counted.
+    /// Decides whether a new kind of sender of a user may be created, and counts it if so.
+    ///
+    /// A kind of sender is a combination of properties that the kernel reports about a process.
     package mutating func newSender(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         var user = users.peek(uid) ?? User()
         guard Self.hasRoom(user.senders, senders, at: now) else { return .overflow }
@@ -103,7 +110,8 @@ package struct CardinalityGuard: Sendable {
         Rate(applications.count.clampedProduct(Self.sendersPerApplication), per: applications.period)
     }
 
-    /// Since when the store is to count new groups, new series and new names after a restart.
+    /// Returns the starts of the current windows, for the store to count new groups, series and
+    /// names after a restart.
     package func windowStarts(at now: RecordLogInstant) -> (
         groups: RecordLogInstant, series: RecordLogInstant, names: RecordLogInstant
     ) {
@@ -113,7 +121,8 @@ package struct CardinalityGuard: Sendable {
         )
     }
 
-    /// The store counted what an application made since the starts of the present windows.
+    /// Restores an application's counters, as the store counted them since the starts of the
+    /// current windows.
     package mutating func restore(
         account: Int64, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
@@ -123,14 +132,15 @@ package struct CardinalityGuard: Sendable {
         _ = accounts.insert(known, for: account)
     }
 
-    /// The store counted what names a user made since the start of the present window.
+    /// Restores the number of new application names of a user since the start of the current
+    /// window.
     package mutating func restore(uid: UInt32, newApplications: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
         user.applications = Tally(window: Self.window(of: applications, at: now), count: newApplications)
         _ = users.insert(user, for: uid)
     }
 
-    /// The store counted what kinds of sender a user had since the start of the present window.
+    /// Restores the number of new kinds of sender of a user since the start of the current window.
     package mutating func restore(uid: UInt32, newSenders: Int64, at now: RecordLogInstant) {
         var user = users.peek(uid) ?? User()
         user.senders = Tally(window: Self.window(of: senders, at: now), count: newSenders)
@@ -158,14 +168,14 @@ package struct CardinalityGuard: Sendable {
     }
 }
 
-/// What a user reports under more names than he may, so that the guard keeps the rest together.
+/// An overflow of a user's limits: the guard merges what exceeds them.
 package struct CardinalityOverflow: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {
         case applications
         case senders
-        /// Of one application.
+        /// Too many groups in one application.
         case issues
-        /// Of one issue.
+        /// Too many series in one group.
         case variants
     }
 
@@ -178,17 +188,17 @@ package struct CardinalityOverflow: Hashable, Sendable {
     }
 }
 
-/// Decides which crowding is worth a line: each the first time, and again after an hour.
+/// Decides which overflows are logged: each the first time, and again after an hour.
 package struct OverflowWarningLimiter: Sendable {
     private var told: [CardinalityOverflow: MonotonicInstant] = [:]
 
     package static let interval: Duration = .seconds(3600)
-    /// How many are kept in mind: a host has few users.
+    /// The maximum number of overflows remembered. A host has few users.
     private static let most = 1024
 
     package init() {}
 
-    /// Something was kept together; answers whether that is to be told.
+    /// Records an overflow and returns `true` if it should be logged.
     package mutating func came(_ crowding: CardinalityOverflow, at now: MonotonicInstant) -> Bool {
         if let last = told[crowding], last.duration(to: now) < Self.interval { return false }
         if told.count >= Self.most { told = told.filter { $0.value.duration(to: now) < Self.interval } }

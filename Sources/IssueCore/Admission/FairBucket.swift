@@ -1,40 +1,39 @@
-/// A token bucket that many users draw on, none of whom can empty it for the others.
+/// A token bucket that many users share and that no user can empty for the others.
 ///
-/// For each user it knows what they have taken and what has not been refilled
-/// since. A refill is credited to all of these users in equal parts, so nobody
-/// counts as having taken more than an equal share for long. A user may take
-/// a token in one of two cases:
+/// It records for each user the tokens they have taken that have not been refilled since. A refill
+/// is credited to all of these users in equal parts, so no user counts as having taken more than an
+/// equal share for long. A user may take a token in one of two cases:
 ///
-/// - They have nothing outstanding. The last fifth of the bucket is kept for
-///   such users.
-/// - What they have outstanding is at most twice what is left above that
-///   fifth. So one user alone gets two thirds of it at once and the whole
-///   refill afterwards, and many users get equal parts.
+/// - They have nothing outstanding. The last fifth of the bucket is reserved for such users.
+/// - Their outstanding tokens are at most twice the tokens left above that fifth. A single user
+///   therefore gets two thirds of it at once and the whole refill afterwards, and many users get
+///   equal parts.
 ///
-/// Another fifth of the bucket is kept for system users. What any of them has
-/// outstanding counts against that reserve, so it cannot starve people.
+/// Another fifth of the bucket is reserved for system users. The tokens that any of them has
+/// outstanding count against that reserve, so it cannot starve ordinary users.
 ///
-/// The state changes only when a token is taken, as does that of `TokenBucket`:
-/// asking never changes a later answer.
+/// As in `TokenBucket`, the state changes only when a token is taken. A query never changes a later
+/// result.
 package struct FairBucket: Equatable, Sendable {
     private struct Share: Equatable, Sendable {
         var user: UInt32
         var parts: Int64
     }
 
-    /// The number of users that are remembered. When there are more, the one with the smallest use is forgotten.
+    /// The maximum number of users remembered. Above it, the user with the smallest use is
+    /// forgotten.
     package static let maxUsers = 256
     private static let maxTimesOfRest: Int64 = 2
 
     package private(set) var tokens: TokenBucket
-    /// In ascending order of their parts, as of `tokens.at`.
+    /// In ascending order of `parts`, as of `tokens.at`.
     private var shares: [Share] = []
-    /// The sum of the system users' parts.
+    /// The sum of `parts` of the system users.
     private var systemParts: Int64 = 0
 
     /// - Parameters:
-    ///   - level: The content in tokens; nil for a full bucket.
-    ///   - uses: What users have outstanding, as it was stored.
+    ///   - level: The level in tokens; nil for a full bucket.
+    ///   - uses: The stored use of each user.
     package init(_ limit: BucketLimit, level: Double? = nil, uses: [BucketRow.Use] = [], at: RecordLogInstant) {
         tokens = TokenBucket(limit, level: level, at: at)
         guard let scale = tokens.scale, !uses.isEmpty else { return }
@@ -45,7 +44,7 @@ package struct FairBucket: Equatable, Sendable {
         order()
     }
 
-    /// What users have outstanding, to be stored.
+    /// The use of each user, to be stored.
     package var uses: [BucketRow.Use] {
         guard let scale = tokens.scale else { return [] }
         return shares.map {
@@ -53,10 +52,13 @@ package struct FairBucket: Equatable, Sendable {
         }
     }
 
-    /// How many users have something outstanding.
+    /// The number of users with outstanding tokens.
     package var userCount: Int { shares.count }
 
-    /// - Parameter user: Nil where nobody shares the bucket, or nobody in particular draws on it.
+    /// Returns `true` if the user may take a token.
+    ///
+    /// - Parameter user: The user; nil if the bucket is not shared or the token is for no
+    ///   particular user.
     package func has(for user: UInt32?, at now: RecordLogInstant) -> Bool {
         guard let user, let scale = tokens.scale else { return tokens.has(at: now) }
         let kept = SystemUsers.contains(user) ? 0 : max(0, systemReserve(scale) - systemParts)
@@ -67,7 +69,7 @@ package struct FairBucket: Equatable, Sendable {
         return own == 0 || own <= (rest - newcomerReserve(scale)).clampedProduct(Self.maxTimesOfRest)
     }
 
-    /// Takes a token that `has` found to be there.
+    /// Takes a token. `has` must have returned `true` for the same user and time.
     package mutating func take(for user: UInt32?, at now: RecordLogInstant) {
         settle(at: now)
         tokens.take(at: now)
@@ -77,19 +79,21 @@ package struct FairBucket: Equatable, Sendable {
         order()
     }
 
-    /// Takes what is there, up to a count, for nobody in particular.
+    /// Takes as many tokens as are available, up to `count`, for no particular user.
     package mutating func resumePreempted(to count: Int64, at now: RecordLogInstant) {
         settle(at: now)
         tokens.resumePreempted(to: count, at: now)
     }
 
-    /// Returns from when on the user can have a token, if nobody takes one before.
+    /// Returns the earliest time at which the user may take a token if no other user takes one
+    /// before.
     package func whenNext(for user: UInt32?, after now: RecordLogInstant) -> RecordLogInstant {
         guard let user, let scale = tokens.scale else { return tokens.whenNext(after: now) }
         guard !has(for: user, at: now) else { return now }
         let start = max(now, tokens.at)
         let missing = scale.capacity - tokens.filled(at: start)
-        // A full bucket has a token for everybody, and until then time only helps.
+        // A full bucket has a token for every user, and until it is full the result only changes
+        // from no to yes.
         var (no, yes) = (Int64(0), missing / scale.partsPerMillisecond + 1)
         while yes - no > 1 {
             let middle = no + (yes - no) / 2
@@ -115,10 +119,11 @@ package struct FairBucket: Equatable, Sendable {
         return max(0, parts - credit(at: now))
     }
 
-    /// Returns what the refill since the last take credits to each user with something outstanding.
+    /// Returns the parts that the refill since the last take credits to each user with outstanding
+    /// tokens.
     ///
-    /// The refill is divided among all of them. Whoever has nothing outstanding
-    /// any longer takes no further part, so the others get more.
+    /// The refill is divided among all of them. A user whose use reaches zero gets no further part,
+    /// so the others get more.
     private func credit(at now: RecordLogInstant) -> Int64 {
         guard let scale = tokens.scale, let most = shares.last?.parts else { return 0 }
         let filled = tokens.filled(at: now)
@@ -135,11 +140,11 @@ package struct FairBucket: Equatable, Sendable {
         return credit
     }
 
-    /// Credits the refill up to a moment at which tokens are taken.
+    /// Credits the refill up to the time at which tokens are taken.
     private mutating func settle(at now: RecordLogInstant) {
         guard !shares.isEmpty else { return }
         let credit = credit(at: now)
-        // They are in ascending order, and stay so.
+        // They are in ascending order and remain so.
         shares.removeFirst(shares.prefix { $0.parts <= credit }.count)
         for place in shares.indices { shares[place].parts -= credit }
         systemParts = sumOfSystemUsers
@@ -164,7 +169,7 @@ package struct FairBucket: Equatable, Sendable {
     }
 }
 
-/// The users for whom a part of what all users share is kept: root and the services of the system.
+/// The users that share the reserve: root and system services.
 enum SystemUsers {
     /// Source: <https://systemd.io/UIDS-GIDS>.
     private static let range: Range<UInt32> = 0..<1000

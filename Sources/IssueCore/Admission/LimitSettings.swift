@@ -1,6 +1,6 @@
-/// How much goes to one destination, and how many names and groups are taken at all (`[Limits]`).
+/// The rate limits of a destination and the limits on new names and groups (`[Limits]`).
 ///
-/// A burst, a rate or a number of zero takes that limit away.
+/// A burst, rate or count of zero disables that limit.
 package struct LimitSettings: Hashable, Sendable {
     package var groupBurst: Int64 = 5
     package var groupRefill = Rate(1, per: .seconds(300))
@@ -20,7 +20,8 @@ package struct LimitSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// No limit on what goes out, as for a store of the team's own; the guards of ingest stay.
+    /// Settings without limits on what is sent, as for a self-hosted destination. The limits at
+    /// ingest remain.
     package static var withoutLimits: LimitSettings {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -29,8 +30,14 @@ package struct LimitSettings: Hashable, Sendable {
         return settings
     }
 
-    /// The limits of one application: an override that names the user wins over one that does not, a later one over an
-    /// earlier one.
+    /// Returns the limits of one application.
+    ///
+    /// An override that names the user wins over one that does not. Among equals the later one
+    /// wins.
+    ///
+    /// - Parameters:
+    ///   - uid: The user the application runs as.
+    ///   - application: The application's name.
     package func limits(uid: UInt32, application: String) -> ApplicationLimits {
         var limits = ApplicationLimits(
             groupBurst: groupBurst, groupRefill: groupRefill, applicationBurst: applicationBurst,
@@ -45,7 +52,7 @@ package struct LimitSettings: Hashable, Sendable {
         return limits
     }
 
-    /// What holds for an application nobody has said anything else about.
+    /// The limits of an application without overrides.
     package var ofAnyApplication: ApplicationLimits {
         ApplicationLimits(
             groupBurst: groupBurst, groupRefill: groupRefill, applicationBurst: applicationBurst,
@@ -59,10 +66,11 @@ package struct LimitSettings: Hashable, Sendable {
     }
 }
 
-/// What one application's own section of the configuration says else (`[Limits NAME]`).
+/// The overrides in the section of one application (`[Limits NAME]`). Nil keeps the general value.
 package struct ApplicationLimitOverride: Hashable, Sendable {
     package var name: String
-    /// Only for the application of that name of this user; of any user where nothing is said.
+    /// The user to whose application the override applies; nil for the applications of that name of
+    /// all users.
     package var uid: UInt32?
     package var groupBurst: Int64?
     package var groupRefill: Rate?

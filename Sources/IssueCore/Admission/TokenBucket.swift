@@ -1,21 +1,22 @@
 package import IssueProtocol
 
-/// A bucket of tokens that fills with log time; each record let through takes one.
+/// A bucket of tokens that refills with log time. Each admitted record takes one token.
 ///
-/// It counts in whole parts of a token, so that a hundred small refills add
-/// up to one large one and a bucket that was stored and restored goes on as
-/// if nothing had been.
+/// It counts in integer parts of a token. Many small refills therefore add up to exactly one large
+/// refill, and a bucket that was stored and restored behaves like one that was not.
 package struct TokenBucket: Equatable, Sendable {
-    /// The largest content in parts: up to here a level survives being stored as a floating point number.
+    /// The maximum level in parts. Levels up to this survive being stored as a floating-point
+    /// number.
     private static let maxParts: Int64 = 1 << 51
 
-    /// Nothing where the bucket has no limit.
+    /// The limit in parts; nil if the bucket is unlimited.
     struct Scale: Equatable {
         var capacity: Int64
         var partsPerToken: Int64
         var partsPerMillisecond: Int64
 
-        /// - Note: A share of a small burst may come to less than a token; it still holds one, or it would be no share.
+        /// - Note: A share of a small burst may be less than one token. It still holds one token,
+        ///   or it could never be used.
         init?(_ limit: BucketLimit) {
             guard !limit.isUnlimited, limit.share > .nothing else { return nil }
             partsPerToken = max(1, min(limit.refill.period.wholeMilliseconds, maxParts / 200)) * 100
@@ -27,17 +28,20 @@ package struct TokenBucket: Equatable, Sendable {
 
     private(set) var scale: Scale?
     private(set) var parts: Int64
-    /// Up to when it has been filled.
+    /// The log time up to which the bucket has been refilled.
     package private(set) var at: RecordLogInstant
 
-    /// - Parameter level: What it holds, in tokens; full where nothing is said.
+    /// - Parameters:
+    ///   - limit: The burst and the refill rate.
+    ///   - level: The level in tokens; nil for a full bucket.
+    ///   - at: The log time of the level.
     package init(_ limit: BucketLimit, level: Double? = nil, at: RecordLogInstant) {
         scale = Scale(limit)
         self.at = at
         parts = 0
         guard let scale else { return }
         if let level, level.isFinite {
-            // The nearest whole number, without the mathematics library.
+            // Round to the nearest integer without linking the math library.
             let wanted = min(max(level, 0) * Double(scale.partsPerToken), Double(scale.capacity))
             parts = Int64(wanted + 0.5)
         } else {
@@ -47,13 +51,13 @@ package struct TokenBucket: Equatable, Sendable {
 
     package var isUnlimited: Bool { scale == nil }
 
-    /// What it holds in tokens, as of `at`; this and `at` are what is stored. Nothing where there is no limit.
+    /// The level in tokens at the time `at`; both are stored. Nil if the bucket is unlimited.
     package var level: Double? {
         guard let scale else { return nil }
         return Double(parts) / Double(scale.partsPerToken)
     }
 
-    /// How many whole tokens it would hold.
+    /// Returns the number of whole tokens available at a time.
     package func tokens(at now: RecordLogInstant) -> Int64 {
         guard let scale else { return .max }
         return max(0, filled(at: now) / scale.partsPerToken)
@@ -64,7 +68,7 @@ package struct TokenBucket: Equatable, Sendable {
         return filled(at: now) >= count.clampedProduct(scale.partsPerToken)
     }
 
-    /// When there will be a token.
+    /// Returns the earliest time at which a token is available.
     package func whenNext(after now: RecordLogInstant) -> RecordLogInstant {
         guard let scale else { return now }
         let missing = scale.partsPerToken - filled(at: now)
@@ -73,25 +77,25 @@ package struct TokenBucket: Equatable, Sendable {
         return max(now, at).advanced(by: .milliseconds(wait))
     }
 
-    /// Takes tokens that `has` found to be there.
+    /// Takes tokens. `has` must have returned `true` for the same count and time.
     package mutating func take(_ count: Int64 = 1, at now: RecordLogInstant) {
         guard let scale else { return }
         parts = filled(at: now) - count.clampedProduct(scale.partsPerToken)
         at = max(at, now)
-        precondition(parts >= 0, "A token was taken from a bucket that was not asked whether it has one")
+        precondition(parts >= 0, "Tokens were taken from a bucket that does not have them")
     }
 
-    /// Takes what is there, up to a count.
+    /// Takes as many tokens as are available, up to `count`.
     package mutating func resumePreempted(to count: Int64, at now: RecordLogInstant) {
         take(min(count, tokens(at: now)), at: now)
     }
 
-    /// The bucket under another limit, keeping what it holds.
+    /// Returns the bucket with another limit and the same level.
     package func under(_ limit: BucketLimit) -> TokenBucket {
         TokenBucket(limit, level: level, at: at)
     }
 
-    /// - Note: A moment before the last one fills nothing and takes nothing away.
+    /// - Note: A time before `at` neither adds nor removes anything.
     func filled(at now: RecordLogInstant) -> Int64 {
         guard let scale else { return 0 }
         let elapsed = max(0, now.milliseconds.clampedDifference(at.milliseconds))
@@ -99,7 +103,7 @@ package struct TokenBucket: Equatable, Sendable {
     }
 }
 
-/// What a bucket holds at most and how fast it fills, possibly only a share of that.
+/// The capacity and the refill rate of a bucket, possibly only a share of them.
 package struct BucketLimit: Hashable, Sendable {
     package var burst: Int64
     package var refill: Rate
@@ -113,25 +117,25 @@ package struct BucketLimit: Hashable, Sendable {
 
     package static let unlimited = BucketLimit(burst: 0, refill: .unlimited)
 
-    /// Either number being zero takes the limit away.
+    /// `true` if the burst or the rate is zero.
     package var isUnlimited: Bool { burst <= 0 || refill.isUnlimited }
 }
 
-/// Whom a share of a limit is kept for.
+/// The purpose of a bucket.
 package enum BucketRole: UInt8, CaseIterable, Hashable, Sendable {
-    /// What is nobody's in particular; everyone may draw on it after their own share.
+    /// For all records. A record with a reserved share uses it first and this one after it.
     case common
     case critical
-    /// A group that is seen for the first time.
+    /// For the first record of a group.
     case novelty
     case summary
 }
 
-/// The content of one bucket as it is stored.
+/// The stored state of one bucket.
 package struct BucketRow: Equatable, Sendable {
-    /// Which bucket it is: all of a destination, or those of one application.
+    /// The identity of a bucket: one of the destination's own, or one of an application.
     package struct Key: Hashable, Sendable {
-        /// Nothing for the destination's own buckets.
+        /// The account id; nil for the destination's own buckets.
         package var account: Int64?
         package var role: BucketRole
 
@@ -141,7 +145,7 @@ package struct BucketRow: Equatable, Sendable {
         }
     }
 
-    /// What one user has taken and has not been refilled yet.
+    /// The tokens that one user has taken and that have not been refilled since.
     package struct Use: Equatable, Sendable {
         package var user: UInt32
         package var tokens: Double
@@ -153,10 +157,10 @@ package struct BucketRow: Equatable, Sendable {
     }
 
     package var key: Key
-    /// In tokens.
+    /// The level, in tokens.
     package var level: Double
     package var at: RecordLogInstant
-    /// Of a bucket that users share.
+    /// The use by each user, for a bucket that users share.
     package var uses: [Use]
 
     package init(key: Key, level: Double, at: RecordLogInstant, uses: [Use] = []) {
@@ -167,11 +171,12 @@ package struct BucketRow: Equatable, Sendable {
     }
 }
 
-/// One limit cut into shares: each reserve is a bucket of its own, the rest is the common one.
+/// One limit divided into shares. Each reserve is a bucket of its own; the common bucket holds the
+/// rest.
 ///
-/// Noise can drain the common bucket and never a reserve; who has a reserve
-/// draws on it first and on the common bucket after that. The shares add up
-/// to the limit, so the limit as a whole holds whoever draws.
+/// Low-priority records can drain the common bucket but not a reserve. A record with a reserve
+/// takes from it first, then from the common bucket. The shares add up to the limit, so the limit
+/// as a whole is never exceeded.
 struct SharedLimit: Equatable, Sendable {
     private var common: FairBucket
     private var reserves: [BucketRole: FairBucket]
@@ -191,14 +196,17 @@ struct SharedLimit: Equatable, Sendable {
         self.reserves = Dictionary(uniqueKeysWithValues: reserved.map { ($0.key, bucket($0.key, $0.value)) })
     }
 
-    /// Which of the claimant's buckets has a token, in the order of the claims.
+    /// Returns the first role in `claims` whose bucket has a token, or nil if none has.
     ///
-    /// - Parameter user: The user for whom the buckets are shared with others; nil where they have them alone.
+    /// - Parameters:
+    ///   - claims: The roles whose buckets may be used, in order of preference.
+    ///   - user: The user, if the bucket is shared between users; otherwise nil.
+    ///   - now: The current log time.
     func source(for claims: [BucketRole], of user: UInt32? = nil, at now: RecordLogInstant) -> BucketRole? {
         claims.first { self[$0]?.has(for: user, at: now) ?? false }
     }
 
-    /// Takes a token that `source` found to be there.
+    /// Takes a token from a bucket. `source` must have returned its role.
     mutating func take(from role: BucketRole, of user: UInt32? = nil, at now: RecordLogInstant) {
         if role == .common { common.take(for: user, at: now) } else { reserves[role]?.take(for: user, at: now) }
     }
@@ -210,7 +218,7 @@ struct SharedLimit: Equatable, Sendable {
         }
     }
 
-    /// What there is to store of the buckets with these roles.
+    /// Returns the rows to store for the buckets with these roles.
     func rows(account: Int64?, roles: Set<BucketRole>) -> [BucketRow] {
         BucketRole.allCases.filter(roles.contains).compactMap { role in
             guard let bucket = self[role], let level = bucket.tokens.level else { return nil }
@@ -219,7 +227,7 @@ struct SharedLimit: Equatable, Sendable {
         }
     }
 
-    /// The same content under another limit.
+    /// Returns the same levels under another limit.
     func under(_ limit: BucketLimit, reserves: [BucketRole: Share], at now: RecordLogInstant) -> SharedLimit {
         let rows = self.rows(account: nil, roles: Set(BucketRole.allCases))
         let levels = Dictionary(uniqueKeysWithValues: rows.map { ($0.key.role, $0) })
@@ -227,7 +235,7 @@ struct SharedLimit: Equatable, Sendable {
     }
 }
 
-/// A part of a whole in per cent, from nothing to all of it.
+/// A share in per cent, from 0 to 100.
 package struct Share: Hashable, Comparable, Sendable {
     package let percent: Int64
 
@@ -243,7 +251,7 @@ package struct Share: Hashable, Comparable, Sendable {
     }
 }
 
-/// So many in so long, as `60/min` or `1/5min`; a count of nothing means without limit.
+/// A number of events per period, such as `60/min` or `1/5min`. A count of zero means unlimited.
 package struct Rate: Hashable, Sendable {
     package var count: Int64
     package var period: Duration
@@ -258,19 +266,20 @@ package struct Rate: Hashable, Sendable {
     package var isUnlimited: Bool { count <= 0 || period <= .zero }
 }
 
-/// What is stored of one group for one destination.
+/// The stored state of one group for one destination.
 package struct GroupRow: Equatable, Sendable {
     package var group: Int64
     package var account: Int64
-    /// The newest record judged; the groups with the newest ones are those that are loaded again at a start.
+    /// The row id of the newest record evaluated. At a start, the groups with the newest records
+    /// are loaded.
     package var lastRecord: Int64
-    /// How often it has occurred, as the walk has seen it.
+    /// The number of occurrences in the records evaluated so far.
     package var occurrences: Int64
-    /// Records held back since the last that went.
+    /// The number of records suppressed since the last one that was sent.
     package var suppressedBefore: Int64
-    /// The number of the last summary, for each reason.
+    /// The sequence number of the last summary, by reason.
     package var sequences: [SuppressionReason: Int64]
-    /// In tokens; nothing where groups have no limit.
+    /// The level of the group's bucket, in tokens; nil if groups are unlimited.
     package var level: Double?
     package var at: RecordLogInstant
 
@@ -289,10 +298,10 @@ package struct GroupRow: Equatable, Sendable {
     }
 }
 
-/// A bounded dictionary that gives up what has not been used for longest.
+/// A dictionary of bounded size that evicts the least recently used entry.
 ///
-/// Every table that outside traffic can fill is one of these, so that no
-/// sender decides how much memory the daemon takes.
+/// Every table that outside traffic can fill is one of these, so that no sender controls the
+/// daemon's memory use.
 struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key
@@ -308,7 +317,7 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var newest: Int?
 
     init(capacity: Int) {
-        precondition(capacity > 0, "A table that can hold nothing gives up each entry before it is used")
+        precondition(capacity > 0, "The capacity of a table must be positive")
         self.capacity = capacity
     }
 
@@ -318,28 +327,29 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     func contains(_ key: Key) -> Bool { places[key] != nil }
 
-    /// The value, without counting as a use.
+    /// Returns the value for a key, or nil. Does not count as a use.
     func peek(_ key: Key) -> Value? { places[key].map { entries[$0].value } }
 
-    /// Changes a value in place, which counts as a use; nothing happens where there is none.
+    /// Changes a value in place, which counts as a use. Returns nil if the key is unknown.
     mutating func update<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
         guard let place = places[key] else { return nil }
         touch(place)
         return body(&entries[place].value)
     }
 
-    /// Changes a value in place, which does not count as a use; nothing happens where there is none.
+    /// Changes a value in place, which does not count as a use. Returns nil if the key is unknown.
     mutating func alter<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
         guard let place = places[key] else { return nil }
         return body(&entries[place].value)
     }
 
-    /// Changes every value, which does not count as a use.
+    /// Changes all values in place, which does not count as a use.
     mutating func updateAll(_ body: (Key, inout Value) -> Void) {
         for place in entries.indices { body(entries[place].key, &entries[place].value) }
     }
 
-    /// Puts a value in, and says what had to go for it.
+    /// Inserts or replaces a value, which counts as a use. Returns the evicted entry, or nil if
+    /// there was space.
     mutating func insert(_ value: Value, for key: Key) -> (key: Key, value: Value)? {
         if let place = places[key] {
             entries[place].value = value

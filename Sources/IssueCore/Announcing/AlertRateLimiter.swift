@@ -1,13 +1,12 @@
-/// Decides of which records operators are told one by one, and counts the others until it is time to tell of them all
-/// at once.
+/// Decides which records are logged individually for operators, and counts the others for a later
+/// collective message.
 ///
-/// What is new has a budget of its own, and what is critical or back has another,
-/// so that none can be used up by the other. Each user has a limit, and all users
-/// share another (`FairBucket`). As long as no more than `noisyUsers` of them are
-/// loud at once, what is told of one goes by their own reports alone. With up to
-/// `quietUsers` more, whoever was quiet is still told of.
+/// New groups have one budget, critical and regressed records another, so that neither can use up
+/// the other. Each user has a limit, and all users share another (`FairBucket`). As long as at most
+/// `noisyUsers` users are noisy at once, the alerts of one user depend only on their own limit.
+/// With up to `quietUsers` noisy users more, quiet users still get their alerts.
 package struct AlertRateLimiter: Sendable {
-    /// One bucket for each kind of news.
+    /// Two buckets, one for new groups and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
         private var new: Bucket
         private var grave: Bucket
@@ -41,10 +40,10 @@ package struct AlertRateLimiter: Sendable {
     package static let ofUser = BucketLimit(burst: 10, refill: Rate(5, per: .seconds(60)))
     package static let noisyUsers: Int64 = 4
     package static let quietUsers: Int64 = 40
-    /// A fifth of it is for the quiet users.
+    /// A fifth of this is reserved for quiet users.
     package static let ofAll = BucketLimit(
         burst: quietUsers * 5, refill: Rate(ofUser.refill.count * noisyUsers, per: ofUser.refill.period))
-    /// How long it is counted what is left out.
+    /// How long suppressed alerts are counted before they are reported.
     package static let suppressedFor: Duration = .seconds(60)
     package static let maxUsers = 256
 
@@ -52,19 +51,23 @@ package struct AlertRateLimiter: Sendable {
     private var all: Budget<FairBucket>
     private var users: RecencyTable<UInt32, User>
     private var untold = SuppressedAlerts()
-    /// When it has to be told what was left out, if something was.
+    /// The time at which suppressed alerts must be reported; nil if there are none.
     package private(set) var suppressedDue: RecordLogInstant?
 
+    /// - Parameters:
+    ///   - timeout: How long suppressed alerts are counted before they are reported.
+    ///   - now: The current log time.
     package init(timeout: Duration = suppressedFor, at now: RecordLogInstant) {
         self.timeout = timeout
         all = Budget(FairBucket(Self.ofAll, at: now))
         users = RecencyTable(capacity: Self.maxUsers)
     }
 
-    /// How many users' shares it holds.
+    /// The number of users whose limits are in memory.
     package var userCount: Int { users.count }
 
-    /// Whether a record is told of by itself; one that is not is counted.
+    /// Returns `true` if an alert for the record is logged on its own. Otherwise the alert is
+    /// counted.
     package mutating func tells(_ news: News, at now: RecordLogInstant) -> Bool {
         if !users.contains(news.uid) {
             _ = users.insert(User(budget: Budget(TokenBucket(Self.ofUser, at: now))), for: news.uid)
@@ -88,7 +91,7 @@ package struct AlertRateLimiter: Sendable {
         return isTold
     }
 
-    /// What was left out since this was asked last; from then on it is counted anew.
+    /// Returns the alerts suppressed since the last call, and resets the counters.
     package mutating func takeSuppressed() -> SuppressedAlerts {
         var taken = untold
         let loud = users.all.filter { $0.value.untold > 0 }.sorted {
@@ -103,11 +106,11 @@ package struct AlertRateLimiter: Sendable {
     }
 }
 
-/// A record that operators are told of.
+/// A record that operators are alerted to.
 package struct News: Equatable, Sendable {
     package var record: Int64
     package var reason: PriorityReason
-    /// The user who answers for the sender.
+    /// The user accountable for the sender.
     package var uid: UInt32
 
     package init(record: Int64, reason: PriorityReason, uid: UInt32) {
@@ -117,9 +120,9 @@ package struct News: Equatable, Sendable {
     }
 }
 
-/// How much of what happened operators were not told one by one.
+/// The numbers of alerts that were not logged individually.
 package struct SuppressedAlerts: Equatable, Sendable {
-    /// How much it was of one user.
+    /// The number of suppressed alerts of one user.
     package struct User: Equatable, Sendable {
         package var uid: UInt32
         package var count: Int64
@@ -135,15 +138,15 @@ package struct SuppressedAlerts: Equatable, Sendable {
     package private(set) var new: Int64 = 0
     package private(set) var critical: Int64 = 0
     package private(set) var regressed: Int64 = 0
-    /// The users with most of it, the loudest first.
+    /// The users with the most suppressed alerts, in descending order.
     package var users: [User] = []
-    /// How many users besides had some of it, as far as so many are remembered.
+    /// The number of other users with suppressed alerts, among those in memory.
     package var otherUsers = 0
 
     package init() {}
 
     package var isNothing: Bool { new == 0 && critical == 0 && regressed == 0 }
-    /// Whether something that can't wait is among it.
+    /// `true` if critical or regressed records are among them.
     package var isUrgent: Bool { critical > 0 || regressed > 0 }
 
     package mutating func add(_ reason: PriorityReason) {
@@ -155,17 +158,19 @@ package struct SuppressedAlerts: Equatable, Sendable {
     }
 }
 
-/// Why a record goes before the backlog, and operators are told of it.
+/// The reason why a record is sent before the backlog and operators are alerted.
 package enum PriorityReason: Int64, CaseIterable, Hashable, Sendable {
     case critical = 1
     case firstOfGroup
-    /// What was resolved has come back with it.
+    /// The record reopens a resolved group.
     case regression
 }
 
-/// Limits how often state changes by ordinary users are logged one by one, so that none of them fills the log.
+/// Limits how many state changes by ordinary users are logged individually, so that no user can
+/// flood the log.
 ///
-/// It counts within windows of a minute. The number left out of a window is reported with the first change after it.
+/// It counts in windows of one minute. The number of changes left out in a window is reported with
+/// the first change after it.
 package struct ChangeLogLimit: Sendable {
     package static let perUser = 10
     package static let perMinute = 60
@@ -180,7 +185,7 @@ package struct ChangeLogLimit: Sendable {
 
     /// Counts a change.
     ///
-    /// - Returns: Whether to log it, and how many of an earlier window were left out.
+    /// - Returns: Whether to log it, and how many changes were left out in an earlier window.
     package mutating func changed(by uid: UInt32, at now: MonotonicInstant) -> (isLogged: Bool, leftOut: Int) {
         var told = 0
         if begin.map({ $0.advanced(by: Self.window) <= now }) ?? true {

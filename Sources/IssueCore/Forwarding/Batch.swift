@@ -1,13 +1,13 @@
-/// A stored batch, as far as the forwarding machine has to know it.
+/// The properties of a stored batch that the forwarding state machine needs.
 package struct ForwardingBatch: Equatable, Sendable {
     package var id: Int64
-    /// Its lines.
+    /// The number of its lines.
     package var count: Int
-    /// Of all its lines, before compression.
+    /// The size of all its lines in bytes, before compression.
     package var bytes: Int
-    /// It goes before all others.
+    /// `true` if it is sent before all other batches.
     package var isPriority: Bool
-    /// Lines that were sent in the time before the start, and of which nobody knows whether they arrived.
+    /// Lines that were sent before the daemon was restarted and whose arrival is unknown.
     package var unacknowledged: LineSet
 
     package init(id: Int64, count: Int, bytes: Int, isPriority: Bool = false, unacknowledged: LineSet = LineSet()) {
@@ -19,21 +19,23 @@ package struct ForwardingBatch: Equatable, Sendable {
     }
 }
 
-/// Why the records of a batch are in it.
+/// Why records were put into a batch.
 package enum BatchKind: Int64, CaseIterable, Hashable, Sendable {
-    /// The cursor came by.
+    /// The destination's cursor reached them.
     case walk
-    /// It carries summaries alone.
+    /// The batch contains summaries only.
     case summaries
-    /// They are critical or new, and go before the backlog.
+    /// They are critical or new and are sent before the backlog.
     case priority
-    /// They were dead letters, and somebody wants them to go once more.
+    /// They were dead letters and a user requeued them.
     case requeued
 }
 
-/// The most that one batch may hold.
+/// The maximum size of a batch.
 package struct BatchLimit: Equatable, Sendable {
+    /// The maximum number of records.
     package var records: Int
+    /// The size in bytes at which a batch is full.
     package var bytes: Int
 
     package init(records: Int, bytes: Int) {
@@ -42,7 +44,8 @@ package struct BatchLimit: Equatable, Sendable {
     }
 }
 
-/// What became of the lines of one batch, counted from nothing in the order in which they were stored.
+/// The outcome of the lines of one batch. Lines are numbered from 0 in the order in which they were
+/// stored.
 package struct BatchOutcome: Equatable, Sendable {
     package struct Dead: Equatable, Sendable {
         package var line: Int
@@ -56,15 +59,15 @@ package struct BatchOutcome: Equatable, Sendable {
 
     package var delivered: [Range<Int>]
     package var dead: [Dead]
-    /// Lines that nothing has become of as yet; they go on as a batch of their own.
+    /// Lines without an outcome yet. They continue as a batch of their own.
     package var left: LineSet
-    /// Some of the lines may be at the destination twice.
+    /// `true` if some of the lines may have been delivered twice.
     package var maybeDuplicate: Bool
-    /// How many of the lines that were delivered those are.
+    /// The number of delivered lines that may have been delivered twice.
     package var possibleDuplicates: Int
-    /// The destination gives answers, so what is called delivered has arrived.
+    /// `true` if the destination confirms delivery, so delivered lines are known to have arrived.
     package var isConfirmed: Bool
-    /// Requests made for it since it was stored or found again.
+    /// The number of requests made since the batch was stored or loaded.
     package var requests: Int
 
     package init(
@@ -82,22 +85,22 @@ package struct BatchOutcome: Equatable, Sendable {
     }
 }
 
-/// How far one batch has come.
+/// The progress of one batch.
 struct BatchProgress: Sendable {
     let batch: ForwardingBatch
     var bisection: Bisection
-    /// How long it has been tried in vain.
+    /// Measures how long it has been retried without success.
     var clock: RetryStopwatch
-    /// Since when lines of it have been refused without a pause between.
+    /// The time since which lines have been refused without interruption; nil if none are.
     var bisectingSince: MonotonicInstant?
     var requests = 0
     var requestsSinceBooked = 0
-    /// The lines before this one were sent at least once.
+    /// The index after the last line that was sent at least once.
     var sentUpTo = 0
-    /// Lines that may have arrived without an answer that says so.
+    /// Lines that may have arrived although no response confirmed it.
     var unacknowledged: LineSet
     var isConfirmed = true
-    /// What is old, and takes its share of the send rate.
+    /// `true` if the batch is old and uses the backlog's share of the send rate.
     var isBacklog: Bool
 
     init(_ batch: ForwardingBatch, spent: Duration = .zero, isBacklog: Bool = false) {
@@ -109,7 +112,7 @@ struct BatchProgress: Sendable {
         sentUpTo = batch.unacknowledged.ranges.last?.upperBound ?? 0
     }
 
-    /// What was left of one when some of its lines had come to their end, as a batch of its own.
+    /// Creates the progress of the batch that remains after some lines had an outcome.
     init(_ rest: ForwardingBatch, of course: BatchProgress) {
         let left = course.bisection.left
         batch = rest
@@ -123,7 +126,7 @@ struct BatchProgress: Sendable {
         sentUpTo = LineSet([0..<course.sentUpTo]).counted(among: left).count
     }
 
-    /// What has become of it so far.
+    /// The outcome so far.
     var outcome: BatchOutcome {
         var maybe = unacknowledged
         maybe.formUnion(bisection.repeated)
@@ -136,12 +139,12 @@ struct BatchProgress: Sendable {
     }
 }
 
-/// Some of the lines of one batch.
+/// A set of lines of one batch.
 ///
-/// A destination's answer decides how many separate ranges there are, up to
-/// one for every second line, so nothing here compares each range with each.
+/// The destination's responses determine how many separate ranges there are, up to one for every
+/// second line. No method therefore compares each range with every other.
 package struct LineSet: Equatable, Sendable {
-    /// In ascending order, none of them empty, no two of them touching.
+    /// In ascending order; not empty, and not adjacent to one another.
     package private(set) var ranges: [Range<Int>] = []
 
     package init() {}
@@ -163,7 +166,7 @@ package struct LineSet: Equatable, Sendable {
         return place < ranges.count && ranges[place].lowerBound <= lines.lowerBound
     }
 
-    /// Lines after all others are appended without a look at these.
+    /// Adds a range. Appending after all other ranges takes constant time.
     package mutating func insert(_ lines: Range<Int>) {
         guard !lines.isEmpty else { return }
         guard let last = ranges.last, lines.lowerBound <= last.upperBound else {
@@ -185,7 +188,7 @@ package struct LineSet: Equatable, Sendable {
         self = LineSet(ranges + other.ranges)
     }
 
-    /// The same lines, counted among some of the batch's alone.
+    /// Returns the same lines, numbered by their index in `left`.
     package func counted(among left: LineSet) -> LineSet {
         var counted = LineSet()
         var before = 0
@@ -196,7 +199,7 @@ package struct LineSet: Equatable, Sendable {
                 let common = range.clamped(to: ranges[place])
                 let first = before + common.lowerBound - range.lowerBound
                 counted.insert(first..<first + common.count)
-                // The rest of a range that goes on is in the next one of `left`.
+                // The rest of a longer range is in the next range of `left`.
                 guard ranges[place].upperBound <= range.upperBound else { break }
                 place += 1
             }
@@ -205,7 +208,8 @@ package struct LineSet: Equatable, Sendable {
         return counted
     }
 
-    /// Where the first range stands that meets a condition which all ranges after it meet as well.
+    /// Returns the index of the first range that fulfils a condition. All ranges after it must
+    /// fulfil it too.
     private func firstPlace(where isMet: (Range<Int>) -> Bool) -> Int {
         var (low, high) = (0, ranges.count)
         while low < high {

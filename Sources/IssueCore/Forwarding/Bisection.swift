@@ -1,19 +1,19 @@
-/// Brings one batch to its end, in parts if need be: finds the lines that are refused and delivers all others.
+/// Finds the lines of a batch that the destination refuses, and delivers all others.
 ///
-/// A part of which some lines were refused is halved until the bad line
-/// stands alone; only a line that was refused alone is given up. One bad line
-/// of n costs at most 2·log2(n) requests, and a good line is sent again at
-/// most log2(n) times, always with its own id. A part that is too large is
-/// halved as well.
+/// A part with refused lines is halved until the bad line is sent alone. A line is given up only if
+/// it was refused alone. One bad line among n costs at most 2·log2(n) requests, and a good line is
+/// resent at most log2(n) times, always with its own id. A part that is too large is halved as
+/// well.
 package struct Bisection: Equatable, Sendable {
-    /// What goes into the next request.
+    /// The lines to put into the next request.
     package struct Part: Equatable, Sendable {
         package var range: Range<Int>
-        /// The line was too large and goes in its cut form.
+        /// `true` if the line was too large and is sent in truncated form.
         package var isCut = false
-        /// An answer without sense was given for exactly this part already.
+        /// `true` if an inconsistent response was already received for exactly this part.
         var wasRepeated = false
-        /// The other half of a refused part: if that is taken as a whole, some line in this one is refused.
+        /// The other half of a refused part. If all of it is accepted, a line in this half must be
+        /// bad.
         var otherHalf: Range<Int>?
         var isKnownBad = false
 
@@ -23,53 +23,56 @@ package struct Bisection: Equatable, Sendable {
     }
 
     package enum Step: Equatable, Sendable {
-        /// There is more to send.
+        /// There are more lines to send.
         case proceed
-        /// This line has to be cut before its part is sent.
+        /// This line must be truncated before its part is sent.
         case cut(line: Int)
-        /// So many lines are refused that it can't be their fault. None of them is given up.
+        /// So many lines are refused that the lines are probably not the cause. None of them is
+        /// given up.
         case stop
         case done
     }
 
-    /// So many refused lines of one batch may be the lines' fault, also where they are most of those that were looked
-    /// at.
+    /// The maximum number of refused lines that may be the lines' own fault even if they are the
+    /// majority of the lines tried.
     package static let maxDead = 32
 
     package private(set) var count: Int
     package private(set) var delivered: [Range<Int>] = []
     package private(set) var dead: [BatchOutcome.Dead] = []
-    /// Among them are lines that the destination said it took, and that go again all the same.
+    /// Lines that are sent again although the destination may have accepted them.
     package private(set) var repeated = LineSet()
-    /// What was learnt of the share that is refused.
+    /// The evidence about the share of refused lines.
     private var evidence = RefusalEvidence()
-    /// The next one last.
+    /// A stack: the last part is sent next.
     private var parts: [Part]
     private var inFlight: Part?
 
     package init(count: Int) {
-        precondition(count > 0, "A batch without a line was to be sent")
+        precondition(count > 0, "A batch must have at least one line")
         self.count = count
         parts = [Part(0..<count)]
     }
 
     package var isDone: Bool { parts.isEmpty && inFlight == nil }
 
-    /// Some lines have come to their end, and others have not.
+    /// `true` if some lines have an outcome and others do not.
     package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && dead.isEmpty) }
 
-    /// As far as was seen, the destination takes most lines.
+    /// `true` if the destination accepts most lines, as far as known.
     package var isMostTaken: Bool { evidence.isMostTaken(delivered: deliveredCount, refused: refusedCount) }
 
-    /// The lines that have not come to their end.
+    /// The lines without an outcome.
     package var left: LineSet { LineSet((parts + [inFlight].compactMap(\.self)).map(\.range)) }
 
     private var deliveredCount: Int { delivered.reduce(0) { $0 + $1.count } }
     private var refusedCount: Int { dead.count { $0.reason == .refused } }
 
-    /// The next part to send, no longer than the limit.
+    /// Returns the next part to send, or nil if none is left.
+    ///
+    /// - Parameter limit: The maximum number of lines; nil for no limit.
     package mutating func next(atMost limit: Int? = nil) -> Part? {
-        precondition(inFlight == nil, "A part was asked for while another is on its way")
+        precondition(inFlight == nil, "A part was requested while another is in flight")
         guard var part = parts.popLast() else { return nil }
         while part.isKnownBad, part.range.count > 1 {
             part = halve(part, isRefused: true)
@@ -83,7 +86,7 @@ package struct Bisection: Equatable, Sendable {
         return part
     }
 
-    /// The part was taken as a whole.
+    /// Handles a response that accepts the whole part.
     package mutating func accepted() -> Step {
         let part = land()
         delivered.append(part.range)
@@ -91,7 +94,7 @@ package struct Bisection: Equatable, Sendable {
         return isDone ? .done : .proceed
     }
 
-    /// Some lines of the part were refused.
+    /// Handles a response that refuses some lines of the part.
     package mutating func partlyAccepted(_ answer: PartialAnswer) -> Step {
         let part = land()
         let length = part.range.count
@@ -101,7 +104,7 @@ package struct Bisection: Equatable, Sendable {
         evidence.met(refused: length - successful, of: length)
         let corruptionCheck = Set(answer.corruptionCheck.filter { (0..<length).contains($0) })
         if !corruptionCheck.isEmpty, corruptionCheck.count == length - successful {
-            // The rules that are known explain the answer exactly.
+            // The known rules explain the response exactly.
             bury(part, corruptionCheck)
         } else if length == 1 {
             dead.append(.init(line: part.range.lowerBound, reason: .refused))
@@ -112,7 +115,7 @@ package struct Bisection: Equatable, Sendable {
         return afterRefusal()
     }
 
-    /// The part is too large for one request.
+    /// Handles a response that says the part is too large for one request.
     package mutating func tooLarge() -> Step {
         var part = land()
         if part.range.count > 1 {
@@ -128,12 +131,12 @@ package struct Bisection: Equatable, Sendable {
         return .cut(line: part.range.lowerBound)
     }
 
-    /// The part came to nothing and is next again.
+    /// Puts the part back after a failed request, to be sent next.
     package mutating func notTaken() {
         parts.append(land())
     }
 
-    /// Gives up all that is left.
+    /// Gives up all lines without an outcome.
     package mutating func giveUp(_ reason: DeadLetterReason) {
         if inFlight != nil { notTaken() }
         for part in parts.reversed() {
@@ -144,13 +147,13 @@ package struct Bisection: Equatable, Sendable {
 
     private mutating func land() -> Part {
         guard let part = inFlight else {
-            preconditionFailure("An answer came for a part that was never sent")
+            preconditionFailure("A response arrived although no part is in flight")
         }
         inFlight = nil
         return part
     }
 
-    /// Leaves the right half behind and returns the left one.
+    /// Pushes the right half onto the stack and returns the left half.
     private mutating func halve(_ part: Part, isRefused: Bool) -> Part {
         let middle = part.range.lowerBound + part.range.count / 2
         var right = Part(middle..<part.range.upperBound)
@@ -160,7 +163,7 @@ package struct Bisection: Equatable, Sendable {
         return left
     }
 
-    /// The answer says nothing, or contradicts itself: asked once more, then taken for a refusal.
+    /// Handles an inconsistent response: the part is sent once more, then treated as refused.
     private mutating func repeatOnce(_ part: Part) -> Step {
         repeated.insert(part.range)
         guard part.wasRepeated else {
@@ -195,9 +198,9 @@ package struct Bisection: Equatable, Sendable {
         return .stop
     }
 
-    /// Takes back what was given up as refused: the fault is not the lines'.
+    /// Takes back all refusals, because the lines are not the cause.
     ///
-    /// What has not been looked at goes first when it is tried again.
+    /// Lines that have not been tried yet are sent first at the next attempt.
     package mutating func stop() {
         evidence.tookBack(refused: refusedCount)
         let back = dead.filter { $0.reason == .refused }.map { Part($0.line..<$0.line + 1) }
@@ -205,17 +208,18 @@ package struct Bisection: Equatable, Sendable {
         parts = back.reversed() + parts.map { Part($0.range) }
     }
 
-    /// Takes back what was refused, unless most lines were taken: it may still turn out not to be their fault.
+    /// Takes back all refusals unless most lines were accepted. Later responses may show that the
+    /// lines are not the cause.
     package mutating func takeBack() {
         if refusedCount > 0, !isMostTaken { stop() }
     }
 
-    /// Goes on with the lines that are left, counted among themselves.
+    /// Removes the lines with an outcome and renumbers the others.
     package mutating func forgetEnded() {
         let left = left
         evidence.ended(delivered: deliveredCount, refused: refusedCount)
         repeated = repeated.counted(among: left)
-        // The parts are all that is left, so each begins where those before it end.
+        // The parts cover all remaining lines, so each one starts where the previous ones end.
         var places: [Int: Int] = [:]
         var end = 0
         for range in (parts + [inFlight].compactMap(\.self)).map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound })
@@ -225,7 +229,7 @@ package struct Bisection: Equatable, Sendable {
         }
         func moved(_ part: Part) -> Part {
             guard let place = places[part.range.lowerBound] else {
-                preconditionFailure("A part is not among what is left")
+                preconditionFailure("A part is not among the remaining lines")
             }
             var moved = Part(place..<place + part.range.count)
             moved.wasRepeated = part.wasRepeated
@@ -240,14 +244,16 @@ package struct Bisection: Equatable, Sendable {
     }
 }
 
-/// Whether it is the lines' fault that so many of a batch are refused, or rather the sender's or the account's.
+/// Judges whether refused lines are bad themselves or whether the sender or the account is the
+/// cause.
 struct RefusalEvidence: Equatable, Sendable {
-    /// Lines of the batch that have come to their end and left it.
+    /// The outcomes of lines that have already been removed from the batch.
     private var delivered = 0
     private var refused = 0
-    /// The most that were refused before that was taken back.
+    /// The largest number of refusals that were taken back.
     private var takenBack = 0
-    /// What was said of the largest part of which some were refused, that of all lines if they went at once.
+    /// The response for the largest part with refused lines. It counts as the response for all
+    /// lines if they are sent at once.
     private var largest = (refused: 0, count: 0)
 
     static func == (left: RefusalEvidence, right: RefusalEvidence) -> Bool {
@@ -266,9 +272,12 @@ struct RefusalEvidence: Equatable, Sendable {
         self.refused += refused
     }
 
-    /// Most of those that have come to their end were refused, and more than was said of all of them.
+    /// Returns `true` if most lines with an outcome were refused, and more than the response for
+    /// the largest part stated.
     ///
-    /// - Parameter delivered: Of the lines that are in the batch still.
+    /// - Parameters:
+    ///   - delivered: The number of delivered lines that are still in the batch.
+    ///   - refused: The number of refused lines that are still in the batch.
     func isTheirFault(delivered: Int, refused: Int) -> Bool {
         let refused = refused + self.refused
         return refused > max(Bisection.maxDead, delivered + self.delivered, told)
@@ -278,15 +287,16 @@ struct RefusalEvidence: Equatable, Sendable {
         max(delivered + self.delivered, told) > max(refused + self.refused, takenBack)
     }
 
-    /// How many lines were said to be refused, where most were said to be taken.
+    /// The number of lines stated as refused in the response for the largest part, if it accepted
+    /// most lines; otherwise 0.
     private var told: Int { largest.refused * 2 <= largest.count ? largest.refused : 0 }
 }
 
-/// An answer by which some lines were taken and others not (Logz.io's 400).
+/// A response that accepts some lines and refuses others (Logz.io's 400).
 package struct PartialAnswer: Equatable, Sendable {
-    /// How many lines were taken, as far as the answer says so.
+    /// The number of accepted lines; nil if the response does not state it.
     package var successful: Int?
-    /// The lines of the request, counted from nothing, that are known to break the destination's rules.
+    /// The indexes of the lines in the request that are known to break the destination's rules.
     package var corruptionCheck: [Int]
 
     package init(successful: Int?, corruptionCheck: [Int] = []) {
@@ -294,9 +304,12 @@ package struct PartialAnswer: Equatable, Sendable {
         self.corruptionCheck = corruptionCheck
     }
 
-    /// The same of a part of which not every line was sent, since some had nothing left to send: they count as taken.
+    /// Returns the response for a part from which some lines were not sent because they had no
+    /// content. Those count as accepted.
     ///
-    /// - Parameter sent: The places in the part of the lines that were sent.
+    /// - Parameters:
+    ///   - count: The number of lines in the part.
+    ///   - sent: The indexes, within the part, of the lines that were sent.
     package func ofPart(count: Int, sent: [Int]) -> PartialAnswer {
         let left = count - sent.count
         return PartialAnswer(

@@ -1,20 +1,21 @@
-/// What a destination's answer means for the records that were sent.
+/// The meaning of a destination's response for the records that were sent.
 package enum DeliveryVerdict: Equatable, Sendable {
     case accepted
-    /// All was sent, and this destination never says whether it arrived.
+    /// Everything was sent. This destination never confirms that it arrived.
     case unconfirmed
-    /// Some of them are refused for good; sending them all again unchanged would do no good.
+    /// Some records are refused permanently. Sending all of them again unchanged would not help.
     case partial(PartialAnswer)
-    /// Nothing is wrong with the records: someone has to set something right.
+    /// The records are fine, but an administrator must fix something.
     case paused(PauseReason)
     /// The request as a whole is too large.
     case tooLarge
-    /// Later, in the same form.
+    /// Send again later, unchanged.
     case again(FailureClass, retryAfter: Duration?)
-    /// All was sent and no answer came: later in the same form, and it may be there twice then.
+    /// Everything was sent, but no response came. Send again later, unchanged; the records may
+    /// arrive twice.
     case ambiguous(FailureClass)
 
-    /// Whether nothing has left for the destination.
+    /// `true` if no part of the request was sent.
     package var isUnsent: Bool {
         switch self {
         case .again(let failure, _): !failure.isReached
@@ -24,14 +25,15 @@ package enum DeliveryVerdict: Equatable, Sendable {
     }
 }
 
-/// A verdict, and the answer it comes from in words.
+/// A verdict, with a summary of the response it is based on.
 package struct DeliveryResult: Equatable, Sendable {
     package var verdict: DeliveryVerdict
     package var summary: ResponseSummary
-    /// The request was made twice before this answer came, so whatever was taken may be there twice.
+    /// `true` if the request was made twice before this response, so accepted records may have
+    /// arrived twice.
     package var mayHaveArrivedTwice: Bool
 
-    /// How many lines were rejected without being named.
+    /// The number of rejected lines that the response does not identify.
     package var rejected: Int
 
     package init(
@@ -44,13 +46,14 @@ package struct DeliveryResult: Equatable, Sendable {
     }
 }
 
-/// What a destination answered, in words for people; never its address, which may hold the token.
+/// A destination's response as text for people. Never contains its URL, which may include the
+/// token.
 package struct ResponseSummary: Hashable, Sendable, CustomStringConvertible {
     package static let maxCharacters = 300
 
     package let text: String
 
-    /// - Note: Control characters of a foreign answer have no business in a terminal or a log.
+    /// - Note: Control characters are replaced, because the text is written to terminals and logs.
     package init(_ text: String) {
         let printable = text.unicodeScalars.lazy.map { scalar in
             scalar.properties.generalCategory == .control ? " " : Character(scalar)
@@ -60,14 +63,14 @@ package struct ResponseSummary: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
-    /// Returns the HTTP status code with which a summary of an answer begins, or nil when no answer came.
+    /// Returns the HTTP status code at the start of a summary, or nil if there was no response.
     package static func statusCode(of summary: String) -> String? {
         let digits = summary.utf8.prefix { (0x30...0x39).contains($0) }
         return digits.count == 3 ? String(decoding: Array(digits), as: UTF8.self) : nil
     }
 }
 
-/// Why a request has to be made again.
+/// Why a request must be retried.
 package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     /// 408.
     case requestTimeout = "request_timeout"
@@ -81,14 +84,14 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     case serverError = "server_error"
     case refused
     case reset
-    /// No connection, or no name, in time.
+    /// The connection or the name lookup timed out.
     case timeout
     case unreachable
     case tls
-    /// All was sent and no answer came, so it may have been taken.
+    /// Everything was sent, but no response came. The records may have arrived.
     case noAnswer = "no_answer"
 
-    /// The destination asks for less.
+    /// `true` if the destination asks the sender to slow down.
     var slowsDown: Bool {
         switch self {
         case .tooManyRequests, .overloaded: true
@@ -96,7 +99,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// No answer came, and that may have taken as long as a request may take.
+    /// `true` if there was no response, which may have taken the whole request timeout.
     var mayHang: Bool {
         switch self {
         case .reset, .timeout, .unreachable, .noAnswer: true
@@ -104,7 +107,8 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The sender is at fault itself, by coming too often: it has to come less often.
+    /// `true` if the sender itself caused the failure by sending too often, so that it must wait
+    /// longer.
     var asksForPatience: Bool {
         switch self {
         case .tooManyRequests: true
@@ -114,7 +118,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// A connection that can be trusted came about.
+    /// `true` if a trusted connection was established.
     package var isReached: Bool {
         switch self {
         case .requestTimeout, .tooEarly, .tooManyRequests, .overloaded, .serverError, .reset, .noAnswer: true
@@ -123,7 +127,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// Why a destination is left alone until someone does something about it.
+/// Why sending to a destination is paused until an administrator acts.
 package enum PauseReason: String, CaseIterable, Hashable, Sendable {
     /// 401.
     case unauthorised
@@ -133,30 +137,31 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
     case notFound = "not_found"
     /// 405.
     case methodNotAllowed = "method_not_allowed"
-    /// 3xx, which is never followed: the token would go where nobody meant it to.
+    /// 3xx. Redirects are never followed, since the token could be sent to the wrong server.
     case redirected
-    /// 407, which only a proxy gives.
+    /// 407, which only proxies send.
     case proxyRefuses = "proxy_refuses"
-    /// So many lines were refused that the fault is probably ours or the destination's, not theirs.
+    /// So many lines were refused that the cause is probably the sender or the destination, not the
+    /// lines.
     case manyLinesRefused = "many_lines_refused"
-    /// There is no credential to send with.
+    /// No credential is available.
     case noCredential = "no_credential"
 
-    /// What to do about it, where a kind of destination knows nothing better.
+    /// What the administrator can do about it. Destination kinds may have more specific advice.
     package var advice: String {
         switch self {
         case .unauthorised:
-            "The credential is not accepted: replace it. A file is read again; systemd's needs a restart."
+            "The destination rejects the credential: replace it. A changed file is read again automatically; a systemd credential takes effect after a restart."
         case .forbidden:
             "The destination refuses this sender: check the account, its rights and its allowed addresses."
-        case .notFound: "There is no such address at the destination: check URL=."
-        case .methodNotAllowed: "The address does not take records: check URL=."
-        case .redirected: "The destination answers with a redirect, which is never followed: check URL=."
+        case .notFound: "The destination does not know this URL: check URL=."
+        case .methodNotAllowed: "The URL does not accept records: check URL=."
+        case .redirected: "The destination responds with a redirect; redirects are never followed: check URL=."
         case .proxyRefuses:
-            "The proxy does not let this host through: check Proxy= or the environment's http_proxy. Does it want a password?"
+            "The proxy refuses this host: check Proxy= or the environment variable http_proxy, and whether the proxy requires a password."
         case .manyLinesRefused:
-            "The destination refuses most lines of a batch, so none of them is given up: see its last answer, and the account's limits and field types."
-        case .noCredential: "There is no credential: provide the file that Credential= names."
+            "The destination refuses most lines of a batch, so they are all kept: check its last response and the account's limits and field types."
+        case .noCredential: "No credential found: create the file named by Credential=."
         }
     }
 }
@@ -165,8 +170,8 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
 package enum DeadLetterReason: String, CaseIterable, Hashable, Sendable {
     /// It was refused when it was sent alone.
     case refused
-    /// It is too large even after it was cut.
+    /// It is too large even after truncation.
     case tooLarge = "too_large"
-    /// `RetryFor` is over.
+    /// `RetryFor=` has elapsed.
     case retriesExpired = "retries_expired"
 }

@@ -1,25 +1,28 @@
-/// When and in what portions records leave (`[Forward]`); a rate or a number of bytes of zero takes that limit away.
+/// When and in which batches records are sent (`[Forward]`). A rate or byte count of zero disables
+/// that limit.
 package struct ForwardSettings: Hashable, Sendable {
     package var batchRecords: Int = 500
     package var batchBytes: Int = 1 << 20
     package var batchDelay: Duration = .seconds(5)
     package var criticalDelay: Duration = .seconds(1)
-    /// In records, by the real clock.
+    /// In records, measured in real time.
     package var sendRate = Rate(600, per: .seconds(60))
     package var connectTimeout: Duration = .seconds(10)
     package var requestTimeout: Duration = .seconds(30)
     package var retryFor: Duration = .seconds(7 * 86_400)
-    /// How much of the send rate what is old may take, so that what is fresh need not queue behind it.
+    /// The share of the send rate that old records may use, so that new records need not wait for
+    /// them.
     package var backlogShare = Share(percent: 80)
-    /// In bytes before compression, in a real UTC day.
+    /// Bytes before compression, per UTC day of the wall clock.
     package var dailyBytes: Int64 = 500 << 20
     package var compression = true
-    /// A batch that a crash left behind waits up to this long, so that a crash loop does not hammer.
+    /// The maximum random delay before a batch left by a crash is sent, so that a crash loop does
+    /// not hammer the destination.
     package var resumeDelay: Duration = .seconds(5)
 
     package init() {}
 
-    /// For a store of the team's own, which takes every record.
+    /// Settings for a self-hosted destination, which accepts every record.
     package static var withoutLimits: ForwardSettings {
         var settings = ForwardSettings()
         settings.batchRecords = 10_000

@@ -1,7 +1,11 @@
 extension Forwarding {
-    /// The destination answered, or could not be reached.
+    /// Handles the result of a request: a response, or the failure to reach the destination.
     ///
-    /// - Parameter unit: A number drawn from 0 up to 1.
+    /// - Parameters:
+    ///   - answer: The result.
+    ///   - unit: A random number in 0..<1.
+    ///   - now: The current time.
+    /// - Returns: The action the caller must perform.
     package mutating func answered(
         _ answer: DeliveryResult, unit: Double, at now: MonotonicInstant
     ) -> AnswerAction {
@@ -15,11 +19,11 @@ extension Forwarding {
             }
             return act(on: answer.verdict, unit: unit, at: now)
         case .stopped:
-            // The request outlived the end. The store still holds the batch,
-            // so nothing is lost: the next start sends it again.
+            // The response arrived after the shutdown. The store still holds the batch, so nothing
+            // is lost: the next start sends it again.
             return .rest
         case .idle, .batching, .preparing, .waiting, .paused, .settling:
-            preconditionFailure("An answer came to a request that this machine never asked for")
+            preconditionFailure("A response arrived in a state without a request")
         }
     }
 
@@ -43,7 +47,7 @@ extension Forwarding {
             return go(on: .stop, at: now)
         case .tooLarge:
             destinationResponded()
-            // A single line that is too large says nothing about batches.
+            // A single line that is too large gives no information about batches.
             if let batch = course?.batch, lastRange.count > 1 {
                 size.lower(from: batch.bytes / batch.count * lastRange.count, at: now)
             }
@@ -61,7 +65,7 @@ extension Forwarding {
         }
     }
 
-    /// It is there and lets us in.
+    /// Resets the failure state: the destination is reachable and accepts the credential.
     private mutating func destinationResponded() {
         schedule.succeeded()
         breaker.succeeded(full: settings.batchRecords)
@@ -72,7 +76,7 @@ extension Forwarding {
     }
 
     private mutating func go(on step: Bisection.Step?, at now: MonotonicInstant) -> AnswerAction {
-        guard let step else { preconditionFailure("A request was under way without a batch") }
+        guard let step else { preconditionFailure("A request was in flight without a batch") }
         switch step {
         case .done:
             return settle(then: .plan)
@@ -92,7 +96,8 @@ extension Forwarding {
         }
     }
 
-    /// The destination does not take records now, and what was noted of its doing so holds no more.
+    /// Records that the destination does not accept records now, and discards what depended on the
+    /// opposite.
     private mutating func stopTaking(failing failure: FailureClass?) {
         isTaking = false
         failing = failure
@@ -143,7 +148,7 @@ extension Forwarding {
     }
 
     private mutating func settle(then sequel: NextStep) -> AnswerAction {
-        guard let course else { preconditionFailure("A batch ended that was never begun") }
+        guard let course else { preconditionFailure("A batch was settled that never began") }
         state = .settling(sequel)
         return .settle(batch: course.batch.id, course.outcome)
     }

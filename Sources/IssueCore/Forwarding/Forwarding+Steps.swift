@@ -1,17 +1,17 @@
 import IssueProtocol
 
 extension Forwarding {
-    /// How far the trying has come, to be stored.
+    /// Returns the retry progress, to be stored.
     package func progress(at now: MonotonicInstant) -> RetryProgress {
-        // What had to be tried with care has to be so after a restart.
+        // A destination that was probed carefully must be treated so after a restart too.
         let attempts = breaker.isOpen ? max(schedule.attempts, CircuitBreaker.threshold) : schedule.attempts
         return RetryProgress(attempts: attempts, spent: (aside ?? course)?.clock.spent(at: now) ?? .zero)
     }
 
-    /// What of the pace is to be stored.
+    /// Returns the state of the pacer, to be stored.
     package func pace(at now: MonotonicInstant) -> SendPacer.Saved { pacer.saved(at: now) }
 
-    /// Which lines may have arrived without an answer that says so, of each batch that is under way.
+    /// The lines of each unfinished batch that may have arrived although no response confirmed it.
     package var unacknowledged: [Int64: LineSet] {
         var unacknowledged: [Int64: LineSet] = [:]
         for one in [course, aside].compactMap(\.self) {
@@ -21,15 +21,16 @@ extension Forwarding {
         return unacknowledged
     }
 
-    /// What became of lines of a batch while others of it have not come to their end: stored before the end.
+    /// Returns the outcomes of the current batch so far if other lines have none yet, for storing
+    /// them early. Nil if there are none.
     package mutating func takeUnstored() -> (batch: Int64, outcome: BatchOutcome)? {
         course?.bisection.takeBack()
         guard let course, course.bisection.isUnderWay else { return nil }
         return (course.batch.id, course.outcome)
     }
 
-    /// How much the batch may hold that comes next if all of this one is taken; nothing where that may be another one,
-    /// or less, or later.
+    /// Returns the limits of the batch that follows if all of the current one is accepted. Nil if
+    /// another batch, a smaller one or a wait might come first.
     package func limitAhead(at now: MonotonicInstant) -> BatchLimit? {
         guard state == .sending, !isStopping, aside == nil, let course, course.requests == 1,
             lastRange.count == course.batch.count, breaker.lineLimit == nil, settings.sendRate.isUnlimited
@@ -58,7 +59,7 @@ extension Forwarding {
         let most = min(settings.batchRecords, breaker.lineLimit ?? .max)
         let age = pending.oldest.map { $0.duration(to: now) } ?? .zero
         let isBacklog = age > Self.freshness
-        // What is express goes first, and not at the pace of what is old.
+        // Priority records are sent first, and not at the pace of old records.
         let priority = min(pending.priorityRecords, most)
         if isBacklog, priority > 0, !settings.sendRate.isUnlimited,
             case .now(let records) = pacer.pace(of: priority, at: now)
@@ -69,7 +70,7 @@ extension Forwarding {
         case .now(let records):
             return prepare(records, isBacklog: isBacklog, at: now)
         case .wait(let until):
-            // What is express need not wait until there is room for all the rest.
+            // Priority records need not wait until the pacer allows all the others.
             guard priority > 0 else { return linger(until: until, isPaced: true) }
             switch pacer.pace(of: priority, at: now) {
             case .now(let records): return prepare(records, isBacklog: false, at: now)
@@ -102,7 +103,7 @@ extension Forwarding {
         atMost limit: Int?, rereadsCredential: Bool, becoming next: State, at now: MonotonicInstant
     ) -> Shipment {
         guard let part = course?.bisection.next(atMost: limit), var course = course.take() else {
-            preconditionFailure("There was nothing left to send of a batch that has not come to its end")
+            preconditionFailure("An unfinished batch had no lines left to send")
         }
         state = next
         pacer.sent(part.range.count, isBacklog: course.isBacklog, at: now)
@@ -123,15 +124,15 @@ extension Forwarding {
     }
 }
 
-/// A batch that can't come to its end for now holds up nothing that is critical or new.
+/// Preemption: a batch that cannot be finished for now does not hold up critical or new records.
 extension Forwarding {
-    /// Something waits that may go before the batch that is under way.
+    /// `true` if priority records wait that may be sent before the current batch.
     var canOvertake: Bool {
         guard let course, aside == nil, !isStopping else { return false }
         return !course.batch.isPriority && pending.priorityRecords > 0
     }
 
-    /// Lays the batch aside.
+    /// Sets the current batch aside and asks for a batch of priority records.
     mutating func overtake(at now: MonotonicInstant) -> NextAction {
         if case .paused(let reason, let until) = state { pauseOfPreempted = (reason, until) }
         aside = course
@@ -142,9 +143,10 @@ extension Forwarding {
         return .overtake(BatchLimit(records: records, bytes: size.limit(at: now)))
     }
 
-    /// Goes on with the batch that was laid aside.
+    /// Continues with the preempted batch.
     ///
-    /// - Parameter isAnswered: The other one has come to its end, so the destination lets us in.
+    /// - Parameter isAnswered: `true` if the other batch was finished, so the destination is
+    ///   reachable and accepts the credential.
     mutating func resumePreempted(isAnswered: Bool, at now: MonotonicInstant) -> NextAction {
         course = aside
         aside = nil
@@ -154,21 +156,21 @@ extension Forwarding {
             state = .stopped
             return .rest
         }
-        // That other lines are taken says nothing of these.
+        // That other lines were accepted says nothing about these.
         guard let pause, !isAnswered || pause.reason == .manyLinesRefused else { return .send(nextShipment(at: now)) }
         if pause.until <= now { return .send(probe(pause.reason, at: now)) }
         state = .paused(pause.reason, until: pause.until)
         return .wait(until: pause.until)
     }
 
-    /// Whatever could not be sent is tried once more, what is express before it.
+    /// Retries the batch, after priority records if there are any.
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         canOvertake ? overtake(at: now) : .send(nextShipment(at: now))
     }
 
     mutating func probeAgain(_ reason: PauseReason, at now: MonotonicInstant) -> NextAction {
         if canOvertake { return overtake(at: now) }
-        // The lines of one batch may be to blame, and not those of the other.
+        // The lines of only one of the batches may be the cause.
         if reason == .manyLinesRefused, aside != nil { swap(&course, &aside) }
         return .send(probe(reason, at: now))
     }
@@ -179,7 +181,7 @@ extension Forwarding {
             return .rest
         }
         switch sequel {
-        case .plan, .stop: preconditionFailure("A batch came to its end, and some of it is left")
+        case .plan, .stop: preconditionFailure("A finished batch still has lines left")
         case .goOn: return tryAgain(at: now)
         case .wait(let until, let wait):
             state = .waiting(until: until, wait)
@@ -191,7 +193,8 @@ extension Forwarding {
     }
 }
 
-/// Decides when what waits is worth a request: when there is enough of it, or when it has waited long enough.
+/// Decides when pending records are sent: when there are enough of them, or when they have waited
+/// long enough.
 package struct BatchPlanner: Equatable, Sendable {
     package enum Plan: Equatable, Sendable {
         case send
@@ -205,6 +208,7 @@ package struct BatchPlanner: Equatable, Sendable {
         self.settings = settings
     }
 
+    /// Returns what to do about the pending records.
     package func plan(_ pending: PendingCounts, at now: MonotonicInstant) -> Plan {
         guard pending.records > 0 else { return .nothing }
         if pending.records >= settings.batchRecords || pending.bytes >= settings.batchBytes { return .send }
@@ -215,7 +219,7 @@ package struct BatchPlanner: Equatable, Sendable {
     }
 }
 
-/// Gathers records for one request until it is full.
+/// Counts the records of one batch until it is full.
 package struct BatchBuilder: Equatable, Sendable {
     package let limit: BatchLimit
     package private(set) var count = 0
@@ -228,7 +232,11 @@ package struct BatchBuilder: Equatable, Sendable {
     package var isEmpty: Bool { count == 0 }
     package var isFull: Bool { count >= limit.records || bytes >= limit.bytes }
 
-    /// A record goes with the batch; one that was admitted always does, so the last may lie above the limit.
+    /// Adds a record.
+    ///
+    /// An admitted record always belongs to the batch, so the last one may exceed the byte limit.
+    ///
+    /// - Parameter size: The size of its line in bytes.
     package mutating func add(bytes size: Int) {
         count += 1
         bytes += size

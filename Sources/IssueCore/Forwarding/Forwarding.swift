@@ -1,37 +1,37 @@
 package import IssueProtocol
 
-/// The life of one destination's forwarder, without its network, its store and its clock.
+/// The state machine of one destination's forwarder, without network, store and clock.
 ///
-/// There is one batch at a time. It is stored before its first request, its
-/// outcome after its last one, and whatever happens between, the store still
-/// holds it: a stop or a crash at any point means that it is sent again. One
-/// that can't come to its end may be laid aside, for one of what is critical or
-/// new.
+/// There is one batch at a time. It is stored before its first request, and its outcome is stored
+/// after its last one. In between the store holds the batch, so a stop or a crash at any point
+/// means that it is sent again. A batch that cannot be finished may be preempted by a batch of
+/// critical or new records.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
-        /// Something waits, but not long enough, or the send rate says later.
+        /// Records are pending, but they have not waited long enough or the send rate does not
+        /// allow them yet.
         case batching(until: MonotonicInstant, isPaced: Bool)
-        /// The shell builds and stores a batch.
+        /// The caller builds and stores a batch.
         case preparing
         case sending
         case waiting(until: MonotonicInstant, Wait)
         case paused(PauseReason, until: MonotonicInstant)
-        /// A probe of a paused destination is under way.
+        /// A probe of the paused destination is in flight.
         case probing(PauseReason)
-        /// The shell stores an outcome, or what is known of it so far.
+        /// The caller stores an outcome, which may be partial.
         case settling(NextStep)
         case stopped
     }
 
     enum Wait: Equatable {
-        /// A batch of the time before the start waits for its first request.
+        /// A batch from before the start waits for its first request.
         case resuming
-        /// - Parameter isAsked: The destination itself asked for the wait.
+        /// - Parameter isAsked: `true` if the destination itself requested the wait.
         case failure(FailureClass, isAsked: Bool)
     }
 
-    /// What follows once an outcome is stored.
+    /// What to do after an outcome is stored.
     enum NextStep: Equatable {
         case plan
         case goOn
@@ -42,34 +42,36 @@ package struct Forwarding: Sendable {
 
     package static let firstProbe: Duration = .seconds(60)
     package static let lastProbe: Duration = .seconds(900)
-    /// Who refuses most lines for so long, one request after the other, is at fault itself.
+    /// A destination that refuses most lines for this long, request after request, is at fault
+    /// itself.
     package static let longestBisection: Duration = .seconds(300)
-    /// How many requests may be made for parts of a batch before what came of them is stored.
+    /// The maximum number of requests for parts of a batch before their outcomes are stored.
     package static let unstoredRequests = 64
-    /// What has waited longer than this is backlog.
+    /// The age from which pending records count as backlog.
     package static let freshness: Duration = .seconds(60)
-    /// In an outage one try in so long may take all the time that a request may take, or a destination that is only
-    /// slow would be cut off for ever.
+    /// The interval at which one retry in an outage gets the full request timeout. Otherwise a
+    /// destination that is only slow would be cut off forever.
     package static let fullProbe: Duration = .seconds(600)
 
     let settings: ForwardSettings
     let planner: BatchPlanner
     var state: State = .idle
     var pending: PendingCounts = .nothing
-    /// Beside the state and not in it, as its arrays would be copied at each change.
+    /// Separate from the state, because its arrays would be copied at each change of the state.
     var course: BatchProgress?
-    /// The batch that another one has overtaken.
+    /// The preempted batch.
     var aside: BatchProgress?
-    /// Why the destination was paused when the batch was laid aside, and until when.
+    /// The pause in effect when the batch was preempted: its reason and its end.
     var pauseOfPreempted: (reason: PauseReason, until: MonotonicInstant)?
-    /// What is being built is old, and takes its share of the send rate.
+    /// `true` if the batch being built is old and uses the backlog's share of the send rate.
     var buildsBacklog = false
-    /// What was counted before the last request, for where nothing of it left.
+    /// The counters before the last request, to be restored if nothing of it was sent.
     var sentBefore: (resent: Int64, upTo: Int) = (0, 0)
     /// The lines of the last request.
     var lastRange = 0..<0
-    /// When the last request was begun, and the last one that might take all its time.
+    /// The start of the last request.
     var begun: MonotonicInstant
+    /// The start of the last request that had the full request timeout.
     var begunInFull: MonotonicInstant
 
     var schedule = RetrySchedule()
@@ -80,14 +82,18 @@ package struct Forwarding: Sendable {
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
-    /// Why the last request came to nothing, while none has been taken since.
+    /// Why the last request failed; nil after a request was accepted.
     var failing: FailureClass?
-    /// Whether the last answer that says so was that something is taken.
+    /// `true` if records were accepted in the last response that tells.
     package var isTaking = false
     var requests: Int64 = 0
     var resent: Int64 = 0
 
-    /// - Parameter pacer: Where the last run left it, so that a restart gives nobody a fresh burst.
+    /// - Parameters:
+    ///   - settings: The destination's settings.
+    ///   - pacer: The pacer of the last run, so that a restart does not allow another burst; nil
+    ///     for a new one.
+    ///   - now: The current time.
     package init(settings: ForwardSettings, pacer: SendPacer? = nil, at now: MonotonicInstant) {
         self.settings = settings
         planner = BatchPlanner(settings: settings)
@@ -99,15 +105,20 @@ package struct Forwarding: Sendable {
 
     package var isStopped: Bool { state == .stopped }
 
-    /// The daemon came up, and the store holds a batch that has not come to its end.
+    /// Handles the start of the daemon if the store holds an unfinished batch.
     ///
-    /// - Parameter later: One that had overtaken it.
-    /// - Parameter unit: A number drawn from 0 up to 1.
+    /// - Parameters:
+    ///   - batch: The unfinished batch.
+    ///   - later: The batch that preempted it, or nil.
+    ///   - progress: The stored retry progress.
+    ///   - unit: A random number in 0..<1.
+    ///   - now: The current time.
+    /// - Returns: The action the caller must perform.
     package mutating func started(
         resuming batch: ForwardingBatch, overtakenBy later: ForwardingBatch? = nil, _ progress: RetryProgress,
         unit: Double, at now: MonotonicInstant
     ) -> NextAction {
-        precondition(state == .idle, "A batch was resumed by a forwarder that is at work already")
+        precondition(state == .idle, "A batch was resumed by a forwarder that is already running")
         course = BatchProgress(batch, spent: progress.spent)
         if let later {
             aside = course
@@ -120,7 +131,7 @@ package struct Forwarding: Sendable {
         return .wait(until: until)
     }
 
-    /// Records were stored, or more became known of what waits.
+    /// Handles newly stored records or updated counts of pending records.
     package mutating func recordsArrived(_ pending: PendingCounts, at now: MonotonicInstant) -> NextAction {
         self.pending = pending
         switch state {
@@ -130,13 +141,13 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// More became known of what waits while a batch goes in parts.
+    /// Updates the counts of pending records while a batch is sent in parts.
     package mutating func learned(_ pending: PendingCounts) { self.pending = pending }
 
-    /// Parts of the batch have been sent, and others have not.
+    /// `true` if some parts of the batch have been sent and others have not.
     package var isInParts: Bool { course.map { $0.requests > 0 && lastRange.count < $0.batch.count } ?? false }
 
-    /// A batch was stored, and nothing else is to be stored before it is sent.
+    /// Handles the end of storing a batch, which is sent next.
     package mutating func batchStored(_ batch: ForwardingBatch, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .preparing:
@@ -147,27 +158,32 @@ package struct Forwarding: Sendable {
             }
             return .send(pauseOfPreempted.map { probe($0.reason, at: now) } ?? nextShipment(at: now))
         case .stopped:
-            // It was stored while the daemon lost patience. The next start finds it.
+            // It was stored while a shutdown timed out. The next start finds it.
             return .rest
         case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
-            preconditionFailure("A batch was stored that this machine never asked for")
+            preconditionFailure("A batch was stored in a state that did not ask for one")
         }
     }
 
-    /// All that the cursor met was held back, so there is no batch.
+    /// Handles the case that all records up to the cursor were suppressed, so there is no batch.
     package mutating func nothingToSend(_ pending: PendingCounts, at now: MonotonicInstant) -> NextAction {
         self.pending = pending
         switch state {
         case .preparing: return aside == nil ? plan(at: now) : resumePreempted(isAnswered: false, at: now)
         case .stopped: return .rest
         case .idle, .batching, .sending, .waiting, .paused, .probing, .settling:
-            preconditionFailure("The log was walked though this machine never asked for it")
+            preconditionFailure("The log was scanned in a state that did not ask for it")
         }
     }
 
-    /// The outcome of the batch was stored.
+    /// Handles the end of storing an outcome.
     ///
-    /// - Parameter rest: What is left of it, stored as a batch of its own.
+    /// - Parameters:
+    ///   - pending: The current counts of pending records.
+    ///   - rest: The lines without an outcome, stored as a batch of their own; nil if none are
+    ///     left.
+    ///   - now: The current time.
+    /// - Returns: The action the caller must perform.
     package mutating func settled(
         _ pending: PendingCounts, rest: ForwardingBatch? = nil, at now: MonotonicInstant
     ) -> NextAction {
@@ -182,11 +198,11 @@ package struct Forwarding: Sendable {
         case .stopped:
             return .rest
         case .idle, .batching, .preparing, .sending, .waiting, .paused, .probing:
-            preconditionFailure("An outcome was stored that this machine never asked for")
+            preconditionFailure("An outcome was stored in a state that did not ask for it")
         }
     }
 
-    /// The time that this machine asked to wait for has come.
+    /// Handles the end of a wait.
     package mutating func waited(at now: MonotonicInstant) -> NextAction {
         switch state {
         case .batching(let until, _):
@@ -196,12 +212,12 @@ package struct Forwarding: Sendable {
         case .paused(let reason, let until):
             return until <= now ? probeAgain(reason, at: now) : .wait(until: until)
         case .idle, .preparing, .sending, .probing, .settling, .stopped:
-            // The timer was set before something else came to pass.
+            // The timer was set before another event changed the state.
             return .rest
         }
     }
 
-    /// Somebody asks that what waits goes now.
+    /// Handles a user's request to send pending records now.
     package mutating func flushRequested(at now: MonotonicInstant) -> NextAction {
         switch state {
         case .idle, .batching:
@@ -211,7 +227,7 @@ package struct Forwarding: Sendable {
             isFlushing = true
             return .rest
         case .waiting(let until, .failure(_, isAsked: true)):
-            // The destination asked for this wait, and whoever is impatient is not the destination.
+            // The destination asked for this wait, so a user cannot shorten it.
             return .wait(until: until)
         case .waiting(_, .failure(_, isAsked: false)), .waiting(_, .resuming):
             isFlushing = true
@@ -224,7 +240,7 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// The credential was read again.
+    /// Handles a reload of the credential.
     package mutating func credentialReread(changed: Bool, at now: MonotonicInstant) -> NextAction {
         switch state {
         case .paused(let reason, let until):
@@ -234,7 +250,7 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// The daemon is to end.
+    /// Handles a request to stop.
     package mutating func stopRequested() -> StopAction {
         isStopping = true
         switch state {
@@ -248,7 +264,7 @@ package struct Forwarding: Sendable {
         }
     }
 
-    /// The end can't wait any longer; what is under way is left to the next start.
+    /// Stops at once. The next start continues with the unfinished batch.
     package mutating func abandoned() {
         isStopping = true
         state = .stopped
@@ -256,16 +272,18 @@ package struct Forwarding: Sendable {
 }
 
 extension Forwarding {
-    /// What to put into one request.
+    /// The content of one request.
     package struct Shipment: Equatable, Sendable {
         package var batch: Int64
-        /// The lines, counted from nothing.
+        /// The lines, numbered from 0.
         package var range: Range<Int>
-        /// The one line goes in its cut form.
+        /// `true` if the request consists of one line in truncated form.
         package var isCut: Bool
-        /// The destination is paused: the credential is read again before this goes.
+        /// `true` if the destination is paused. The credential must be read again before the
+        /// request.
         package var rereadsCredential: Bool
-        /// It may not take longer than this, as nobody may be there.
+        /// The timeout of the request, shortened because the destination may be down; nil for the
+        /// configured one.
         package var timeLimit: Duration?
 
         package init(
@@ -280,51 +298,54 @@ extension Forwarding {
         }
     }
 
-    /// What follows from all that is no answer.
+    /// The action after an event other than a response.
     package enum NextAction: Equatable, Sendable {
-        /// Walk the log, judge, store a batch no larger than this; then `batchStored` or `nothingToSend`.
+        /// Scan the log, evaluate the records and store a batch of at most this size. Then call
+        /// `batchStored` or `nothingToSend`.
         case build(BatchLimit)
-        /// The same with what is express alone; the batch that is under way is laid aside.
+        /// Build a batch of priority records only. The current batch is preempted.
         case overtake(BatchLimit)
         case send(Shipment)
         case wait(until: MonotonicInstant)
         case rest
     }
 
-    /// What follows from an answer.
+    /// The action after a response.
     package enum AnswerAction: Equatable, Sendable {
-        /// The batch has come to its end, or some of its lines have: store this, then `settled`.
+        /// Some or all lines of the batch have an outcome: store it, then call `settled`.
         case settle(batch: Int64, BatchOutcome)
-        /// What is express goes before the rest of the batch, as in `NextAction`.
+        /// Build a batch of priority records before the rest of this batch, as in `NextAction`.
         case overtake(BatchLimit)
-        /// Another part of the same batch goes.
+        /// Send another part of the same batch.
         case send(Shipment)
-        /// This line is too large: it goes once more after being cut to the destination's limits.
+        /// Truncate this line, which is too large, to the destination's limits and send it again.
         case cut(line: Int, thenSend: Shipment)
         /// Store the progress and wait.
         case wait(until: MonotonicInstant, RetryProgress)
-        /// Store the progress, read the credential again, say so, and probe at this time.
+        /// Store the progress, read the credential again, log the pause, and send a probe at this
+        /// time.
         case pause(PauseReason, until: MonotonicInstant, RetryProgress)
-        /// Stopping: the batch stays as it is stored, and the next start sends it again.
+        /// Stop. The batch remains in the store and the next start sends it again.
         case stop
-        /// The answer came after the end and changes nothing.
+        /// Do nothing: the response arrived after the end.
         case rest
     }
 
     package enum StopAction: Equatable, Sendable {
         case stop
-        /// A request is under way; its answer ends it.
+        /// A request is in flight. Its response completes the stop.
         case awaitAnswer
-        /// Something is being stored; `batchStored`, `nothingToSend` or `settled` ends it.
+        /// Something is being stored. `batchStored`, `nothingToSend` or `settled` completes the
+        /// stop.
         case awaitStore
     }
 }
 
 extension Forwarding {
-    /// What `status` says.
+    /// The state of the destination for `status`.
     package var view: ForwardingView {
         var view = ForwardingView(state: .idle, lastAnswer: lastAnswer?.text, requests: requests, resent: resent)
-        // Until something is taken, a try that is under way changes nothing.
+        // Until records are accepted, a request in flight does not change the reported state.
         if let pauseOfPreempted {
             view.pause(pauseOfPreempted.reason, until: nil)
             return view
@@ -366,16 +387,16 @@ extension ForwardingView {
     }
 }
 
-/// What a destination is doing, for `status`.
+/// The state of a destination for `status`.
 package struct ForwardingView: Equatable, Sendable {
     package var state: DestinationState
     package var reason: String?
     package var advice: String?
     package var nextAttempt: MonotonicInstant?
     package var lastAnswer: String?
-    /// Requests made since the start.
+    /// The number of requests since the start.
     package var requests: Int64
-    /// Lines put into a request again since the start.
+    /// The number of lines sent again since the start.
     package var resent: Int64
 
     package init(
@@ -392,16 +413,16 @@ package struct ForwardingView: Equatable, Sendable {
     }
 }
 
-/// What waits to be sent, as far as it matters for when it goes.
+/// The pending records, as far as they matter for the time of the next batch.
 package struct PendingCounts: Equatable, Sendable {
     package var records: Int
-    /// Of their lines, as far as known; an estimate does.
+    /// The size of their lines in bytes. May be an estimate.
     package var bytes: Int
-    /// Since when the oldest of them waits; nothing where nothing does.
+    /// The time since which the oldest record waits; nil if none waits.
     package var oldest: MonotonicInstant?
-    /// How many of them are critical or new.
+    /// The number of critical or new records.
     package var priorityRecords: Int
-    /// Since when the oldest of those waits that are critical or new.
+    /// The time since which the oldest critical or new record waits; nil if none waits.
     package var oldestPriority: MonotonicInstant?
 
     package init(

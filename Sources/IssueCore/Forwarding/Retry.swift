@@ -1,32 +1,37 @@
-/// How long after one try the next one follows: any time up to a limit that doubles, so that many senders do not come
-/// back at once.
+/// The delay between one attempt and the next: random, up to a limit that doubles with each
+/// failure, so that many senders do not return at the same time.
 ///
-/// Whoever asks for patience gets it. An outage is looked after every few
-/// seconds, however long it lasts, since that costs one line and tells at once
-/// that it is over.
+/// A destination that asks the sender to slow down gets long delays. In an outage the destination
+/// is probed every few seconds however long it lasts, since a probe costs one line and shows the
+/// end of the outage immediately.
 package struct RetrySchedule: Equatable, Sendable {
     package static let base: Duration = .seconds(1)
-    /// The longest time for whoever asks for patience.
+    /// The maximum delay for a destination that asks the sender to slow down.
     package static let cap: Duration = .seconds(300)
-    /// The longest time from one try to the next in an outage: with the time that the next one takes, no more than five
-    /// seconds.
+    /// The maximum delay between two attempts in an outage. Together with the duration of the
+    /// attempt it is less than five seconds.
     package static let outageCap: Duration = .milliseconds(4500)
-    /// How long a try in an outage may hang.
+    /// The timeout of an attempt in an outage.
     package static let probeLimit: Duration = .seconds(4)
     package static let floor: Duration = .milliseconds(250)
-    /// The longest time that a destination may ask for.
+    /// The maximum delay that a destination may request.
     package static let longestRetryAfter: Duration = .seconds(3600)
 
-    /// Failures in a row.
+    /// The number of consecutive failures.
     package private(set) var attempts: Int
 
     package init(attempts: Int = 0) {
         self.attempts = max(0, attempts)
     }
 
-    /// A request failed: says when the next one goes.
+    /// Records a failed request and returns the time of the next attempt.
     ///
-    /// - Parameter unit: A number drawn from 0 up to 1.
+    /// - Parameters:
+    ///   - failure: Why it failed.
+    ///   - unit: A random number in 0..<1.
+    ///   - retryAfter: The delay that the destination requested; nil if it requested none.
+    ///   - begun: The start of the failed request.
+    ///   - now: The current time.
     package mutating func failed(
         _ failure: FailureClass, unit: Double, retryAfter: Duration? = nil, begun: MonotonicInstant,
         at now: MonotonicInstant
@@ -40,8 +45,8 @@ package struct RetrySchedule: Equatable, Sendable {
             return now.advanced(by: max(ceiling * unit, min(retryAfter, Self.longestRetryAfter)))
         }
         guard !failure.asksForPatience else { return max(least, now.advanced(by: ceiling * unit)) }
-        // Its own time counts, or one that hangs would put off the next. No sooner than half the time, once it is known
-        // that this is no hiccup.
+        // Measured from the start of the request; otherwise one that hangs would delay the next.
+        // Once it is clear that this is an outage, the delay is at least half the maximum.
         let drawn = ceiling < cap ? ceiling * unit : ceiling * ((1 + unit) / 2)
         return max(least, begun.advanced(by: drawn))
     }
@@ -51,7 +56,8 @@ package struct RetrySchedule: Equatable, Sendable {
     }
 }
 
-/// Measures how long a batch has been tried in vain; it stands still while the destination is paused.
+/// Measures how long a batch has been retried without success. Stopped while the destination is
+/// paused.
 struct RetryStopwatch: Equatable, Sendable {
     private var before: Duration = .zero
     private var runningSince: MonotonicInstant?
@@ -74,12 +80,13 @@ struct RetryStopwatch: Equatable, Sendable {
     }
 }
 
-/// How far the trying has come with a batch; stored, so that a restart neither forgets the failures nor starts
-/// `RetryFor` anew.
+/// The retry state of a batch. It is stored, so that a restart neither resets the failures nor
+/// restarts `RetryFor=`.
 package struct RetryProgress: Equatable, Sendable {
-    /// Failures in a row.
+    /// The number of consecutive failures.
     package var attempts: Int
-    /// Of `RetryFor`, without the time in which the destination was paused.
+    /// The part of `RetryFor=` that has elapsed, without the time in which the destination was
+    /// paused.
     package var spent: Duration
 
     package init(attempts: Int = 0, spent: Duration = .zero) {
@@ -88,7 +95,8 @@ package struct RetryProgress: Equatable, Sendable {
     }
 }
 
-/// In an outage sends the smallest batch, a single line, and lets the size grow again step by step after it.
+/// Sends single lines in an outage, and lets the size of requests grow again step by step
+/// afterwards.
 package struct CircuitBreaker: Equatable, Sendable {
     private enum State: Equatable {
         case closed(failures: Int)
@@ -98,7 +106,7 @@ package struct CircuitBreaker: Equatable, Sendable {
 
     package static let threshold = 5
     package static let probeLines = 1
-    /// As many go after the one that was taken.
+    /// The size of the request after the first accepted line.
     package static let firstLines = 10
 
     private var state: State
@@ -109,7 +117,7 @@ package struct CircuitBreaker: Equatable, Sendable {
 
     package var isOpen: Bool { state == .open }
 
-    /// The most lines that the next request may have, if it is to be small.
+    /// The maximum number of lines of the next request; nil for no limit.
     package var lineLimit: Int? {
         switch state {
         case .closed: nil
@@ -118,7 +126,10 @@ package struct CircuitBreaker: Equatable, Sendable {
         }
     }
 
-    /// - Parameter opens: Whether one such failure is enough, as a second one may take as long.
+    /// Records a failed request.
+    ///
+    /// - Parameter opens: `true` if a single failure of this kind opens the breaker, because
+    ///   another could take the full request timeout.
     package mutating func failed(opens: Bool = false) {
         switch state {
         case .closed(let failures):
@@ -128,7 +139,9 @@ package struct CircuitBreaker: Equatable, Sendable {
         }
     }
 
-    /// - Parameter full: The size from which on a request needs no limit.
+    /// Records a successful request.
+    ///
+    /// - Parameter full: The number of lines from which on a request needs no limit.
     package mutating func succeeded(full: Int) {
         switch state {
         case .closed:

@@ -1,9 +1,9 @@
-/// When the records of a stretch of the log came, of which only a few have been looked at.
+/// The times of the records in a range of the record log, of which only a few are read.
 ///
-/// Over one offset of the log's clock none came before one that stands before
-/// it. So what lies between two that came at the same time came then, too.
+/// While the offset of the log's clock stays the same, times never decrease. All records between
+/// two with the same time therefore have that time.
 package struct RowTimes: Sendable {
-    /// A record that is there, and when it came.
+    /// The row id and the time of an existing record.
     package struct Sample: Equatable, Sendable {
         package var row: Int64
         package var at: Int64
@@ -14,15 +14,15 @@ package struct RowTimes: Sendable {
         }
     }
 
-    /// Answers the first record at a row or behind it.
+    /// Returns the first record at or after a row id, or nil if there is none.
     package typealias Look = (Int64) throws -> Sample?
 
-    /// In ascending order, of rows and so of times.
+    /// In ascending order of row ids, and therefore of times.
     private var samples: [Sample] = []
 
     package init() {}
 
-    /// When a record came that is there.
+    /// Returns the time of a record that exists.
     package mutating func time(of row: Int64, _ look: Look) rethrows -> Int64? {
         let place = place { $0.row >= row }
         if place < samples.count {
@@ -34,14 +34,16 @@ package struct RowTimes: Sendable {
         return found.at
     }
 
-    /// The first row from which on each record came at a time or later, of a stretch whose rows are there at both ends;
-    /// nothing where all of them came before.
+    /// Returns the first row id in a range from which on all records have at least a given time.
+    /// Nil if all are older.
+    ///
+    /// Records must exist at both ends of the range.
     package mutating func row(
         since time: Int64, in rows: ClosedRange<Int64>, _ look: Look
     ) rethrows -> Int64? {
         guard let last = try self.time(of: rows.upperBound, look), last >= time else { return nil }
         let place = place { $0.at >= time }
-        // What lies at or below the one came before; from the other on, nothing did.
+        // Records up to `below` are older; records from `from` on are not.
         var below = place > 0 ? max(samples[place - 1].row, rows.lowerBound - 1) : rows.lowerBound - 1
         var from = samples[place].row
         while from - below > 1 {
@@ -62,7 +64,8 @@ package struct RowTimes: Sendable {
         samples.insert(sample, at: place)
     }
 
-    /// The place of the first sample that something is so of, as it is of all behind it.
+    /// Returns the index of the first sample that fulfils a condition. All samples after it must
+    /// fulfil it too.
     private func place(_ isSo: (Sample) -> Bool) -> Int {
         var (low, high) = (0, samples.count)
         while low < high {

@@ -1,26 +1,25 @@
 package import IssueProtocol
 
-/// Paces what leaves by the real clock, in records: after an outage the backlog goes at this rate and no faster.
+/// Limits the send rate in records, in real time. After an outage the backlog is sent at this rate.
 ///
-/// It counts records and not requests, since what a service calls spam is
-/// records, and one request may hold a single one or five hundred. What is
-/// sent again counts again. What is old has a bucket of its own besides, with
-/// its share of rate and burst. The rate is halved when the destination asks
-/// for less, down to a tenth, and comes back by a twentieth of the whole for
-/// each minute without such an answer.
+/// It counts records and not requests, because services count records when they detect abuse, and
+/// one request may hold one record or five hundred. Records that are sent again count again. Old
+/// records additionally have a bucket of their own with their share of rate and burst. The rate is
+/// halved when the destination asks the sender to slow down, at least to a tenth. It recovers by a
+/// twentieth of the full rate for each minute without such a response.
 package struct SendPacer: Equatable, Sendable {
     package enum Pace: Equatable, Sendable {
-        /// So many records may go now.
+        /// This many records may be sent now.
         case now(Int)
         case wait(until: MonotonicInstant)
     }
 
-    /// What is stored of it, so that a restart gives nobody a fresh burst.
+    /// The stored state, so that a restart does not allow another burst.
     package struct Saved: Equatable, Sendable {
         package var factor: Double
-        /// In records; below nothing where more was sent than there was.
+        /// The level in records. Negative if more was sent than was available.
         package var level: Double
-        /// The same of what is old.
+        /// The level of the backlog's bucket, in records.
         package var backlog: Double
 
         package init(factor: Double, level: Double, backlog: Double) {
@@ -32,18 +31,18 @@ package struct SendPacer: Equatable, Sendable {
 
     private static let minFactor = 0.1
     private static let recoveryPerMinute = 0.05
-    /// What comes in within so long may go at once.
+    /// The burst: the records that the rate allows in this time may be sent at once.
     private static let burst: Duration = .seconds(5)
 
-    /// In milliseconds: a rate of next to nothing is looked at again each day.
+    /// In milliseconds. An extremely low rate is checked again each day.
     private static let longestWait = 86_400_000.0
 
     private let rate: Rate
     private let capacity: Double
     private let share: Double
-    /// The most that may be owed.
+    /// The maximum number of records that the level may be below zero.
     private let deepest: Double
-    /// How much of the rate is used at present, from a tenth to all of it.
+    /// The factor currently applied to the rate, from 0.1 to 1.
     package private(set) var factor = 1.0
     private var level: Double
     private var backlog: Double
@@ -62,7 +61,9 @@ package struct SendPacer: Equatable, Sendable {
         adaptedAt = now
     }
 
-    /// Goes on from what was stored, so long ago.
+    /// Continues from a stored state.
+    ///
+    /// - Parameter elapsed: The time since it was stored.
     package init(settings: ForwardSettings, from saved: Saved, after elapsed: Duration, at now: MonotonicInstant) {
         self.init(settings: settings, at: now)
         guard saved.factor.isFinite, saved.level.isFinite, saved.backlog.isFinite else { return }
@@ -74,24 +75,29 @@ package struct SendPacer: Equatable, Sendable {
         settle(at: now)
     }
 
-    /// What there is to store.
+    /// Returns the state to store.
     package func saved(at now: MonotonicInstant) -> Saved {
         Saved(factor: factor, level: filled(at: now), backlog: filledBacklog(at: now))
     }
 
-    /// Whether so many records may go, or when.
+    /// Returns how many of the wanted records may be sent now, or when.
+    ///
+    /// - Parameters:
+    ///   - wanted: The number of records to send.
+    ///   - isBacklog: `true` if they are old.
+    ///   - now: The current time.
     package func pace(of wanted: Int, isBacklog: Bool = false, at now: MonotonicInstant) -> Pace {
         guard !rate.isUnlimited else { return .now(wanted) }
         let portion = min(Double(max(1, wanted)), (isBacklog ? backlogCapacity : capacity).rounded(.down))
         var seconds = (portion - filled(at: now)) / perSecond
         if isBacklog { seconds = max(seconds, (portion - filledBacklog(at: now)) / (perSecond * share)) }
-        // A billionth of a second is the inexactness of the sum.
+        // A billionth of a second is the rounding error of the calculation.
         guard seconds > 1e-9 else { return .now(Int(portion)) }
         return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
     }
 
-    /// So many records were sent; a batch that is sent again may take more than there is, and what follows waits for
-    /// it.
+    /// Takes sent records from the level. A batch that is sent again may exceed it; the following
+    /// batches then wait.
     package mutating func sent(_ count: Int, isBacklog: Bool = false, at now: MonotonicInstant) {
         guard !rate.isUnlimited else { return }
         settle(at: now)
@@ -99,14 +105,14 @@ package struct SendPacer: Equatable, Sendable {
         if isBacklog { backlog = max(-deepest, backlog - Double(count)) }
     }
 
-    /// The destination asked for less.
+    /// Halves the rate, because the destination asked the sender to slow down.
     package mutating func slowedDown(at now: MonotonicInstant) {
         settle(at: now)
         factor = max(Self.minFactor, factor / 2)
         adaptedAt = now
     }
 
-    /// The destination took what it was sent.
+    /// Raises the rate towards its full value, because the destination accepted records.
     package mutating func succeeded(at now: MonotonicInstant) {
         settle(at: now)
         guard factor < 1 else { return adaptedAt = now }
@@ -117,7 +123,7 @@ package struct SendPacer: Equatable, Sendable {
 
     private var perSecond: Double { Double(rate.count) / (rate.period / .seconds(1)) * factor }
 
-    /// One record at least, or nothing old would ever go.
+    /// At least one record, or old records would never be sent.
     private var backlogCapacity: Double { max(1, capacity * share) }
 
     private mutating func settle(at now: MonotonicInstant) {
@@ -137,42 +143,46 @@ package struct SendPacer: Equatable, Sendable {
     private func seconds(until now: MonotonicInstant) -> Double { max(.zero, at.duration(to: now)) / .seconds(1) }
 }
 
-/// The bytes sent in the present UTC day, and which users they were sent for, against what a day may have.
+/// The bytes sent in the current UTC day, and the users they were sent for, against a daily limit.
 ///
-/// A user may have used a multiple of what is left. An eighth of the day is
-/// kept for users who have used next to nothing (a 512th), so there is
-/// something left for 64 of them whatever others do. A tenth is kept for
-/// system users.
+/// A user may have used a multiple of the bytes that are left. An eighth of the limit is reserved
+/// for users who have used almost nothing (a 512th), which suffices for 64 of them whatever others
+/// do. A tenth is reserved for system users.
 package struct DailyBudget: Equatable, Sendable {
-    /// How much of their share of the day's bytes a user has used, in the steps that matter.
+    /// How much of their share of the day's bytes a user has used.
     package enum State: Equatable, Sendable {
         case plenty
-        /// Only first occurrences and errors go.
+        /// Only first occurrences and errors are sent.
         case scarce
-        /// Only critical records go.
+        /// Only critical records are sent.
         case critical
         case spent
     }
 
     private static let day: Int64 = 86_400_000
-    /// The number of users that are remembered. When there are more, the one with the smallest use is forgotten; what
-    /// they used stays used.
+    /// The maximum number of users remembered. Above it, the user with the smallest use is
+    /// forgotten; their use still counts in `charged`.
     private static let maxUsers = 256
-    /// How many times what is left a user may have used. Of a whole day, a
-    /// single user gets 62 %, 68 % and 72 % by these.
+    /// The limits of the states, as multiples of the bytes left. They let a single user have 62 %,
+    /// 68 % and 72 % of a whole day.
     private static let (plenty, scarce, critical): (Int64, Int64, Int64) = (4, 8, 16)
 
     private let limit: Int64
-    /// Days since 1970.
+    /// The day, in days since 1970-01-01 UTC.
     package private(set) var day: Int64
-    /// All that was sent, also summaries and what was sent again.
+    /// All bytes sent, including summaries and resent records.
     package private(set) var bytes: Int64
-    /// What was sent for each user.
+    /// The bytes sent for each user.
     package private(set) var users: [UInt32: Int64]
-    /// The sum of what was sent for users, also for those that were forgotten.
+    /// The sum of the bytes sent for users, including users that were forgotten.
     package private(set) var charged: Int64
 
-    /// - Parameter limit: Nothing or less is no limit.
+    /// - Parameters:
+    ///   - limit: The daily limit in bytes; zero or less for no limit.
+    ///   - day: The day, in days since 1970-01-01 UTC.
+    ///   - bytes: The bytes sent on that day.
+    ///   - users: The bytes sent for each user.
+    ///   - charged: The bytes sent for all users, if larger than the sum of `users`.
     package init(
         limit: Int64, day: Int64 = 0, bytes: Int64 = 0, users: [UInt32: Int64] = [:], charged: Int64? = nil
     ) {
@@ -186,14 +196,19 @@ package struct DailyBudget: Equatable, Sendable {
 
     var isUnlimited: Bool { limit <= 0 }
 
-    /// - Parameter shares: How many of the bytes were sent for which user.
+    /// Counts the bytes of a request.
+    ///
+    /// - Parameters:
+    ///   - count: The number of bytes sent.
+    ///   - shares: The number of those bytes sent for each user.
+    ///   - now: The wall time.
     package mutating func sent(_ count: Int, for shares: [UInt32: Int] = [:], at now: Timestamp) {
         self = today(at: now)
         bytes = bytes.clampedSum(Int64(count))
         for (user, count) in shares.sorted(by: { $0.key < $1.key }) { charge(count, to: user) }
     }
 
-    /// Counts what is sent for a user on the same day.
+    /// Counts bytes that are sent for a user on the same day.
     package mutating func charge(_ count: Int, to user: UInt32) {
         guard !isUnlimited, count > 0 else { return }
         users[user] = (users[user] ?? 0).clampedSum(Int64(count))
@@ -204,20 +219,21 @@ package struct DailyBudget: Equatable, Sendable {
         users[least] = nil
     }
 
-    /// Whether so much of the day is left that a batch more or less changes nothing.
+    /// Returns `true` if so much of the limit is left that one batch makes no difference.
     package func isAmple(at now: Timestamp) -> Bool {
         isUnlimited || today(at: now).charged < limit / 2
     }
 
+    /// Returns the number of bytes sent on the day of `now`.
     package func bytes(at now: Timestamp) -> Int64 {
         Self.day(of: now) != day ? 0 : bytes
     }
 
-    /// The same on the present day, of which nothing is used when it has just begun.
+    /// Returns the budget of the day of `now`. Nothing is used if that is another day.
     package func today(at now: Timestamp) -> DailyBudget {
         let today = Self.day(of: now)
-        // Also when the clock was set back: a clock that was once a year
-        // ahead must not close the destination for a year.
+        // A day that differs in either direction: a clock that was once a year ahead must not block
+        // the destination for a year.
         return today == day ? self : DailyBudget(limit: limit, day: today)
     }
 
@@ -249,7 +265,7 @@ package struct DailyBudget: Equatable, Sendable {
     }
 }
 
-/// How large a request may be, learnt from what was too large.
+/// The maximum body size of a request in bytes, learned from bodies that were too large.
 struct AdaptiveBodyLimit: Equatable, Sendable {
     private static let least = 16 << 10
     private static let backOff = 0.8
@@ -270,7 +286,7 @@ struct AdaptiveBodyLimit: Equatable, Sendable {
         return Int(min(Double(most), bytes * (1 + hours * Self.growthPerHour)))
     }
 
-    /// A request of so many bytes was too large.
+    /// Lowers the limit after a body of this many bytes was too large.
     mutating func lower(from failed: Int, at now: MonotonicInstant) {
         let lowered = min(Double(limit(at: now)), Double(failed) * Self.backOff)
         bytes = max(lowered, Double(min(Self.least, most)))
@@ -278,14 +294,14 @@ struct AdaptiveBodyLimit: Equatable, Sendable {
     }
 }
 
-/// Puts what many users wait for in an order in which they take turns.
+/// Orders entries of many users in turns.
 package enum RoundRobinOrder {
-    /// Returns the places of all entries: the first of each user, then the second of each, and so on.
+    /// Returns the indexes of all entries: the first entry of each user, then the second of each,
+    /// and so on.
     ///
-    /// In each round system users come first, and otherwise the order stays as
-    /// it was.
+    /// In each round, entries of system users come first. Otherwise the order is unchanged.
     ///
-    /// - Parameter users: Whose each entry is.
+    /// - Parameter users: The user of each entry.
     package static func order(_ users: [UInt32]) -> [Int] {
         var rounds: [[Int]] = []
         var counts: [UInt32: Int] = [:]

@@ -1,20 +1,30 @@
 package import IssueProtocol
 
-/// Which minutes a histogram counts, and into which buckets.
+/// The range of minutes that a histogram covers, and its division into buckets.
 ///
-/// Counts are kept by the minute, so buckets are of whole minutes, and those
-/// count in which the time begins and ends. Buckets lie as if the first had
-/// begun in 1970: hours are full hours, days begin at midnight UTC.
+/// Counts are stored per minute, so buckets consist of whole minutes, and the minutes in which the
+/// time range starts and ends are included. Buckets are aligned to 1970-01-01: hours are full
+/// hours, and days begin at midnight UTC.
 package struct HistogramFrame: Equatable, Sendable {
-    /// More are refused.
+    /// The maximum number of buckets in one query.
     package static let maxBuckets = 1000
-    /// The time that is counted where none is named.
+    /// The time range used if none is given.
     package static let defaultSpan: Duration = .seconds(86_400)
 
+    /// The width of a bucket, in minutes.
     package let minutesPerBucket: Int64
+    /// The minutes covered, counted from 1970-01-01 UTC.
     package let minutes: ClosedRange<Int64>
 
-    /// Throws if the bucket is not a number of whole minutes, or if there would be too many of them.
+    /// Creates a frame.
+    ///
+    /// - Parameters:
+    ///   - bucket: The width of a bucket.
+    ///   - since: The start of the time range; nil for `defaultSpan` before its end.
+    ///   - until: The end of the time range; nil for `now`.
+    ///   - now: The current wall time.
+    /// - Throws: `QueryLimits.Excess` if the width is not a number of whole minutes or there would
+    ///   be too many buckets.
     package init(
         bucket: Duration, since: Timestamp?, until: Timestamp?, now: Timestamp
     ) throws(QueryLimits.Excess) {
@@ -41,22 +51,24 @@ package struct HistogramFrame: Equatable, Sendable {
 
     private static let millisecondsPerMinute: Int64 = 60_000
 
-    /// The first bucket, counted from 1970 on.
+    /// The number of the first bucket, counted from 1970-01-01 UTC.
     private var first: Int64 { minutes.lowerBound / minutesPerBucket }
 
     package var bucketCount: Int { Int(minutes.upperBound / minutesPerBucket - first) + 1 }
 
-    /// When the first bucket begins.
+    /// The start of the first bucket.
     package var start: Timestamp {
         Timestamp(milliseconds: first * minutesPerBucket * Self.millisecondsPerMinute)
     }
 
-    /// The bucket that a minute belongs to, of those that are counted.
+    /// Returns the index of the bucket that contains a minute.
+    ///
+    /// - Parameter minute: The minute, counted from 1970-01-01 UTC. Must be within `minutes`.
     package func bucket(ofMinute minute: Int64) -> Int {
         Int(minute / minutesPerBucket - first)
     }
 
-    /// The wall times that are counted.
+    /// The wall times covered, in milliseconds since 1970-01-01 UTC.
     package var times: ClosedRange<Int64> {
         let last = minutes.upperBound * Self.millisecondsPerMinute + Self.millisecondsPerMinute - 1
         return minutes.lowerBound * Self.millisecondsPerMinute...last

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// What kind of character a byte of a message is.
+/// The class of a byte in a message.
 enum ByteClass {
     case letter
     case digit
@@ -21,18 +21,18 @@ enum ByteClass {
         }
     }
 
-    /// The bytes at which something may begin or end that a template does not take over; what is not ASCII is among
-    /// them.
+    /// Returns the bytes at which a replaced part may begin or end, including all bytes that are
+    /// not ASCII.
     @inline(__always)
     static func marks(in bytes: ByteMask.Vector) -> ByteMask.Found {
-        // From the minus to the colon there are the digits, the slash, and the full stop.
+        // The range from minus to colon contains the full stop, the slash and the digits.
         let middle = (bytes .> ByteMask.of(",")) .& (bytes .< ByteMask.of(";"))
         let quotes = (bytes .== ByteMask.of("\"")) .| (bytes .== ByteMask.of("'")) .| (bytes .== ByteMask.of("`"))
         let others = (bytes .== ByteMask.of("@")) .| (bytes .== ByteMask.of("\u{7F}")) .| (bytes .< ByteMask.of(" "))
         return middle .| quotes .| others
     }
 
-    /// The bytes that are no hexadecimal digit.
+    /// Returns the bytes that are not hexadecimal digits.
     @inline(__always)
     static func others(thanHexadecimalIn bytes: ByteMask.Vector) -> ByteMask.Found {
         let small = bytes | ByteMask.Vector(repeating: 0x20)
@@ -52,7 +52,7 @@ enum ByteClass {
         byte &- UInt8(ascii: "0") <= 9 || (byte | 0x20) &- UInt8(ascii: "a") <= 5
     }
 
-    /// Whether a slash behind this byte begins a path.
+    /// Returns `true` if a slash after this byte begins a path.
     static func beforePath(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "="), UInt8(ascii: ":"),
@@ -73,7 +73,8 @@ enum ByteClass {
         }
     }
 
-    /// Whether a byte may stand before the sign of a mailbox's address, as most have it.
+    /// Returns `true` if the byte may occur before the at sign of a mailbox address. Covers the
+    /// common characters only.
     static func inMailbox(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -93,7 +94,7 @@ enum ByteClass {
         }
     }
 
-    /// Whether a byte at the end of a path or an address is the sentence's own.
+    /// Returns `true` if the byte belongs to the sentence when it follows a path or an address.
     static func endsMessage(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "?"), UInt8(ascii: ";"): true
@@ -102,24 +103,32 @@ enum ByteClass {
     }
 }
 
-/// A part of a batch's bytes, in eight bytes of its own.
+/// A range of bytes in a batch, stored in eight bytes.
 public struct ByteRange: Equatable, Sendable {
-    /// The index of the first byte, as it is kept.
+    /// The index of the first byte, as stored.
     public var start: UInt32
-    /// How many bytes it is.
+    /// The number of bytes.
     public var count: UInt32
 
-    /// No bytes.
+    /// An empty range.
     public static let empty = ByteRange(start: 0, count: 0)
 
-    /// So many bytes from an index on.
+    /// Creates a range.
+    ///
+    /// - Parameters:
+    ///   - start: The index of the first byte.
+    ///   - count: The number of bytes.
     @inlinable @inline(__always)
     public init(start: UInt32, count: UInt32) {
         self.start = start
         self.count = count
     }
 
-    /// The bytes from one index to before another.
+    /// Creates a range from two indexes.
+    ///
+    /// - Parameters:
+    ///   - start: The index of the first byte.
+    ///   - end: The index after the last byte.
     @inlinable @inline(__always)
     public init(from start: Int, to end: Int) {
         self.start = UInt32(truncatingIfNeeded: start)
@@ -130,11 +139,11 @@ public struct ByteRange: Equatable, Sendable {
     @inlinable @inline(__always)
     public var lower: Int { Int(start) }
 
-    /// The index behind the last byte.
+    /// The index after the last byte.
     @inlinable @inline(__always)
     public var upper: Int { Int(start) + Int(count) }
 
-    /// Whether it is no bytes.
+    /// `true` if the range contains no bytes.
     @inlinable @inline(__always)
     public var isEmpty: Bool { count == 0 }
 }

@@ -1,14 +1,16 @@
 package import IssueProtocol
 
-/// What makes two records the same issue; the same on every host and for every user.
+/// Computes what makes two records the same issue. It is the same on every host and for every user.
 package enum Fingerprint {
-    /// The number of the rule below. A change of the rule gets the next one, and old groups keep theirs.
+    /// The version of the rule below. A changed rule gets the next number, and existing groups keep
+    /// theirs.
     package static let rule: Int64 = 1
 
-    /// The fingerprint of a series: the sender's own if it gave one, else sixteen hexadecimal digits.
+    /// Returns the fingerprint of a series: the sender's own if it gave one, otherwise sixteen
+    /// hexadecimal digits.
     ///
-    /// Application, domain, code if it was given, module, the file's base name,
-    /// the function and the message's template. No line numbers, no frames.
+    /// It covers the application, domain, code if given, module, the file's base name, function and
+    /// the message's template. It does not cover line numbers and stack frames.
     package static func of(_ series: SeriesDescription, app: String) -> String {
         if let chosen = series.fingerprint, !chosen.isEmpty { return chosen }
         var hash = SipHash()
@@ -24,8 +26,10 @@ package enum Fingerprint {
         return hexadecimal(hash.finish())
     }
 
-    /// The number behind a group's id: of its user, application and fingerprint, so that the same group has the same id
-    /// in a fresh database too.
+    /// Returns the number that a group's id is made of.
+    ///
+    /// It depends on user, application and fingerprint only, so the same group has the same id in a
+    /// new database.
     package static func groupKey(uid: UInt32, app: String, fingerprint: String) -> UInt64 {
         var hash = SipHash(key0: 1)
         hash.append(UInt64(uid))
@@ -34,21 +38,20 @@ package enum Fingerprint {
         return hash.finish()
     }
 
-    /// Sixteen hexadecimal digits.
+    /// Returns a number as sixteen hexadecimal digits.
     package static func hexadecimal(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
 
-/// What messages of one kind have in common: their text with numbers, names and addresses taken out.
+/// The common text of similar messages, with numbers, names and addresses replaced by placeholders.
 ///
-/// A placeholder is one control character, so that it can't be confused with
-/// what a sender wrote: a message that holds such characters itself is kept
-/// whole beside its template. The parts taken out are kept in order, divided by
-/// `separator`, and give the message back exactly.
+/// A placeholder is a single control character, so it cannot be confused with a sender's text. A
+/// message that contains control characters itself is stored whole in addition to its template. The
+/// replaced parts are stored in order, separated by `separator`, and restore the message exactly.
 package enum MessageTemplate {
-    /// What a placeholder stands for.
+    /// The kind of text that was replaced.
     package enum Placeholder: UInt8, CaseIterable, Sendable {
         case number = 1
         case hexadecimal
@@ -57,7 +60,7 @@ package enum MessageTemplate {
         case path
         case address
 
-        /// How people read it.
+        /// The text shown to people.
         package var word: String {
             switch self {
             case .number: "<n>"
@@ -70,12 +73,20 @@ package enum MessageTemplate {
         }
     }
 
-    /// Between two parts; never in a message that is kept as parts.
+    /// The byte between two parts. It never occurs in a message that is stored as parts.
     package static let separator: UInt8 = 0x1F
 
-    /// Appends the template of the message in a range of bytes, and the parts it leaves out to `parts`.
+    /// Appends a message's template to `template` and replaces the content of `parts` with the
+    /// parts left out.
     ///
-    /// - Returns: how the message can be given back.
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the message.
+    ///   - start: The index of the message's first byte.
+    ///   - end: The index after the message's last byte.
+    ///   - limit: The maximum number of bytes of the message that go into the template.
+    ///   - template: The buffer the template is appended to.
+    ///   - parts: The buffer for the parts.
+    /// - Returns: The form in which the message must be stored.
     package static func append(
         messageIn bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int, template: inout ByteBuffer,
         parts: inout ByteBuffer
@@ -86,7 +97,7 @@ package enum MessageTemplate {
         parts.truncate(to: 0)
         var partCount = 0
         var isWhole = end - start > limit
-        // What is neither a part nor a control character goes over in one piece with its like.
+        // Bytes that are neither a part nor a control character are copied in runs.
         var plain = start
         while let token = reader.next() {
             switch token {
@@ -109,7 +120,7 @@ package enum MessageTemplate {
         return partCount == 0 ? .template : .parts
     }
 
-    /// The message that a template and its parts give back.
+    /// Returns the message that a template and its parts represent.
     package static func message(template: [UInt8], parts: [UInt8]) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(template.count + parts.count)
@@ -126,7 +137,7 @@ package enum MessageTemplate {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The template as people read it, on one line.
+    /// Returns the template as a single line for people.
     package static func title(of template: some Sequence<UInt8>) -> String {
         var output: [UInt8] = []
         for byte in template {
@@ -141,7 +152,8 @@ package enum MessageTemplate {
 }
 
 extension MessageTemplate {
-    /// The message that a template and its parts give back; for bytes as they are stored, which is what is asked most.
+    /// Returns the message that a template and its parts represent. For bytes in their stored form,
+    /// the most frequent case.
     package static func text(template: [UInt8], parts: [UInt8]) -> String {
         message(template: template, parts: parts)
     }
