@@ -63,7 +63,7 @@ struct HostileQuestionsTests {
             let client = try OtherUser.client(Self.attacker, of: daemon)
             var words = IssueFilter()
             words.text = String(repeating: "a ", count: 17)
-            let reason = "at most 16 words are searched for, not 17"
+            let reason = "at most 16 words are allowed, not 17"
             #expect(
                 try client.refusal(of: .list, ListParameters(filter: words))
                     == .invalidFilter(field: "text", reason: reason))
@@ -76,7 +76,7 @@ struct HostileQuestionsTests {
             files.files = (0..<257).map { "File\($0).swift" }
             #expect(
                 try client.refusal(of: .records, RecordsParameters(filter: files))
-                    == .invalidFilter(field: "files", reason: "at most 256 entries are taken, not 257"))
+                    == .invalidFilter(field: "files", reason: "at most 256 entries are allowed, not 257"))
             let minutes = HistogramParameters(filter: nil, bucket: .seconds(60))
             guard case .invalidFilter("bucket", let words)? = try client.refusal(of: .histogram, minutes) else {
                 Issue.record("A day in minutes was counted")

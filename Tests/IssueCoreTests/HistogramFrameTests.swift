@@ -52,7 +52,7 @@ struct HistogramFrameTests {
         let excess = QueryLimits.Excess(
             field: "bucket",
             reason:
-                "10081 buckets of 1 min would be needed for this time, and at most 1000 are counted; use buckets of "
+                "10081 buckets of 1 min are needed for this time range, and at most 1000 are allowed; use buckets of "
                 + "at least 11 min")
         #expect(throws: excess) { try HistogramFrame(bucket: .seconds(60), since: week, until: nil, now: now) }
         #expect(try HistogramFrame(bucket: .seconds(660), since: week, until: nil, now: now).bucketCount <= 1000)

@@ -89,7 +89,7 @@ package struct SuppressedRun: Sendable {
     ///
     /// - Parameters:
     ///   - row: The record's row id.
-    ///   - count: The number of occurrences the record stands for.
+    ///   - count: The number of its occurrences.
     ///   - now: The log time of the record.
     package mutating func add(_ row: Int64, count: Int64, at now: RecordLogInstant) {
         if records == 0 {
@@ -108,7 +108,7 @@ package struct SuppressedRun: Sendable {
     ///
     /// - Parameters:
     ///   - rows: Their row ids, in ascending order.
-    ///   - occurrences: The number of occurrences that all of them stand for.
+    ///   - occurrences: The total number of their occurrences.
     ///   - times: The log times of the first and the last record.
     package mutating func add(_ rows: ArraySlice<Int64>, occurrences: Int64, _ times: ClosedRange<RecordLogInstant>) {
         guard let lowest = rows.first, let highest = rows.last else { return }

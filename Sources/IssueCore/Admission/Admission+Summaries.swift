@@ -34,8 +34,8 @@ extension Admission {
         return drafts
     }
 
-    /// `true` if so many windows are open that their memory matters more than the rate limit of
-    /// summaries, which is ignored then.
+    /// `true` if too many windows are open. The rate limit of summaries is then ignored, since waiting
+    /// would use too much memory.
     private var isCrowded: Bool { windows.count > 2 * bounds.groups }
 
     private var summaryRole: BucketRole { global[.summary] == nil ? .common : .summary }
@@ -199,7 +199,7 @@ package struct SummaryDraft: Equatable, Sendable {
     /// The group's id; nil if the summary covers several groups of an application.
     package var group: Int64?
     package var account: Int64
-    /// The reason. If several groups are covered, the reason that suppressed the most records.
+    /// The reason. If several groups are covered, the reason with the largest number of records.
     package var reason: SuppressionReason
     package var windowStart: RecordLogInstant
     package var windowEnd: RecordLogInstant

@@ -447,7 +447,7 @@ package struct Candidate: Equatable, Sendable {
     package var severity: Severity
     /// `true` for the first record of its group, and for a record that reopens a resolved group.
     package var isFirstOfGroup: Bool
-    /// The number of occurrences. A coalesced record stands for more than one.
+    /// The number of occurrences. A coalesced record has more than one.
     package var count: Int64
     package var isReportable: Bool
     package var isMuted: Bool

@@ -27,7 +27,7 @@ package struct Bisection: Equatable, Sendable {
         case proceed
         /// This line must be truncated before its part is sent.
         case cut(line: Int)
-        /// So many lines are refused that the lines are probably not the cause. None of them is
+        /// Too many lines are refused. The lines are probably not the cause. None of them is
         /// given up.
         case stop
         case done
@@ -59,7 +59,7 @@ package struct Bisection: Equatable, Sendable {
     /// `true` if some lines have an outcome and others do not.
     package var isUnderWay: Bool { !isDone && !(delivered.isEmpty && dead.isEmpty) }
 
-    /// `true` if the destination accepts most lines, as far as known.
+    /// `true` if the destination accepts the majority of the lines, as far as known.
     package var isMostTaken: Bool { evidence.isMostTaken(delivered: deliveredCount, refused: refusedCount) }
 
     /// The lines without an outcome.
@@ -208,7 +208,7 @@ package struct Bisection: Equatable, Sendable {
         parts = back.reversed() + parts.map { Part($0.range) }
     }
 
-    /// Takes back all refusals unless most lines were accepted. Later responses may show that the
+    /// Takes back all refusals unless the majority of the lines was accepted. Later responses may show that the
     /// lines are not the cause.
     package mutating func takeBack() {
         if refusedCount > 0, !isMostTaken { stop() }

@@ -141,17 +141,16 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
     case redirected
     /// 407, which only proxies send.
     case proxyRefuses = "proxy_refuses"
-    /// So many lines were refused that the cause is probably the sender or the destination, not the
-    /// lines.
+    /// Too many lines were refused. The cause is probably the sender or the destination, not the lines.
     case manyLinesRefused = "many_lines_refused"
     /// No credential is available.
     case noCredential = "no_credential"
 
-    /// What the administrator can do about it. Destination kinds may have more specific advice.
+    /// Advice for the administrator. Destination kinds may have more specific advice.
     package var advice: String {
         switch self {
         case .unauthorised:
-            "The destination rejects the credential: replace it. A changed file is read again automatically; a systemd credential takes effect after a restart."
+            "The destination rejects the credential: replace it. A file is reread automatically; a systemd credential needs a restart."
         case .forbidden:
             "The destination refuses this sender: check the account, its rights and its allowed addresses."
         case .notFound: "The destination does not know this URL: check URL=."
@@ -160,7 +159,7 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
         case .proxyRefuses:
             "The proxy refuses this host: check Proxy= or the environment variable http_proxy, and whether the proxy requires a password."
         case .manyLinesRefused:
-            "The destination refuses most lines of a batch, so they are all kept: check its last response and the account's limits and field types."
+            "The destination refuses the majority of a batch, so nothing is given up: check its last response and the account's limits and field types."
         case .noCredential: "No credential found: create the file named by Credential=."
         }
     }

@@ -31,7 +31,7 @@ package struct Forwarding: Sendable {
         case failure(FailureClass, isAsked: Bool)
     }
 
-    /// What to do after an outcome is stored.
+    /// The step after an outcome is stored.
     enum NextStep: Equatable {
         case plan
         case goOn

@@ -1,4 +1,4 @@
-/// The times of the records in a range of the record log, of which only a few are read.
+/// The times of the records in a range of the record log, determined by reading only a few of them.
 ///
 /// While the offset of the log's clock stays the same, times never decrease. All records between
 /// two with the same time therefore have that time.

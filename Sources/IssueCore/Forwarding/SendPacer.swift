@@ -219,7 +219,7 @@ package struct DailyBudget: Equatable, Sendable {
         users[least] = nil
     }
 
-    /// Returns `true` if so much of the limit is left that one batch makes no difference.
+    /// Returns `true` if enough of the limit is left that a single batch makes no difference.
     package func isAmple(at now: Timestamp) -> Bool {
         isUnlimited || today(at: now).charged < limit / 2
     }

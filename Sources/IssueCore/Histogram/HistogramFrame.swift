@@ -44,8 +44,8 @@ package struct HistogramFrame: Equatable, Sendable {
             throw QueryLimits.Excess(
                 field: "bucket",
                 reason:
-                    "\(count) buckets of \(width) min would be needed for this time, and at most \(Self.maxBuckets) "
-                    + "are counted; use buckets of at least \(fitting) min")
+                    "\(count) buckets of \(width) min are needed for this time range, and at most \(Self.maxBuckets) "
+                    + "are allowed; use buckets of at least \(fitting) min")
         }
     }
 

@@ -1,28 +1,27 @@
 import IssueProtocol
 
-/// Interns runs of bytes: each that is met gets a number, counted from nothing, by which it is known from then on.
+/// Assigns numbers, counted from 0, to distinct byte strings (runs).
 ///
-/// Open addressing over a power of two of slots, of which at most half are
-/// taken. Runs are compared by all of their bytes, so the hash need not be
-/// trusted; and not more slots are looked at than chance alone ever fills, so
-/// that nobody makes the rest slow by sending runs alike: of those the latest
-/// are found.
+/// Open addressing over a power of two of slots, at most half of them used. Runs are compared byte
+/// by byte, so correctness does not depend on the hash. A lookup probes at most `maxProbes` slots,
+/// more than random hashes ever need, so a sender of colliding runs cannot slow it down: an
+/// insertion beyond that replaces an older run.
 struct InternTable: Sendable {
-    /// All that is needed to find a run, side by side: where thousands are met in turn, each look into another piece of
-    /// memory is what costs.
+    /// Everything needed to find a run in one place. With thousands of runs in turn, cache misses
+    /// are the main cost.
     private struct Slot {
         var hash: UInt64 = 0
         var bytes = ByteRange.empty
-        /// The run's number, counted from one; 0 for a slot that is free.
+        /// The run's number plus one; 0 for a free slot.
         var number: UInt32 = 0
         var tag: UInt32 = 0
     }
 
-    /// A run that was met before.
+    /// A run found in the table.
     struct Run {
         var number: Int
         var count: Int
-        /// What was said of it when it was met first.
+        /// The tag given when the run was inserted.
         var tag: UInt32
     }
 
@@ -34,13 +33,14 @@ struct InternTable: Sendable {
 
     init() {}
 
-    /// How many runs have a number.
+    /// The number of runs.
     var count: Int { ranges.count }
 
-    /// How many bytes they have together.
+    /// The total size of the runs and their notes, in bytes.
     var byteCount: Int { bytes.count }
 
-    /// The run that begins at an index, if it was met before; of what a run begins with no other run may consist.
+    /// Returns the run that starts at an index, or nil if it is unknown. No run may be a prefix of
+    /// another one.
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, hash: UInt64) -> Run? {
         guard !slots.isEmpty else { return nil }
@@ -59,13 +59,15 @@ struct InternTable: Sendable {
         return nil
     }
 
-    /// Has the place fetched at which a run with a hash would be found.
+    /// Prefetches the slot in which a run with this hash is expected.
     @inline(__always)
     func prefetchPlace(_ hash: UInt64) {
         slots.prefetch(at: firstPlace(hash))
     }
 
-    /// Has the bytes fetched of the run that is mostly found by a hash, and what may be noted behind it.
+    /// Prefetches the bytes of the run with this hash and of the note after it.
+    ///
+    /// - Parameter room: The size of the note in bytes.
     @inline(__always)
     func prefetchRun(_ hash: UInt64, room: Int) {
         guard !slots.isEmpty else { return }
@@ -74,7 +76,7 @@ struct InternTable: Sendable {
         bytes.prefetch(from: slot.bytes.lower, to: slot.bytes.upper &+ room)
     }
 
-    /// What was noted behind a run, if it was noted for just these bytes.
+    /// Returns the value noted after a run, or nil if it was noted for other bytes.
     ///
     ///     note ::= length value bytes
     @inline(__always)
@@ -86,8 +88,8 @@ struct InternTable: Sendable {
         return kept.word(at: start &+ 8)
     }
 
-    /// Notes a value for some bytes behind a run that has room for them: whoever has found the run has the note at
-    /// hand, where a look into another piece of memory would cost as much as the first.
+    /// Notes a value for some bytes after a run that was inserted with room for them. A caller that
+    /// has found the run has the note in the cache too.
     mutating func note(_ value: UInt64, for input: Span<UInt8>, behind number: Int) {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]
@@ -95,10 +97,18 @@ struct InternTable: Sendable {
         bytes.replace(from: start + Self.noteHead, with: input)
     }
 
-    /// What a note takes beside the bytes that it is for.
+    /// The size of a note without its bytes.
     static let noteHead = 16
 
-    /// Gives a number to a run that has none, with room behind it for a note.
+    /// Adds a run that is not in the table and returns its number.
+    ///
+    /// - Parameters:
+    ///   - input: The bytes that contain the run.
+    ///   - start: The index of the run's first byte.
+    ///   - end: The index after the run's last byte.
+    ///   - hash: The hash of the run.
+    ///   - tag: A value of the caller's, returned by `find`.
+    ///   - room: The size of the note after the run, in bytes.
     mutating func insert(
         _ input: Span<UInt8>, from start: Int, to end: Int, hash: UInt64, tag: UInt32 = 0, room: Int = 0
     ) -> Int {
@@ -108,7 +118,7 @@ struct InternTable: Sendable {
         let range = ByteRange(from: first, to: bytes.count)
         if room > 0 {
             bytes.appendRoom(room)
-            // A note of no bytes is none.
+            // A note for no bytes counts as none.
             let nothing: InlineArray<2, UInt64> = [0, 0]
             bytes.store(words: nothing.span, at: range.upper)
         }
@@ -123,7 +133,7 @@ struct InternTable: Sendable {
         return bytes[range.lower..<range.upper]
     }
 
-    /// Forgets all, and gives the memory back.
+    /// Removes all runs and frees the memory.
     mutating func removeAll() {
         self = InternTable()
     }
@@ -147,18 +157,18 @@ struct InternTable: Sendable {
     }
 }
 
-/// Numbers the ids that occur, from nothing on, each the first time it is met.
+/// Assigns numbers, counted from 0, to ids in the order of their first occurrence.
 ///
-/// It is asked for each record while a commit waits, so it is one look into a
-/// table that is never more than half full.
+/// It is called for each record while a commit waits, so a lookup is one probe in a table that is
+/// at most half full.
 package struct IDInterner {
-    /// The ids met so far, by their numbers.
+    /// The ids, indexed by their numbers.
     package private(set) var ids: [Int64] = []
     private var table = [UInt32](repeating: 0, count: 256)
 
     package init() {}
 
-    /// The number of an id.
+    /// Returns the number of an id, which is added if it is new.
     package mutating func number(of id: Int64) -> Int {
         var place = place(of: id)
         while true {
@@ -189,7 +199,8 @@ package struct IDInterner {
     }
 }
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): the hash that is stored and that is the same on every host.
+/// SipHash-2-4 (Aumasson and Bernstein, 2012), the hash for stored values. It is the same on every
+/// host.
 package struct SipHash: Sendable {
     private var v0: UInt64
     private var v1: UInt64
@@ -217,18 +228,19 @@ package struct SipHash: Sendable {
         for byte in bytes { append(byte) }
     }
 
-    /// The generic form is not specialised for other modules, and takes ten
-    /// times as long there.
+    /// A separate overload, because the generic form is not specialised across modules and takes
+    /// ten times as long there.
     package mutating func append(_ bytes: [UInt8]) {
         for byte in bytes { append(byte) }
     }
 
-    /// Adds a number as eight bytes, the lowest first.
+    /// Appends a number as eight bytes in little-endian order.
     package mutating func append(_ number: UInt64) {
         for shift in stride(from: 0, to: 64, by: 8) { append(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
     }
 
-    /// Adds a text with its length, so that two texts in a row can't be read as another two; absent differs from empty.
+    /// Appends a text preceded by its length, so that two consecutive texts cannot be confused with
+    /// two others. Nil differs from an empty text.
     package mutating func append(field: String?) {
         guard let field else { return append(UInt64.max) }
         append(UInt64(field.utf8.count))
@@ -270,10 +282,9 @@ package struct SipHash: Sendable {
     }
 }
 
-/// A quick hash of bytes for tables in memory, seeded so that nobody outside can aim at one of its chains.
+/// A fast hash for tables in memory, seeded so that senders cannot provoke collisions.
 ///
-/// Multiply and fold, eight bytes at a time. Never stored: what is stored is
-/// hashed by `SipHash`.
+/// Multiply and fold, eight bytes at a time. Never stored; stored values are hashed with `SipHash`.
 package struct WordHash: Sendable {
     private let seed: UInt64
 
@@ -283,7 +294,7 @@ package struct WordHash: Sendable {
 
     @inline(__always)
     package func callAsFunction(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> UInt64 {
-        // Two of them side by side, since each multiplication waits for the one before it.
+        // Two independent chains, since each multiplication waits for the one before it.
         var first = seed ^ UInt64(truncatingIfNeeded: end &- start)
         var second = seed &* 0xA076_1D64_78BD_642F
         var index = bytes.forEachPair(from: start, to: end) {

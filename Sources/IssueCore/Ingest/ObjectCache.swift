@@ -1,44 +1,44 @@
 import IssueProtocol
 
-/// The sources and applications that were read before, by their bytes as they were sent.
+/// A cache of decoded source and application objects, keyed by their JSON text.
 ///
-/// A program sends the same few of them again and again, and to compare their
-/// bytes costs a tenth of reading them.
+/// A program sends the same few objects again and again, and comparing their bytes costs a tenth of
+/// decoding them.
 struct ObjectCache: Sendable {
-    /// An object that was met before.
+    /// An object found in the cache.
     struct Known {
         var number: Int
         var byteCount: Int
-        /// How many keys it has, those that nobody knows included.
+        /// The number of its keys, including unknown ones.
         var keys: Int
     }
 
-    /// An object that is taken to end with its first closing bracket, before anybody knows whether it was met.
+    /// A source whose end is guessed to be the first closing brace, before it is looked up.
     struct Guess {
         var start: Int
         var byteCount: Int
         fileprivate var hash: UInt64
     }
 
-    /// A longer object is read each time.
+    /// Longer objects are decoded each time.
     static let maxBytes = 256
-    /// Enough for what the programs of a host send mostly, and at most 4 MiB.
+    /// Enough for the common objects of a host. Limits the cache to 4 MiB.
     static let maxObjects = 8192
 
-    /// Of a source, what came with it last is expected, if it can be told apart by so few bytes.
+    /// The maximum size of a series key noted with its source.
     private static let maxExpected = 176
 
     private var table = InternTable()
     private var fields: [ObjectFields] = []
     private let seed: UInt64
-    /// The serial of the first object.
+    /// The serial of the object with number 0.
     private var firstSerial: UInt64 = 1
 
     init(seed: UInt64) {
         self.seed = seed
     }
 
-    /// The object that begins at an index, if it was met before.
+    /// Returns the object that starts at an index, or nil if it is not in the cache.
     @inline(__always)
     func find(_ input: Span<UInt8>, at start: Int, _ container: RecordContainer) -> Known? {
         find(input, at: start, hash: hash(input, at: start, container).hash, container)
@@ -54,7 +54,8 @@ struct ObjectCache: Sendable {
         return Known(number: run.number, byteCount: run.count, keys: Int(run.tag >> 1))
     }
 
-    /// Guesses which source begins at an index, so that its memory comes while what stands behind it is read.
+    /// Guesses the source that starts at an index and prefetches its slot while the text after it
+    /// is decoded. Nil if no guess is possible.
     @inline(__always)
     func guess(_ input: Span<UInt8>, at start: Int) -> Guess? {
         let (hash, end) = hash(input, at: start, .source)
@@ -63,13 +64,13 @@ struct ObjectCache: Sendable {
         return Guess(start: start, byteCount: end &+ 1 &- start, hash: hash)
     }
 
-    /// Has the bytes fetched with which a guess will be compared, once there was time for finding them.
+    /// Prefetches the bytes that the guess will be compared with. Call it some time after `guess`.
     @inline(__always)
     func prefetch(_ guess: Guess) {
         table.prefetchRun(guess.hash, room: InternTable.noteHead &+ Self.maxExpected)
     }
 
-    /// The source that was guessed, if there is one that is just these bytes.
+    /// Returns the guessed source if the cache has one of exactly these bytes, otherwise nil.
     @inline(__always)
     func find(_ guess: Guess, in input: Span<UInt8>) -> Known? {
         guard let known = find(input, at: guess.start, hash: guess.hash, .source),
@@ -78,14 +79,22 @@ struct ObjectCache: Sendable {
         return known
     }
 
-    /// What an object says.
+    /// The fields of an object.
     subscript(number: Int) -> ObjectFields { fields[number] }
 
-    /// What an object is called, which no other ever is: its number goes to others when all are forgotten.
+    /// A serial number of an object that is never reused, unlike its number, which is reused after
+    /// the cache was cleared.
     @inline(__always)
     func serial(of number: Int) -> UInt64 { firstSerial &+ UInt64(truncatingIfNeeded: number) }
 
-    /// Keeps what the object in a range of bytes says, and answers its number; nothing for one that is too long.
+    /// Adds an object and returns its number, or nil if the object is too long.
+    ///
+    /// - Parameters:
+    ///   - input: The bytes that contain the object.
+    ///   - range: The range of the object in `input`.
+    ///   - container: The kind of the object.
+    ///   - keys: The number of its keys, including unknown ones.
+    ///   - said: The fields of the object.
     mutating func remember(
         _ input: Span<UInt8>, _ range: Range<Int>, _ container: RecordContainer, keys: Int, _ said: ObjectFields
     ) -> Int? {
@@ -98,7 +107,8 @@ struct ObjectCache: Sendable {
             room: container == .source ? InternTable.noteHead + Self.maxExpected : 0)
     }
 
-    /// The number of the series that came last from a source, if this is its key, and the number means the same still.
+    /// Returns the number of the last series of a source if it has this key and the generation is
+    /// current, otherwise nil.
     @inline(__always)
     func expected(_ key: Span<UInt8>, from source: Int, generation: UInt32) -> UInt32? {
         guard let note = table.note(for: key, behind: source), UInt32(truncatingIfNeeded: note >> 32) == generation
@@ -106,13 +116,13 @@ struct ObjectCache: Sendable {
         return UInt32(truncatingIfNeeded: note)
     }
 
-    /// A series has come from a source: a place in a program mostly reports the same.
+    /// Notes the series of a source. The same place in a program usually reports the same series.
     mutating func expect(_ series: UInt32, for key: Span<UInt8>, from source: Int, generation: UInt32) {
         guard key.count <= Self.maxExpected else { return }
         table.note(UInt64(generation) << 32 | UInt64(series), for: key, behind: source)
     }
 
-    /// Forgets all where there are too many, so that numbers mean what they did until this is called again.
+    /// Clears the cache if it is full. Numbers are valid until the next call.
     @inline(__always)
     mutating func makeRoom() {
         if fields.count >= Self.maxObjects { removeAll() }
@@ -127,8 +137,10 @@ struct ObjectCache: Sendable {
     @inline(__always)
     private static func tag(of container: RecordContainer) -> UInt32 { container == .app ? 1 : 0 }
 
-    /// Tells objects apart by their first bytes: where one ends is not known before it was read, so that it goes up to
-    /// the first closing bracket, and not further than those that are kept. Answers where that is, too.
+    /// Returns the hash of an object and the index of its first closing brace, if any.
+    ///
+    /// The end of an object is unknown before it is decoded. The hash therefore covers the bytes up
+    /// to the first closing brace, and at most `maxBytes`.
     @inline(__always)
     private func hash(
         _ input: Span<UInt8>, at start: Int, _ container: RecordContainer
@@ -143,27 +155,27 @@ struct ObjectCache: Sendable {
     }
 }
 
-/// What a source or an application says, its texts counted from where the object begins.
+/// The fields of a source or an application. Texts are relative to the start of the object.
 struct ObjectFields: Sendable {
     var texts = InlineArray<5, JSONText>(repeating: Self.noText)
     var integers = InlineArray<2, Int64>(repeating: 0)
     var flags: SeriesKey.Flags = []
 
-    /// A text stands behind its quotation mark, so none begins at 0.
+    /// The value for an absent text. A text starts after a quotation mark, so no text starts at 0.
     static let noText = JSONText(start: 0, end: 0, hasEscapes: false)
 
     init() {}
 }
 
-/// How a record's source or application was read.
+/// How a record's source or application was decoded.
 enum ObjectReading: Sendable {
-    /// It has none.
+    /// The record has none.
     case absent
-    /// It begins at an index and was met before, or can be known from now on: what it says has not been taken over
-    /// from there for sure.
+    /// It starts at `start` and is in the cache. Its fields may not have been copied to the record
+    /// yet.
     case known(number: Int, start: Int)
-    /// It is the one that the decoder has guessed, if that is right.
+    /// The guessed source, if the guess proves right.
     case guessed
-    /// It is among the record's fields and nowhere else.
+    /// Its fields were decoded into the record and are not in the cache.
     case read
 }

@@ -1,12 +1,11 @@
 import IssueProtocol
 
-/// What the range of ids that is still being filled will be written as when it closes.
+/// Collects the posting lists and counts of the range of ids that is still being filled.
 ///
-/// Posting lists and counts are written once for each range, never once for
-/// each record: until then this is all that is kept, three numbers a record. A
-/// restart reads the rows of the open range and adds them again.
+/// They are written once when the range closes, never once per record. Until then a few numbers per
+/// record are kept here. After a restart, they are rebuilt from the rows of the open range.
 package struct OpenRange: Sendable {
-    /// What is kept of a record until its range closes.
+    /// The data kept for each record.
     private struct Entry {
         var series: Int64
         var receivedAt: Int64
@@ -27,39 +26,49 @@ package struct OpenRange: Sendable {
     package var lastID: Int64 { nextID - 1 }
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The first record in it, and when it came.
+    /// The id of the first record in the range, and when it was received. Nil if there is none.
     package var first: (id: Int64, receivedAt: Int64)? {
         entries.firstIndex { $0.series != 0 }.map { (firstID + Int64($0), entries[$0].receivedAt) }
     }
 
-    /// Takes note of the record with the next id.
+    /// Adds the record with the next id.
+    ///
+    /// - Parameters:
+    ///   - series: The id of its series.
+    ///   - receivedAt: When it was received, in milliseconds since 1970-01-01 UTC.
+    ///   - count: The number of its occurrences.
+    ///   - bytes: Its size in bytes.
     @inline(__always)
     package mutating func append(series: Int64, receivedAt: Int64, count: Int64, bytes: Int) {
         entries.append(Entry(series: series, receivedAt: receivedAt, count: count, bytes: bytes))
         byteCount &+= bytes
     }
 
-    /// Passes an id under which nothing was stored or remains.
+    /// Skips an id that has no record.
     package mutating func skip() {
         append(series: 0, receivedAt: entries.last?.receivedAt ?? 0, count: 0, bytes: 0)
     }
 
-    /// Forgets all but the first records: their commit failed.
+    /// Removes all but the first records after a failed commit.
+    ///
+    /// - Parameters:
+    ///   - count: The number of records to keep.
+    ///   - byteCount: The total size of those records, in bytes.
     package mutating func truncate(to count: Int, byteCount: Int) {
         entries.removeSubrange(count...)
         self.byteCount = byteCount
     }
 
-    /// Starts the next range, keeping the memory.
+    /// Starts the next range. Keeps the allocated memory.
     package mutating func reset(firstID: Int64) {
         self.firstID = firstID
         byteCount = 0
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// The posting lists and counts of all that came in, by series in ascending order.
+    /// Returns the posting lists and counts of all records, in ascending order of series ids.
     package func postings() -> RangePostings {
-        // First the records of each series are brought together, so that each list is written in one go.
+        // First group the records by series, so that each list is written in one go.
         var numbers = IDInterner()
         var slotOfRecord = [UInt32](repeating: 0, count: count)
         var ends: [Int] = []
@@ -99,9 +108,10 @@ package struct OpenRange: Sendable {
     }
 }
 
-/// The posting lists and counts of a range, side by side, since thousands of series may share it and a commit waits.
+/// The posting lists and counts of a range. Stored in flat arrays, since thousands of series may
+/// share a range while a commit waits.
 package struct RangePostings: Equatable, Sendable {
-    /// One series' share of a range.
+    /// The records of one series in a range.
     package struct Posting: Equatable, Sendable {
         package var series: Int64
         package var records: Int64 = 0
@@ -109,23 +119,24 @@ package struct RangePostings: Equatable, Sendable {
         package var bytes: Int64 = 0
         package var firstAt = Int64.max
         package var lastAt = Int64.min
-        /// Where its list lies in `ids`.
+        /// The range of its posting list in `RangePostings.ids`.
         package var ids: Range<Int>
     }
 
-    /// How many records and occurrences of a series a minute of the wall clock saw.
+    /// The numbers of records and occurrences of a series in one minute of wall time.
     package struct Minute: Equatable, Sendable {
         package var series: Int64
+        /// The minute, counted from 1970-01-01 UTC.
         package var minute: Int64
         package var records: Int64
         package var occurrences: Int64
     }
 
-    /// By series in ascending order.
+    /// In ascending order of series ids.
     package private(set) var postings: [Posting] = []
-    /// The lists, one behind the other, each in the form of `PostingList`.
+    /// The concatenated posting lists, each in the form of `PostingList`.
     package private(set) var ids: [UInt8] = []
-    /// Of each series in turn.
+    /// In the order of `postings`.
     package private(set) var minutes: [Minute] = []
 
     private var current = Posting(series: 0, ids: 0..<0)
@@ -134,7 +145,7 @@ package struct RangePostings: Equatable, Sendable {
 
     init() {}
 
-    /// The ids of a series that the lists name.
+    /// Returns the posting list of a series.
     package func list(of posting: Posting) -> [UInt8] { Array(ids[posting.ids]) }
 
     mutating func reserve(series: Int, records: Int) {
@@ -143,13 +154,13 @@ package struct RangePostings: Equatable, Sendable {
         ids.reserveCapacity(2 * records)
     }
 
-    /// The records of a series follow, in ascending order.
+    /// Begins the records of a series, which follow in ascending order.
     mutating func begin(_ series: Int64, after base: Int64) {
         current = Posting(series: series, ids: ids.count..<ids.count)
         previous = base
     }
 
-    /// One of its records.
+    /// Adds a record of the current series.
     mutating func add(_ id: Int64, at time: Int64, count: Int64, bytes: Int64) {
         PostingList.append(UInt64(bitPattern: id - previous), to: &ids)
         previous = id
@@ -167,7 +178,7 @@ package struct RangePostings: Equatable, Sendable {
         self.minute?.occurrences += count
     }
 
-    /// There were all of its records.
+    /// Ends the records of the current series.
     mutating func end() {
         endMinute()
         current.ids = current.ids.lowerBound..<ids.count
@@ -181,12 +192,13 @@ package struct RangePostings: Equatable, Sendable {
     }
 }
 
-/// The ids of a series in a range, as differences in integers of variable length: one or two bytes an id.
+/// A posting list: the ids of a series in a range, stored as differences. One id takes one or two
+/// bytes.
 ///
-/// Each number is cut into groups of seven bits, the lowest first; all but the
-/// last byte of a number have the high bit set (LEB128).
+/// Each difference is a variable-length integer (LEB128): groups of seven bits, lowest first; all
+/// bytes but the last have the high bit set.
 package enum PostingList {
-    /// Appends a number.
+    /// Appends a number as LEB128.
     @inlinable @inline(__always)
     package static func append(_ number: UInt64, to output: inout [UInt8]) {
         var rest = number
@@ -197,14 +209,15 @@ package enum PostingList {
         output.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Reads the number at an index and moves the index past it, or nothing when the bytes end or it exceeds 64 bits.
+    /// Reads the number at an index and moves the index past it. Nil if the bytes end early or the
+    /// number exceeds 64 bits.
     package static func number(in bytes: Span<UInt8>, at index: inout Int) -> UInt64? {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while index < bytes.count, shift < 64 {
             let byte = bytes[index]
             index += 1
-            // The tenth byte has room for one bit.
+            // The tenth byte can hold one bit only.
             guard shift < 63 || byte <= 1 else { return nil }
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return value }
@@ -213,7 +226,11 @@ package enum PostingList {
         return nil
     }
 
-    /// Ascending ids as bytes.
+    /// Encodes ids.
+    ///
+    /// - Parameters:
+    ///   - ids: The ids, in ascending order.
+    ///   - base: The number from which the first difference is taken.
     package static func encode(_ ids: some Sequence<Int64>, base: Int64) -> [UInt8] {
         var output: [UInt8] = []
         var previous = base
@@ -224,15 +241,23 @@ package enum PostingList {
         return output
     }
 
-    /// The ids that bytes stand for, or nothing when they are damaged.
+    /// Decodes ids, or returns nil if the bytes are corrupt.
+    ///
+    /// - Parameters:
+    ///   - bytes: The posting list.
+    ///   - base: The base that was used for encoding.
     package static func decode(_ bytes: [UInt8], base: Int64) -> [Int64]? {
         decode(bytes.span, base: base)
     }
 
-    /// The ids that bytes stand for, or nothing when they are damaged.
+    /// Decodes ids, or returns nil if the bytes are corrupt.
+    ///
+    /// - Parameters:
+    ///   - bytes: The posting list.
+    ///   - base: The base that was used for encoding.
     package static func decode(_ bytes: Span<UInt8>, base: Int64) -> [Int64]? {
         var ids: [Int64] = []
-        // Most take one byte.
+        // The majority of ids take one byte.
         ids.reserveCapacity(bytes.count)
         var index = 0
         var previous = base

@@ -1,19 +1,19 @@
 import IssueProtocol
 
-/// What the daemon remembers of one client process, so that a call sent again after a lost receipt stores nothing
-/// twice.
+/// The daemon's memory of one client process. A call that is resent after a lost receipt is
+/// therefore not stored twice.
 ///
-/// A client numbers its records. All up to the mark were received; of the
-/// last calls it is also known which ids their records got.
+/// A client numbers its records. All numbers up to the mark have been received. For the last calls
+/// the ids of their records are known too.
 package struct ProducerMark: Equatable, Sendable {
-    /// One call whose records were stored or rejected.
+    /// A call whose records were stored or rejected.
     package struct Call: Equatable, Sendable {
-        /// The number of its first record.
+        /// The sequence number of its first record.
         package var sequence: Int64
         package var count: Int64
-        /// The row of its first stored record; those after it follow without a gap.
+        /// The row id of its first stored record. The row ids of the others follow without gaps.
         package var firstRow: Int64
-        /// Records that were not taken, counted from nothing, in ascending order.
+        /// The indexes of the rejected records, in ascending order.
         package var rejected: [Int64]
 
         package init(sequence: Int64, count: Int64, firstRow: Int64, rejected: [Int64] = []) {
@@ -37,32 +37,35 @@ package struct ProducerMark: Equatable, Sendable {
         }
     }
 
-    /// What a record was answered when it was received.
+    /// The result that was sent for a record when it was first received.
     package enum PastAnswer: Equatable, Sendable {
         case stored(row: Int64)
         case rejected
-        /// It was received, so long ago that its id is no longer known.
+        /// The record was received, but its id is no longer known.
         case forgotten
     }
 
+    /// Whether the records of a call have been received before.
     package enum Reception: Equatable, Sendable {
         case fresh
-        /// All of it was received before, and at least one of its records is still known.
+        /// All of them were received before, and the result of at least one is still known.
         case resend([PastAnswer])
-        /// The first records were received before, as many as there are answers; the others are fresh.
+        /// The first records were received before; there is one result for each. The others are
+        /// new.
         case straddles([PastAnswer])
-        /// All of it was received before, too long ago to say more.
+        /// All of them were received before, and no result is known any longer.
         case forgotten
     }
 
-    /// As many calls as a client may have under way.
+    /// The maximum number of calls remembered. A client may have this many calls in flight.
     package static let maxCalls = 64
-    /// A longer call is not kept whole in memory for its sake; the socket lets none through either.
+    /// The maximum number of records per call that are looked up. The socket accepts no longer
+    /// calls.
     package static let maxRecords: Int64 = 1 << 20
 
-    /// The highest number received.
+    /// The highest sequence number received.
     package internal(set) var highest: Int64
-    /// Oldest first.
+    /// The last calls, oldest first.
     package internal(set) var calls: [Call]
 
     package init() {
@@ -70,9 +73,11 @@ package struct ProducerMark: Equatable, Sendable {
         calls = []
     }
 
-    /// A call came in: says which of its records are known already.
+    /// Returns which records of a call have been received before.
     ///
-    /// - Parameter sequence: The number of its first record, counted from nothing or from one.
+    /// - Parameters:
+    ///   - sequence: The sequence number of its first record. Clients start at 0 or 1.
+    ///   - count: The number of its records.
     package func received(sequence: Int64, count: Int64) -> Reception {
         let wanted = min(max(count, 0), Self.maxRecords)
         let last = sequence.clampedSum(wanted - 1)
@@ -82,12 +87,12 @@ package struct ProducerMark: Equatable, Sendable {
         return known.allSatisfy { $0 == .forgotten } ? .forgotten : .resend(known)
     }
 
-    /// The records of a call are in the transaction that is about to be committed.
+    /// Adds a call whose records are part of the transaction about to be committed.
     package mutating func stored(_ call: Call) {
         guard call.count > 0 else { return }
         highest = max(highest, call.sequence.clampedSum(call.count - 1))
         if let last = calls.last, last.isContinued(by: call) {
-            // Small calls that follow each other are kept as one, so that a client may have many under way.
+            // Consecutive small calls are merged, so that a client may have many calls in flight.
             calls[calls.count - 1].count += call.count
             return
         }
@@ -104,7 +109,7 @@ package struct ProducerMark: Equatable, Sendable {
 extension ProducerMark {
     private static let version: UInt8 = 1
 
-    /// The form in which it stands in its row: few bytes, since it is written with each call.
+    /// The stored form. It is short, since it is written with each call.
     package var bytes: [UInt8] {
         var bytes = [Self.version]
         Self.append(highest, to: &bytes)
@@ -120,13 +125,13 @@ extension ProducerMark {
                 Self.append(place &- before, to: &bytes)
                 before = place
             }
-            // Most calls follow on the one before, and then both differences are small.
+            // A call usually continues the one before it, and then both differences are small.
             expected = (call.sequence &+ call.count, call.firstRow &+ call.count &- Int64(call.rejected.count))
         }
         return bytes
     }
 
-    /// Reads it back; nothing where the bytes are not what `bytes` writes.
+    /// Decodes the stored form. Nil if the bytes are not what `bytes` produces.
     package init?(bytes: [UInt8]) {
         var rest = bytes[...]
         guard rest.popFirst() == Self.version, let highest = Self.number(from: &rest),
@@ -138,7 +143,8 @@ extension ProducerMark {
         for _ in 0..<count {
             guard let sequence = Self.number(from: &rest), let length = Self.number(from: &rest), length > 0,
                 let row = Self.number(from: &rest), let rejected = Self.number(from: &rest),
-                // Each takes at least a byte, so a wrong number can't ask for more memory than came in.
+                // Each number takes at least one byte, so a corrupt count cannot allocate more
+                // memory than the input has.
                 (0...Int64(rest.count)).contains(rejected)
             else { return nil }
             var call = Call(sequence: expected.sequence &+ sequence, count: length, firstRow: expected.row &+ row)
@@ -157,7 +163,8 @@ extension ProducerMark {
         self.calls = calls
     }
 
-    /// Seven bits a byte, the lowest first; small numbers of either sign are short.
+    /// Appends a number in groups of seven bits, lowest first, zigzag-encoded so that small
+    /// negative numbers are short too.
     private static func append(_ number: Int64, to bytes: inout [UInt8]) {
         var rest = UInt64(bitPattern: (number << 1) ^ (number >> 63))
         while rest >= 0x80 {
@@ -171,7 +178,7 @@ extension ProducerMark {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while let byte = bytes.popFirst() {
-            // The tenth byte has room for one bit.
+            // The tenth byte can hold one bit only.
             guard shift < 63 || (shift == 63 && byte <= 1) else { return nil }
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1) }
@@ -181,7 +188,7 @@ extension ProducerMark {
     }
 }
 
-/// Who numbers its records: the UUID of one run of a client.
+/// The id of a producer: the UUID of one run of a client.
 package struct ProducerID: Hashable, Sendable {
     package var high: UInt64
     package var low: UInt64
@@ -191,13 +198,14 @@ package struct ProducerID: Hashable, Sendable {
         self.low = low
     }
 
-    /// Reads a UUID as RFC 9562 writes it, in either case, or answers nothing.
+    /// Parses a UUID in the form of RFC 9562, in upper or lower case. Nil if the text is not a
+    /// UUID.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         self.init(bytes.span, from: 0, to: bytes.count)
     }
 
-    /// Reads a UUID that lies in a range of bytes, or answers nothing.
+    /// Parses a UUID in a range of bytes. Nil if the bytes are not a UUID.
     package init?(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
         guard end - start == 36 else { return nil }
         (high, low) = (0, 0)
@@ -213,24 +221,25 @@ package struct ProducerID: Hashable, Sendable {
         }
     }
 
-    /// The sixteen bytes, the highest first.
+    /// The sixteen bytes in big-endian order.
     package var bytes: [UInt8] {
         [high, low].flatMap { word in (0..<8).reversed().map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
     }
 }
 
-/// Reads the names of producers, of which most are the one that was read before.
+/// Parses producer ids, with a fast path for the id that was parsed last.
 package struct ProducerReader: Sendable {
-    /// What was read last, as it was written.
+    /// The text that was parsed last.
     private var written: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
     private var last: ProducerID?
 
     package init() {}
 
-    /// The producer that a UUID in a range of bytes names, or nothing.
+    /// Returns the producer named by a UUID in a range of bytes, or nil if the bytes are not a
+    /// UUID.
     package mutating func id(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> ProducerID? {
         guard end - start == 36 else { return nil }
-        // 36 bytes are five words, of which the last two overlap.
+        // 36 bytes are five words; the last two overlap.
         let text = (
             bytes.word(at: start), bytes.word(at: start + 8), bytes.word(at: start + 16), bytes.word(at: start + 24),
             bytes.word(at: start + 28)

@@ -1,10 +1,10 @@
 package import IssueProtocol
 
-/// Records decoded and not yet stored, their text side by side in one piece of memory.
+/// Decoded records that are not stored yet, with their text in one buffer.
 package struct RecordBatch: Sendable {
     package var bytes = ByteBuffer()
     package var records: [DecodedRecord] = []
-    /// What the numbers of the records' series mean.
+    /// The directory of the numbers in `DecodedRecord.series`.
     package internal(set) var directory = SeriesDirectory.none
 
     package init() {}
@@ -14,52 +14,55 @@ package struct RecordBatch: Sendable {
         directory = .none
     }
 
-    /// What a record shares with all of its series, in the form of `SeriesKey`.
+    /// Returns the key of a record's series, in the form of `SeriesKey`.
     package func seriesKey(of record: DecodedRecord) -> [UInt8] {
         directory.key(record.series)
     }
 
-    /// Makes room for what so many bytes of calls hold mostly, so that it need not grow meanwhile.
+    /// Reserves memory for the records of calls of this total size.
+    ///
+    /// - Parameter count: The size in bytes.
     package mutating func reserveRoom(for count: Int) {
         bytes.reserveRoom(for: count)
         records.reserveCapacity(count >> 9)
     }
 
-    /// Forgets all but the first records and bytes.
+    /// Removes all but the first records and bytes.
     package mutating func truncate(records count: Int, bytes byteCount: Int) {
         records.removeSubrange(count...)
         bytes.truncate(to: byteCount)
     }
 
-    /// A part of the bytes as a string.
+    /// Returns a range of the bytes as a string.
     package func string(_ range: ByteRange) -> String {
         String(decoding: bytes[range.lower..<range.upper], as: UTF8.self)
     }
 }
 
-/// One record as it waits to be stored: numbers, and where its text lies in its batch.
+/// A decoded record: numbers, and the ranges of its texts in the batch.
 package struct DecodedRecord: Sendable {
-    /// How a record's own text relates to the template of its series.
+    /// The form in which a record's message is stored, relative to the template of its series.
     package enum MessageForm: UInt8, Sendable {
-        /// The template says it all.
+        /// The template is the whole message.
         case template
-        /// What the template's placeholders stand for.
+        /// The parts that the template's placeholders replace are stored.
         case parts
-        /// The whole message, since its template can't give it back.
+        /// The whole message is stored, since the template cannot restore it.
         case whole
     }
 
-    /// What the record shares with all of its series, by its number in the batch's directory.
+    /// The number of its series in the batch's directory.
     package var series: UInt32 = 0
     package var messageForm = MessageForm.template
     package var message = ByteRange.empty
-    /// A JSON object as the sender wrote it, or empty.
+    /// A JSON object as the sender wrote it; empty if absent.
     package var metadata = ByteRange.empty
-    /// A JSON object of what few records have (causes, backtrace, repairs), or empty.
+    /// A JSON object of rarely used fields (causes and backtrace); empty if absent.
     package var details = ByteRange.empty
-    /// Milliseconds since 1970, or `absent`.
+    /// In milliseconds since 1970-01-01 UTC, or `absent`.
     package var occurredAt = Self.absent
     package var firstOccurredAt = Self.absent
+    /// The number of occurrences.
     package var count: Int64 = 1
     package var severity = Severity.error
     package var isReportable = true

@@ -1,15 +1,15 @@
 package import IssueProtocol
 
 extension RecordDecoder {
-    /// The number of the record's series in the batch's directory.
+    /// Returns the number of the record's series in the batch's directory.
     mutating func readSeries(_ scanner: borrowing JSONScanner, _ batch: inout RecordBatch) -> UInt32 {
         let number = readSeries(scanner)
-        // Mostly the batch has met the number before, or another batch whose copy is as old.
+        // Usually the batch's copy of the directory already contains the number.
         if number >= batch.directory.count || isRenumbered(batch) { turn(&batch) }
         return number
     }
 
-    /// The number of the record's series in the decoder's directory.
+    /// Returns the number of the record's series in the decoder's directory.
     private mutating func readSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
         guard let source = serial(of: fields.source), let app = serial(of: fields.app),
             writeShortKey(scanner, source, app)
@@ -22,7 +22,7 @@ extension RecordDecoder {
         return unexpectedSeries(scanner)
     }
 
-    /// The number of a series that is not the one that its source reported last.
+    /// Returns the number of a series that is not the last one of its source.
     private mutating func unexpectedSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
         let short = key
         let hash = hash(short.span, from: 0, to: short.count)
@@ -39,7 +39,7 @@ extension RecordDecoder {
         return number
     }
 
-    /// The number of the record's series by all that a series says.
+    /// Returns the number of the record's series, found by the whole series key.
     private mutating func wholeSeries(_ scanner: borrowing JSONScanner) -> UInt32 {
         takeOver(fields.source, .source)
         takeOver(fields.app, .app)
@@ -49,13 +49,14 @@ extension RecordDecoder {
 
     // MARK: The batch's directory
 
-    /// Whether the batch's records go by the numbers of a directory that is full by now.
+    /// Returns `true` if the decoder has started a new directory since the batch got its copy.
     @inline(__always)
     private mutating func isRenumbered(_ batch: borrowing RecordBatch) -> Bool {
         batch.directory.generation != series.directory.generation
     }
 
-    /// Gives the batch what its records and those to come name, the former by their numbers there.
+    /// Gives the batch a copy of the current directory. If that is a new one, its records are
+    /// renumbered.
     private mutating func turn(_ batch: inout RecordBatch) {
         if isRenumbered(batch) {
             for index in batch.records.indices {
@@ -68,7 +69,8 @@ extension RecordDecoder {
 
     // MARK: Keys
 
-    /// What stands for a source or an application in a short key; nothing where only its bytes can.
+    /// Returns the number that represents a source or an application in a short key. Nil if it is
+    /// not in the cache.
     @inline(__always)
     private mutating func serial(of reading: ObjectReading) -> UInt64? {
         switch reading {
@@ -78,10 +80,12 @@ extension RecordDecoder {
         }
     }
 
-    /// Writes what tells the series apart from others as long as sources and applications have their serials; answers
-    /// no where texts would first have to be resolved.
+    /// Writes a short key, which identifies the series as long as the cached sources and
+    /// applications keep their serials.
     ///
     ///     short ::= head code source app lengths domain fingerprint template
+    ///
+    /// - Returns: `false` if texts contain escapes, which a short key cannot hold.
     @inline(__always)
     private mutating func writeShortKey(_ scanner: borrowing JSONScanner, _ source: UInt64, _ app: UInt64) -> Bool {
         let (domain, fingerprint) = (fields.text(.domain), fields.text(.fingerprint))
@@ -130,39 +134,39 @@ extension RecordDecoder {
     }
 }
 
-/// The numbers of the series met lately, by a key of few bytes: what a record says itself of its series, and which
-/// source and application it has, by their serials.
+/// The numbers of recently used series, by short keys. A short key contains the record's own part
+/// of the series key and the serials of its source and application.
 struct SeriesKeyCache: Sendable {
     private static let maxShortBytes = 8 << 20
 
-    /// Where the numbers are given.
+    /// Assigns the numbers.
     private(set) var directory: SeriesDirectory
-    /// All series of the directory, by all that they say.
+    /// All series of the directory, by whole keys.
     private var series = InternTable()
-    /// Those that were found by their short keys, which are forgotten where serials that mean nothing more fill them.
+    /// Series by short keys. Cleared when outdated serials fill it.
     private var keys = InternTable()
-    /// For each short key the number of its series.
+    /// The series number of each short key.
     private var numbers: [UInt32] = []
 
     init(generation: Int = 1) {
         directory = SeriesDirectory(generation: generation)
     }
 
-    /// Whose numbers they are, cut to what a note has room for.
+    /// The generation of the directory, truncated to the size of a note.
     var generation: UInt32 { UInt32(truncatingIfNeeded: directory.generation) }
 
-    /// Begins another directory where the last is full, so that numbers mean what they did until this is called again.
+    /// Starts a new directory if the current one is full. Numbers are valid until the next call.
     @inline(__always)
     mutating func makeRoom() {
         if directory.isFull { self = SeriesKeyCache(generation: directory.generation + 1) }
     }
 
-    /// The number of the series with a short key, if it was met before.
+    /// Returns the number of the series with a short key, or nil if it is unknown.
     func find(_ key: Span<UInt8>, hash: UInt64) -> UInt32? {
         keys.find(key, at: 0, hash: hash).map { numbers[$0.number] }
     }
 
-    /// Keeps the number of the series with a short key.
+    /// Adds the number of the series with a short key.
     mutating func remember(_ number: UInt32, _ key: Span<UInt8>, hash: UInt64) {
         if keys.count >= SeriesDirectory.maxSeries || keys.byteCount >= Self.maxShortBytes {
             keys.removeAll()
@@ -172,7 +176,7 @@ struct SeriesKeyCache: Sendable {
         numbers.append(number)
     }
 
-    /// The number of the series with a whole key, which it has from now on.
+    /// Returns the number of the series with a whole key, which is added if it is new.
     mutating func number(of key: [UInt8], hash: UInt64) -> UInt32 {
         if let run = series.find(key.span, at: 0, hash: hash) { return UInt32(run.number) }
         _ = series.insert(key.span, from: 0, to: key.count, hash: hash)
@@ -180,25 +184,25 @@ struct SeriesKeyCache: Sendable {
     }
 }
 
-/// The series that the records of a batch name by their numbers: a record says in four bytes what it shares with all
-/// records of its series.
+/// The series that the records of a batch refer to by number: four bytes per record instead of a
+/// whole key.
 ///
-/// Whoever decodes adds to it, and gives a copy as it is to each batch. So that
-/// a copy costs little and the next addition does too, the keys stand in pieces
-/// of which only the last is copied.
+/// The decoder adds to it and gives each batch a copy. The keys are stored in chunks, and a change
+/// after a copy only copies the last chunk, so both copying and adding are cheap.
 package struct SeriesDirectory: Sendable {
-    /// Whose numbers they are: the same for a directory and all of its copies, whatever was added since.
+    /// The identity of a numbering. A directory and all its copies share it, whatever was added
+    /// since.
     package final class Identity: Sendable {}
 
     static let maxSeries = 32_768
     static let maxBytes = 16 << 20
     private static let pieceSize = 64
 
-    /// What a batch has that holds no record yet.
+    /// The directory of an empty batch.
     static let none = SeriesDirectory(identity: nil, generation: 0)
 
     package let identity: Identity?
-    /// How many a decoder has had before, and this one.
+    /// The number of directories that the decoder has had, including this one.
     let generation: Int
     private var pieces: [[[UInt8]]] = []
     private(set) var count: UInt32 = 0
@@ -209,15 +213,15 @@ package struct SeriesDirectory: Sendable {
         self.generation = generation
     }
 
-    /// A new one, with numbers of its own.
+    /// Creates an empty directory with its own numbering.
     init(generation: Int) {
         self.init(identity: Identity(), generation: generation)
     }
 
-    /// Whether what is new is better kept in another one.
+    /// `true` if new series should go into another directory.
     var isFull: Bool { count >= Self.maxSeries || byteCount >= Self.maxBytes }
 
-    /// Gives a number to the series with a key in the form of `SeriesKey`.
+    /// Adds a series with a key in the form of `SeriesKey` and returns its number.
     mutating func append(_ key: [UInt8]) -> UInt32 {
         if Int(count) % Self.pieceSize == 0 { pieces.append([]) }
         pieces[pieces.count - 1].append(key)
@@ -226,13 +230,13 @@ package struct SeriesDirectory: Sendable {
         return count - 1
     }
 
-    /// The key of a series.
+    /// Returns the key of a series.
     package func key(_ number: UInt32) -> [UInt8] {
         pieces[Int(number) / Self.pieceSize][Int(number) % Self.pieceSize]
     }
 }
 
-/// All that the records of a series have in common.
+/// The properties that all records of a series have in common.
 package struct SeriesDescription: Hashable, Sendable {
     package var severity = Severity.error
     package var isReportable = true
@@ -240,7 +244,7 @@ package struct SeriesDescription: Hashable, Sendable {
     package var domain: String?
     package var code: Int64?
     package var source = SourceLocation()
-    /// The fingerprint that the sender chose, if it did.
+    /// The fingerprint chosen by the sender; nil if it chose none.
     package var fingerprint: String?
     package var template: [UInt8] = []
 

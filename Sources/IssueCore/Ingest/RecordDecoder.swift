@@ -1,10 +1,11 @@
 package import IssueProtocol
 
-/// Turns a record's JSON into the form in which it is stored, without an object or a string for each.
+/// Decodes a record's JSON into the form in which it is stored, without allocating objects or
+/// strings per record.
 ///
-/// Kept and used again for record after record: its scratch memory grows to
-/// what a record needs and stays. All its methods change it, those too that
-/// need not: one that does not is given a copy of it.
+/// Reused for all records of a thread: its scratch buffers grow to the size needed and are kept.
+/// All methods are `mutating`, even those that change nothing, because a non-mutating call would
+/// copy the decoder.
 package struct RecordDecoder: Sendable {
     package let limits: RecordLimits
     var members = RecordMemberTable()
@@ -15,13 +16,13 @@ package struct RecordDecoder: Sendable {
     var times = TimeReader()
     var memo: ObjectCache
     var series = SeriesKeyCache()
-    /// What a series is found by, which is no part of a batch.
+    /// The key of the record's series. Not part of a batch.
     var key = ByteBuffer()
     var template = ByteBuffer()
     private var parts = ByteBuffer()
-    /// The source of the record, as long as nobody has looked whether it is just that.
+    /// The guessed source of the record until the guess is checked; otherwise nil.
     var guess: ObjectCache.Guess?
-    /// How many sources are not guessed, since a guess was wrong.
+    /// The number of sources that are not guessed after a wrong guess.
     var caution = 0
 
     private static let caution = 8
@@ -32,10 +33,12 @@ package struct RecordDecoder: Sendable {
         memo = ObjectCache(seed: seed)
     }
 
-    /// Reads the record that comes next and adds it to a batch.
+    /// Decodes the next record and adds it to a batch.
     ///
-    /// - Returns: why it was not added, or nothing. The scanner stands behind the record either way.
-    /// - Throws: when the bytes are no JSON; the scanner is then of no further use.
+    /// - Returns: Why the record was not added, or nil if it was added. In both cases the scanner
+    ///   is after the record.
+    /// - Throws: `JSONError` if the bytes are not valid JSON. The scanner must not be used any
+    ///   further.
     package mutating func decode(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
     ) throws(JSONError) -> RecordRejection? {
@@ -46,13 +49,14 @@ package struct RecordDecoder: Sendable {
             try read(&scanner, into: &batch)
         } catch {
             guard guess == nil else {
-                // Whatever was read behind it may be part of the source.
+                // The wrong guess may have ended inside the source, so the text after it was
+                // misread. Decode again without guessing.
                 guess = nil
                 caution = Self.caution
                 scanner = start
                 return try decode(&scanner, into: &batch)
             }
-            // The record is wrong; whether its JSON is wrong too is found out by passing it whole.
+            // The record is invalid. Skipping it as a whole shows whether its JSON is invalid too.
             batch.bytes.truncate(to: byteCount)
             try start.skipValueOfAnySize()
             scanner = start
@@ -102,19 +106,19 @@ package struct RecordDecoder: Sendable {
         batch.records.append(record)
     }
 
-    /// Takes the source to be the one that was guessed, if it is.
+    /// Checks the guessed source. Throws if the guess is wrong.
     @inline(__always)
     private mutating func confirm(
         _ guess: ObjectCache.Guess, _ scanner: inout JSONScanner
     ) throws(RecordRejection) {
         guard let known = memo.find(guess, in: scanner.bytes), scanner.passObject(0, keys: known.keys) else {
-            throw RecordRejection(field: nil, reason: "the source is another than was guessed")
+            throw RecordRejection(field: nil, reason: "the source is not the guessed one")
         }
         self.guess = nil
         if case .guessed = fields.source { fields.set(.source, .known(number: known.number, start: guess.start)) }
     }
 
-    /// Parts a message into its template and what that leaves out.
+    /// Splits a message into its template and the parts that the template leaves out.
     private mutating func readMessage(
         _ text: JSONText, _ scanner: borrowing JSONScanner
     ) -> DecodedRecord.MessageForm {
@@ -131,7 +135,7 @@ package struct RecordDecoder: Sendable {
             parts: &parts)
     }
 
-    /// What few records have, as one JSON object.
+    /// Appends causes and backtrace, which few records have, as one JSON object.
     private mutating func appendDetails(_ scanner: borrowing JSONScanner, to output: inout ByteBuffer) -> ByteRange {
         guard fields.causes != nil || fields.backtrace != nil else { return .empty }
         let start = output.count
@@ -151,16 +155,16 @@ package struct RecordDecoder: Sendable {
 }
 
 extension RecordDecoder {
-    /// Reads the members of a record and those of its source and application, all in one loop.
+    /// Reads the members of a record and those of its source and application in a single loop.
     mutating func readFields(_ scanner: inout JSONScanner) throws(RecordRejection) {
         var container = RecordContainer.record
-        // Where the source or the application begins that is being read, and how many keys stood before it.
+        // The start of the source or application being read, and the number of keys before it.
         var opened = (start: 0, keys: 0)
-        // Whose fault it is when reading fails.
+        // The member to blame if reading fails.
         var member: RecordMember?
         do {
             guard try scanner.kind() == .object else {
-                throw RecordRejection(field: nil, reason: "a record is a JSON object")
+                throw RecordRejection(field: nil, reason: "a record must be a JSON object")
             }
             try scanner.openObject()
             members.begin()
@@ -177,7 +181,8 @@ extension RecordDecoder {
                         continue
                     }
                     guard let found = members.member(scanner.key(text), in: container) else {
-                        // A later version of the protocol may know it.
+                        // Unknown members are skipped: they may belong to a later version of the
+                        // protocol.
                         _ = try scanner.skipValue()
                         continue
                     }
@@ -228,11 +233,12 @@ extension RecordDecoder {
         } catch let error as JSONError {
             throw rejection(of: member, error)
         } catch {
-            preconditionFailure("Reading a record fails with a rejection or with a JSON error: \(error)")
+            preconditionFailure("Unexpected error while reading a record: \(error)")
         }
     }
 
-    /// Passes the source that begins here by guessing where it ends; it is looked up when what follows was read.
+    /// Skips the source that starts here by guessing its end. It is looked up after the text behind
+    /// it was read.
     @inline(__always)
     private mutating func passGuess(_ scanner: inout JSONScanner) -> Bool {
         guard caution == 0 else {
@@ -258,7 +264,7 @@ extension RecordDecoder {
     private mutating func count(in scanner: inout JSONScanner) throws -> Int64 {
         let count = try scanner.integer()
         guard (1...1_000_000_000).contains(count) else {
-            throw RecordRejection(field: "count", reason: "a count lies between 1 and 1000000000")
+            throw RecordRejection(field: "count", reason: "must be between 1 and 1000000000")
         }
         return count
     }
@@ -266,21 +272,21 @@ extension RecordDecoder {
     private mutating func severity(in scanner: inout JSONScanner) throws -> Severity {
         guard let severity = severities.severity(scanner.key(try scanner.text())) else {
             throw RecordRejection(
-                field: "severity", reason: "a severity is debug, info, warning, error or critical")
+                field: "severity", reason: "must be debug, info, warning, error or critical")
         }
         return severity
     }
 
     private mutating func time(in scanner: inout JSONScanner, _ member: RecordMember) throws -> Int64 {
         let text = try scanner.text()
-        // No form of a time needs an escape, but a writer may use one.
+        // No time needs an escape, but a sender may use one.
         let time =
             text.hasEscapes
             ? Timestamp(scanner.string(text))?.milliseconds
             : times.milliseconds(scanner.bytes, from: text.start, to: text.end)
         guard let time else {
             throw RecordRejection(
-                field: member.path, reason: "a time is written as RFC 3339 has it: 2026-11-21T10:00:00.123Z")
+                field: member.path, reason: "must be an RFC 3339 time such as 2026-11-21T10:00:00.123Z")
         }
         return time
     }
@@ -290,7 +296,8 @@ extension RecordDecoder {
         return try scanner.skipValue()
     }
 
-    /// An array of objects, kept as it stands: each member that a reader will ask for must have its type now.
+    /// Returns the range of an array of objects, which is stored verbatim. Checks the types of the
+    /// members that readers use.
     private mutating func objects(
         in scanner: inout JSONScanner, passing member: (inout Self, JSONKey, inout JSONScanner) throws -> Void
     ) throws -> Range<Int> {
@@ -331,7 +338,7 @@ extension RecordDecoder {
         let reason =
             switch error {
             case .wrongType: "the value has the wrong type"
-            case .notAnInteger: "the number is no 64-bit integer"
+            case .notAnInteger: "the number is not a 64-bit integer"
             case .tooManyKeys(let limit): "the record has more than \(limit) keys"
             case .tooDeep: "the record is nested deeper than \(limits.depth)"
             case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .trailingBytes: "the JSON is malformed"

@@ -1,9 +1,8 @@
 import IssueProtocol
 
-/// The fields of the record that is being read: numbers, and where its texts stand.
+/// The fields of the record being read: numbers, and the ranges of its texts.
 ///
-/// Of a key that comes twice the last value holds, and `null` is the value of
-/// what is absent.
+/// If a key occurs twice, the last value counts. The value `null` means that the member is absent.
 struct RecordFields: Sendable {
     private(set) var texts = InlineArray<11, JSONText>(repeating: ObjectFields.noText)
     private var integers = InlineArray<5, Int64>(repeating: 0)
@@ -21,7 +20,7 @@ struct RecordFields: Sendable {
         forgetAll()
     }
 
-    /// Begins another record, in place.
+    /// Resets all fields for the next record, in place.
     mutating func forgetAll() {
         for place in texts.indices { texts[place] = ObjectFields.noText }
         for place in integers.indices { integers[place] = 0 }
@@ -37,7 +36,7 @@ struct RecordFields: Sendable {
         app = .absent
     }
 
-    /// The text of a member, or nothing.
+    /// Returns the text of a member, or nil if it is absent.
     @inline(__always)
     func text(_ member: RecordMember) -> JSONText? { text(at: member.textPlace) }
 
@@ -52,7 +51,7 @@ struct RecordFields: Sendable {
         texts[member.textPlace] = text
     }
 
-    /// The integer of a member, or 0; the flags say whether it was there.
+    /// Returns the integer of a member, or 0 if it is absent; the flags tell the difference.
     @inline(__always)
     func integer(_ member: RecordMember) -> Int64 { integers[member.integerPlace] }
 
@@ -62,7 +61,7 @@ struct RecordFields: Sendable {
         if let flag = Self.flag(of: member) { flags.insert(flag) }
     }
 
-    /// How a source or an application was read.
+    /// Sets how a source or an application was read.
     @inline(__always)
     mutating func set(_ container: RecordContainer, _ reading: ObjectReading) {
         if container == .source { source = reading } else { app = reading }
@@ -77,7 +76,8 @@ struct RecordFields: Sendable {
         if inDevelopment { flags.insert(.inDevelopment) } else { flags.remove(.inDevelopment) }
     }
 
-    /// What a source or an application that begins at an index has said; nothing where that is to be read each time.
+    /// Returns the fields of a source or an application that starts at an index. Nil if it must not
+    /// be cached because a text has escapes.
     func object(_ container: RecordContainer, from start: Int) -> ObjectFields? {
         var object = ObjectFields()
         let places = container.texts
@@ -92,7 +92,7 @@ struct RecordFields: Sendable {
         return object
     }
 
-    /// Takes over what such an object says that begins at an index.
+    /// Copies the fields of a cached object that starts at an index.
     @inline(__always)
     mutating func take(_ object: borrowing ObjectFields, _ container: RecordContainer, from start: Int) {
         let first = container.texts.lowerBound
@@ -152,7 +152,7 @@ struct RecordFields: Sendable {
     }
 }
 
-/// A member that a record, its source or its application may have on the wire.
+/// A member of a record, its source or its application in the wire format.
 enum RecordMember: UInt8, CaseIterable, Sendable {
     // The texts of a series, in the order of `SeriesKey`.
     case name, version, environment, platform, network, domain, fileID, function, module, fingerprint
@@ -168,15 +168,15 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
     static let textCount = 11
     static let integerCount = 5
 
-    /// Where a text is kept among the record's.
+    /// The index of the member's text in `RecordFields.texts`.
     @inline(__always)
     var textPlace: Int { Int(rawValue) }
 
-    /// Where an integer is kept among the record's.
+    /// The index of the member's integer among the record's integers.
     @inline(__always)
     var integerPlace: Int { Int(rawValue) - Self.textCount }
 
-    /// The object that it stands in.
+    /// The object that contains the member.
     var container: RecordContainer {
         switch self {
         case .fileID, .line, .column, .function, .module: .source
@@ -187,7 +187,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// What it is called on the wire.
+    /// The key in the wire format.
     var key: StaticString {
         switch self {
         case .message: "message"
@@ -219,7 +219,7 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// How a receipt names it.
+    /// The path of the member in a receipt.
     var path: String {
         switch container {
         case .record: "\(key)"
@@ -229,10 +229,10 @@ enum RecordMember: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// Finds a record's member by its key, in one look mostly.
+/// Finds a record's member by its key, usually with one comparison.
 ///
-/// A program writes the members of its records in the same order always, so
-/// that the one that is expected next is looked for first.
+/// A program always writes the members in the same order, so the expected next member is tried
+/// first.
 struct RecordMemberTable: Sendable {
     private struct Slot {
         var key: JSONKey
@@ -240,7 +240,7 @@ struct RecordMemberTable: Sendable {
         var container: RecordContainer
     }
 
-    /// What followed a member when it was met last.
+    /// The member that followed another one the last time.
     private struct Follower {
         var member = RecordMember.message
         var container = RecordContainer.record
@@ -248,7 +248,7 @@ struct RecordMemberTable: Sendable {
     }
 
     private static let bits = 7
-    /// The member that was met last, or none at the beginning of a record.
+    /// The index of the last member, or `beginning` at the start of a record.
     private var last = Self.beginning
     private static let beginning = RecordMember.allCases.count
     private var followers = InlineArray<27, Follower>(repeating: Follower())
@@ -264,12 +264,13 @@ struct RecordMemberTable: Sendable {
         }
     }
 
-    /// A record begins.
+    /// Starts a record.
     mutating func begin() {
         last = Self.beginning
     }
 
-    /// Passes the key of the member that followed the last one before, if it does so again.
+    /// Skips the next key if it is the expected one, and returns its member. Nil if it is another
+    /// key.
     @inline(__always)
     mutating func passExpected(_ scanner: inout JSONScanner, in container: RecordContainer) -> RecordMember? {
         guard let literal = followers[last].literal, followers[last].container == container,
@@ -280,7 +281,7 @@ struct RecordMemberTable: Sendable {
         return member
     }
 
-    /// The member that a key names in an object, or nothing for one that nobody knows.
+    /// Returns the member with a key in an object, or nil if the key is unknown.
     mutating func member(_ key: JSONKey, in container: RecordContainer) -> RecordMember? {
         var index = key.hash(bits: Self.bits)
         while let slot = slots[index] {
@@ -300,13 +301,13 @@ struct RecordMemberTable: Sendable {
     private static func next(_ index: Int) -> Int { (index &+ 1) & (1 << bits - 1) }
 }
 
-/// One of the objects whose members the decoder reads.
+/// An object whose members the decoder reads.
 enum RecordContainer: Sendable {
     case record
     case source
     case app
 
-    /// The record's member that it is.
+    /// The member of the record that holds this object; nil for the record itself.
     var member: RecordMember? {
         switch self {
         case .record: nil
@@ -315,7 +316,7 @@ enum RecordContainer: Sendable {
         }
     }
 
-    /// Where the texts of a source or an application are kept among the record's.
+    /// The indexes of the object's texts in `RecordFields.texts`.
     @inline(__always)
     var texts: Range<Int> {
         switch self {
@@ -325,7 +326,7 @@ enum RecordContainer: Sendable {
         }
     }
 
-    /// Its integers.
+    /// The integer members of the object.
     var integers: [RecordMember] {
         switch self {
         case .record: []
@@ -334,7 +335,7 @@ enum RecordContainer: Sendable {
         }
     }
 
-    /// What the flags of a record say of it.
+    /// The flags of a record that describe the object.
     @inline(__always)
     var flags: SeriesKey.Flags {
         switch self {
@@ -345,20 +346,26 @@ enum RecordContainer: Sendable {
     }
 }
 
-/// How large a record may be.
+/// The limits of a record.
 package struct RecordLimits: Equatable, Sendable {
+    /// The maximum size of a record's JSON, in bytes.
     package var recordBytes = 256 * 1024
+    /// The maximum nesting depth.
     package var depth = 32
+    /// The maximum number of keys.
     package var keys = 256
+    /// The maximum number of records in one call.
     package var recordsPerCall = 1000
-    /// How much of a message its template looks at; the rest is not part of the fingerprint.
+    /// The number of bytes of a message that its template covers. The rest is not part of the
+    /// fingerprint.
     package var templateBytes = 1024
 
     package init() {}
 }
 
-/// Why a record was not taken, while its neighbours were.
+/// The reason why a single record of a call was rejected.
 package struct RecordRejection: Error, Equatable, Sendable {
+    /// The path of the invalid member; nil if the record as a whole is invalid.
     package var field: String?
     package var reason: String
 
@@ -368,7 +375,7 @@ package struct RecordRejection: Error, Equatable, Sendable {
     }
 }
 
-/// The keys in a record's causes and backtrace whose values must have their type.
+/// The keys in a record's causes and backtrace whose values are type-checked.
 struct NestedKeys: Sendable {
     let domain = JSONKey("domain")
     let code = JSONKey("code")
@@ -382,7 +389,7 @@ struct NestedKeys: Sendable {
     let line = JSONKey("line")
 }
 
-/// The words for severities on the wire, ready to be compared; the most frequent first.
+/// The severity names of the wire format as keys, most frequent first.
 struct SeverityKeys: Sendable {
     private let words = [Severity.error, .warning, .critical, .info, .debug].map {
         (key: JSONKey(text: $0.name), severity: $0)
@@ -395,15 +402,16 @@ struct SeverityKeys: Sendable {
     }
 }
 
-/// Reads the times of records, of which most lie in the same minute as the one before.
+/// Parses the times of records, with a fast path for times in the same minute as the last one.
 struct TimeReader: Sendable {
-    /// The minute that was read last, as it was written: `2026-11-21T10:00`.
+    /// The minute that was parsed last, as text: `2026-11-21T10:00`.
     private var writtenMinute: (UInt64, UInt64) = (0, 0)
     private var minute: Int64 = 0
 
-    /// The milliseconds since 1970 that an RFC 3339 text in a range of bytes names, or nothing.
+    /// Returns the milliseconds since 1970-01-01 UTC of an RFC 3339 text in a range of bytes. Nil
+    /// if it is not a valid time.
     mutating func milliseconds(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> Int64? {
-        // The form that senders mostly use: 2026-11-21T10:00:00.123Z.
+        // The most common form: 2026-11-21T10:00:00.123Z.
         guard end - start == 24, let offset = Self.withinMinute(bytes.word(at: start + 16)) else {
             return Timestamp(bytes, from: start, to: end)?.milliseconds
         }
@@ -416,11 +424,11 @@ struct TimeReader: Sendable {
         return minute + offset
     }
 
-    /// The milliseconds of `:00.123Z`, given as a word; nothing where it has another form.
+    /// Returns the milliseconds of `:00.123Z`, given as a word. Nil if it has another form.
     @inline(__always)
     private static func withinMinute(_ word: UInt64) -> Int64? {
         guard word & 0xFF00_0000_FF00_00FF == 0x5A00_0000_2E00_003A else { return nil }
-        // What is above 9 in any of the digits shows in its high bits, or when six is added.
+        // A digit above 9 shows in its high bits, directly or after adding six.
         let digits = (word ^ 0x5A30_3030_2E30_303A)
         guard digits & 0xF0F0_F0F0_F0F0_F0F0 == 0, (digits &+ 0x0006_0606_0006_0600) & 0xF0F0_F0F0_F0F0_F0F0 == 0 else {
             return nil

@@ -1,12 +1,11 @@
 package import IssueProtocol
 
-/// The id of a stored record: which store gave it out, and its row there.
+/// The id of a stored record: the store that assigned it, and the record's row id.
 ///
-/// As text it is twelve characters of the store, a hyphen, and the row, in
-/// Crockford's base 32 (no i, l, o or u, so that it survives being read aloud).
-/// Strangers treat it as opaque.
+/// As text it is twelve characters for the store, a hyphen and the row id, in Crockford's base 32
+/// (without i, l, o and u, so that it can be read aloud). Clients treat it as opaque.
 package struct RecordID: Hashable, Sendable {
-    /// Sixty bits that no other store has.
+    /// The store's random id of 60 bits.
     package var store: UInt64
     package var row: Int64
 
@@ -30,7 +29,7 @@ package struct RecordID: Hashable, Sendable {
         output.append(contentsOf: row[0..<row.count])
     }
 
-    /// Appends what all ids of the store begin with.
+    /// Appends the common prefix of all ids of the store.
     package func appendStore(to output: inout [UInt8]) {
         for position in (0..<12).reversed() {
             output.append(Self.digit(store >> UInt64(5 * position) & 31))
@@ -38,17 +37,18 @@ package struct RecordID: Hashable, Sendable {
         output.append(UInt8(ascii: "-"))
     }
 
-    /// How many rows in a row have ids that differ in their last digits alone, if the first is a multiple of it.
+    /// The number of consecutive rows whose ids differ only in the last digit, starting at a
+    /// multiple of this number.
     package static let rowsAlike: Int64 = 32
 
-    /// Appends what tells the ids of one store apart.
+    /// Appends the part of an id that follows the store's prefix.
     package static func append(row: Int64, to output: inout ByteBuffer) {
         let row = UInt64(bitPattern: row)
         var words = InlineArray<2, UInt64>(repeating: 0)
         let count = max(0, (63 - row.leadingZeroBitCount) / 5) + 1
         let start = output.count
         output.appendRoom(16)
-        // All of its digits at once, the first of them lowest.
+        // All digits at once, the first one in the lowest byte.
         for place in 0..<count {
             let digit = UInt64(digit(row >> UInt64(5 * (count - 1 - place)) & 31))
             words[place >> 3] |= digit << UInt64(8 * (place & 7))
@@ -57,6 +57,7 @@ package struct RecordID: Hashable, Sendable {
         output.truncate(to: start + count)
     }
 
+    /// Parses an id. Nil if the text is not a valid id.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count > 13, bytes.count <= 13 + 13, bytes[12] == UInt8(ascii: "-"),

@@ -1,16 +1,16 @@
 import IssueProtocol
 
-/// A series' description as bytes: equal descriptions have equal keys, so that finding a series is one look-up.
+/// The description of a series as bytes. Equal descriptions have equal keys, so that a series can
+/// be found with one lookup.
 ///
 ///     key     ::= head integer*4 lengths*5 byte*
-///     head    ::= UInt64       ; flags in the lowest 16 bits, then 8 of severity, 8 of nothing, 32 of the
-///                              ; template's length
+///     head    ::= UInt64       ; flags in bits 0 to 15, severity in bits 16 to 23, zero in bits 24 to 31,
+///                              ; length of the template in bits 32 to 63
 ///     integer ::= Int64        ; code, build, line, column
-///     lengths ::= UInt32*2     ; of the texts in turn; 0xFFFFFFFF: absent
+///     lengths ::= UInt32*2     ; of the texts in order; 0xFFFFFFFF: absent
 ///
-/// Numbers have their lowest byte first. The texts are: application, version,
-/// environment, platform, network, domain, file, function, module, fingerprint;
-/// what follows them is the template.
+/// Numbers are little-endian. The texts are, in this order: application, version, environment,
+/// platform, network, domain, file, function, module, fingerprint. The template follows them.
 package enum SeriesKey {
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt16
@@ -36,7 +36,7 @@ package enum SeriesKey {
         UInt64(flags.rawValue) | UInt64(severity.rawValue) << 16 | UInt64(template) << 32
     }
 
-    /// Writes what stands before the texts.
+    /// Writes the header that precedes the texts.
     @inline(__always)
     static func store(
         _ flags: Flags, _ severity: Severity, code: Int64, build: Int64, line: Int64, column: Int64,
@@ -51,7 +51,7 @@ package enum SeriesKey {
         output.store(words: words.span, at: start)
     }
 
-    /// The key of a description.
+    /// Returns the key of a description.
     package static func encode(_ series: SeriesDescription) -> [UInt8] {
         var flags: Flags = []
         if series.isReportable { flags.insert(.reportable) }
@@ -83,7 +83,7 @@ package enum SeriesKey {
         return output[0..<output.count]
     }
 
-    /// The description that a key was made of, or nothing when the bytes are damaged.
+    /// Returns the description that a key was made from, or nil if the bytes are corrupt.
     package static func decode(_ key: [UInt8]) -> SeriesDescription? {
         guard key.count >= headerSize else { return nil }
         let bytes = key.span

@@ -1,10 +1,10 @@
 import IssueProtocol
 
-/// Reads a message token by token for its template.
+/// Splits a message into tokens for its template.
 struct TemplateReader: ~Escapable {
-    /// What a template does not take over as it stands.
+    /// A part of a message that a template does not contain verbatim.
     enum Token {
-        /// A control character, which a template can't hold.
+        /// A control character, which a template cannot contain.
         case control(at: Int)
         case part(MessageTemplate.Placeholder, from: Int, to: Int)
     }
@@ -13,9 +13,9 @@ struct TemplateReader: ~Escapable {
     var position: Int
     let start: Int
     let end: Int
-    /// Where the next address of a mailbox begins, and its sign; the end where there is none.
+    /// The start and the at sign of the next mailbox address; both are `end` if there is none.
     private var mailbox: (start: Int, sign: Int)
-    /// The run of hexadecimal digits that was looked at last.
+    /// The last run of hexadecimal digits that was scanned.
     private var hexadecimalRun = 0..<0
 
     @_lifetime(copy bytes)
@@ -28,14 +28,15 @@ struct TemplateReader: ~Escapable {
         mailbox = mailbox(from: start)
     }
 
-    /// What comes next that a template does not take over as it stands; nothing when the rest is plain.
+    /// Returns the next token, or nil if the rest of the message is plain text.
     mutating func next() -> Token? {
-        // No word reaches back into what was taken.
+        // No word extends back into the last token.
         let first = position
-        // A path may have taken the beginning of one.
+        // A path may have included the start of an address.
         if mailbox.start < first { mailbox = mailbox(from: first) }
         while true {
-            // What lies behind the message is looked at too, where it is there, rather than its end byte by byte.
+            // Scan beyond the end of the message as far as there are bytes, instead of scanning the
+            // last bytes one by one.
             position = bytes.scan(from: position, to: bytes.count) { ByteClass.marks(in: $0) }
             if position >= mailbox.start, mailbox.start < end { return takeMailbox() }
             guard position < end else { return nil }
@@ -60,8 +61,8 @@ struct TemplateReader: ~Escapable {
         return token
     }
 
-    /// A run of letters that ends here: a UUID or a hexadecimal number may begin with letters alone, an address with a
-    /// word. It shows in what follows the letters.
+    /// Handles a run of letters that ends here. A UUID or hexadecimal number may begin with
+    /// letters, and a URL with a word. The bytes after the letters decide.
     private mutating func word(from lowest: Int, before byte: UInt8) -> Token? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
@@ -105,7 +106,8 @@ struct TemplateReader: ~Escapable {
         return .part(.number, from: first, to: index)
     }
 
-    /// A quotation, with its marks; a mark behind a letter or without a partner is an apostrophe.
+    /// Returns a quotation with its quotation marks. A mark after a letter or without a counterpart
+    /// is an apostrophe.
     private mutating func quoted(_ mark: UInt8) -> Token? {
         let first = position
         position += 1
@@ -119,7 +121,7 @@ struct TemplateReader: ~Escapable {
         return .part(.quoted, from: first, to: position)
     }
 
-    /// A path, where a slash begins a word.
+    /// Returns a path if the slash begins a word.
     private mutating func path() -> Token? {
         let first = position
         position += 1
@@ -133,7 +135,8 @@ struct TemplateReader: ~Escapable {
         return .part(.path, from: first, to: position)
     }
 
-    /// A UUID, or a hexadecimal number of at least eight digits of which some are figures and some letters.
+    /// Returns a UUID, or a hexadecimal number of at least eight digits that contains both figures
+    /// and letters.
     private mutating func uuidOrHexadecimal(from first: Int, to index: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) else { return nil }
         guard index &- first >= 8 else { return nil }
@@ -163,18 +166,18 @@ struct TemplateReader: ~Escapable {
         return last
     }
 
-    /// Where the letters begin that end here.
+    /// Returns the start of the letters that end here.
     private func lettersStart(from lowest: Int) -> Int {
         var index = position
         while index > lowest, ByteClass.isLetter(bytes[index &- 1]) { index &-= 1 }
         return index
     }
 
-    /// Where the hexadecimal digits end that begin at an index. Each run of them is looked at once, however many words
-    /// begin in it.
+    /// Returns the end of the hexadecimal digits that start at an index. Each run of them is
+    /// scanned once, however many words begin in it.
     private mutating func hexadecimalEnd(from first: Int) -> Int {
         if first >= hexadecimalRun.lowerBound, first < hexadecimalRun.upperBound { return hexadecimalRun.upperBound }
-        // The last vector may reach beyond the end.
+        // The last vector may extend beyond the end.
         var index = bytes.scan(from: first, to: min(bytes.count, end &+ 15)) {
             ByteClass.others(thanHexadecimalIn: $0)
         }
@@ -195,9 +198,9 @@ struct TemplateReader: ~Escapable {
     }
 }
 
-/// Addresses of machines, of mailboxes, and of what a URL names.
+/// Network addresses, mailbox addresses and URLs.
 extension TemplateReader {
-    /// Where four numbers with full stops between them end.
+    /// Returns the end of four numbers separated by full stops, or nil if there are none.
     func ipv4End(from first: Int) -> Int? {
         var index = first
         for part in 0..<4 {
@@ -219,13 +222,14 @@ extension TemplateReader {
         return digitsEnd(from: index + 1)
     }
 
-    /// Whether an address of groups may go on behind a colon.
+    /// Returns `true` if an IPv6 or hardware address may continue after a colon.
     func isGroup(behind colon: Int) -> Bool {
         colon &+ 1 < end && (ByteClass.isHexadecimal(bytes[colon &+ 1]) || bytes[colon &+ 1] == UInt8(ascii: ":"))
     }
 
-    /// An address of IPv6, perhaps with its zone, or of a network card: groups of hexadecimal digits with colons
-    /// between them. A time of day is neither, nor a name with two colons in which there is no figure.
+    /// Returns an IPv6 address, possibly with a zone, or a hardware address: groups of hexadecimal
+    /// digits separated by colons. Times of day and names with two colons but without figures are
+    /// excluded.
     mutating func hardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
             var last = colonGroupsEnd(from: first)
@@ -239,7 +243,7 @@ extension TemplateReader {
         return .part(.address, from: first, to: last)
     }
 
-    /// RFC 4291, section 2.2, for IPv6; six pairs for a network card.
+    /// IPv6 according to RFC 4291, section 2.2; a hardware address has six pairs.
     private func colonGroupsEnd(from first: Int) -> Int? {
         var index = first
         var groups = 0
@@ -282,17 +286,17 @@ extension TemplateReader {
 
     private func isColon(_ index: Int) -> Bool { index < end && bytes[index] == UInt8(ascii: ":") }
 
-    /// The next address of a mailbox that begins at an index or behind it.
+    /// Returns the next mailbox address that starts at or after an index.
     func mailbox(from lowest: Int) -> (start: Int, sign: Int) {
         var index = lowest
         while index < end {
-            // The last vector may reach beyond the end.
+            // The last vector may extend beyond the end.
             index = bytes.scan(from: index, to: min(bytes.count, end &+ 15)) { $0 .== ByteMask.of("@") }
             while index < end, bytes[index] != UInt8(ascii: "@") { index += 1 }
             guard index < end else { break }
             var first = index
             while first > lowest, ByteClass.inMailbox(bytes[first - 1]) { first -= 1 }
-            // A dot before it belongs to what was said before.
+            // A dot before the address belongs to the preceding text.
             while first < index, !isWordByte(first) { first += 1 }
             if first < index, index + 1 < end, isWordByte(index + 1) { return (first, index) }
             index += 1

@@ -1,29 +1,30 @@
 package import IssueProtocol
 
-/// The bounds of one question, checked before it reaches the database.
+/// The limits of a query, checked before it reaches the database.
 ///
-/// A filter within these bounds costs work that is linear in the number of
-/// series, however it is composed. SQLite's full-text search takes time
-/// quadratic in the number of words, so their number must be bounded in any case.
+/// A filter within these limits takes time linear in the number of series, however it is composed.
+/// SQLite's full-text search takes time quadratic in the number of words, so their number must be
+/// limited in any case.
 package enum QueryLimits {
-    /// Words in `text`.
+    /// The maximum number of words in `text`.
     package static let maxWords = 16
-    /// Tokens in `text`: what the full-text index makes of words at their punctuation, as of `a.b/c`.
+    /// The maximum number of tokens in `text`. The full-text index splits words at punctuation, as
+    /// in `a.b/c`.
     package static let maxTokens = 64
-    /// Bytes of UTF-8 in `text`.
+    /// The maximum size of `text`, in bytes of UTF-8.
     package static let maxTextBytes = 1024
-    /// Entries in each list of a filter, and in a list of record ids.
+    /// The maximum number of entries in each list of a filter and in a list of record ids.
     package static let maxListEntries = 256
-    /// Buckets of one group's sparkline.
+    /// The maximum number of buckets of one group's sparkline.
     package static let maxSparklineBuckets = 1000
-    /// Buckets of all sparklines of one reply.
+    /// The maximum number of buckets of all sparklines in one reply.
     package static let maxSparklineNumbers = 100_000
 
-    /// A part of a question that is above its bound.
+    /// The error for a part of a query that exceeds its limit.
     package struct Excess: Error, Equatable, Sendable {
-        /// The member of the filter, or the parameter.
+        /// The name of the filter's member or of the parameter.
         package var field: String
-        /// Names the limit, and what was asked for.
+        /// A message that states the limit and the requested value.
         package var reason: String
 
         package init(field: String, reason: String) {
@@ -32,7 +33,9 @@ package enum QueryLimits {
         }
     }
 
-    /// Throws if a part of the filter is above its bound.
+    /// Checks a filter.
+    ///
+    /// - Throws: `Excess` if a part of it exceeds its limit.
     package static func check(_ filter: IssueFilter) throws(Excess) {
         try check("apps", count: filter.apps?.count)
         try check("versions", count: filter.versions?.count)
@@ -48,49 +51,59 @@ package enum QueryLimits {
         guard let text = filter.text else { return }
         let bytes = text.utf8.count
         guard bytes <= maxTextBytes else {
-            throw Excess(field: "text", reason: "at most \(maxTextBytes) bytes are searched for, not \(bytes)")
+            throw Excess(field: "text", reason: "at most \(maxTextBytes) bytes are allowed, not \(bytes)")
         }
         let words = words(of: text).count
         guard words <= maxWords else {
-            throw Excess(field: "text", reason: "at most \(maxWords) words are searched for, not \(words)")
+            throw Excess(field: "text", reason: "at most \(maxWords) words are allowed, not \(words)")
         }
         let tokens = tokenCount(in: text)
         guard tokens <= maxTokens else {
             throw Excess(
                 field: "text",
-                reason: "at most \(maxTokens) words are searched for, those between punctuation included, not \(tokens)"
+                reason: "at most \(maxTokens) words are allowed, counting parts between punctuation, not \(tokens)"
             )
         }
     }
 
-    /// Throws if a list has too many entries. An absent list has none.
+    /// Checks the length of a list.
+    ///
+    /// - Parameters:
+    ///   - field: The name of the list.
+    ///   - count: The number of its entries; nil if the list is absent.
+    /// - Throws: `Excess` if it has too many entries.
     package static func check(_ field: String, count: Int?) throws(Excess) {
         guard let count, count > maxListEntries else { return }
-        throw Excess(field: field, reason: "at most \(maxListEntries) entries are taken, not \(count)")
+        throw Excess(field: field, reason: "at most \(maxListEntries) entries are allowed, not \(count)")
     }
 
-    /// Throws if a list of groups asks for too many numbers.
+    /// Checks the sparklines of a list of groups.
+    ///
+    /// - Parameters:
+    ///   - buckets: The number of buckets of each sparkline.
+    ///   - groups: The number of groups in the reply.
+    /// - Throws: `Excess` if the sparklines have too many buckets.
     package static func check(sparkline buckets: Int, groups: Int) throws(Excess) {
         guard buckets <= maxSparklineBuckets else {
             throw Excess(
-                field: "sparkline", reason: "at most \(maxSparklineBuckets) buckets are counted, not \(buckets)")
+                field: "sparkline", reason: "at most \(maxSparklineBuckets) buckets are allowed, not \(buckets)")
         }
         guard buckets * groups <= maxSparklineNumbers else {
             throw Excess(
                 field: "sparkline",
-                reason: "at most \(maxSparklineNumbers / groups) buckets are counted for each of \(groups) groups")
+                reason: "at most \(maxSparklineNumbers / groups) buckets are allowed for each of \(groups) groups")
         }
     }
 
-    /// Returns the words of a search text, which white space and control characters separate.
+    /// Returns the words of a search text, separated by white space and control characters.
     package static func words(of text: String) -> [Substring.UnicodeScalarView] {
         text.unicodeScalars.split { $0.value <= 0x20 }.map { $0 }
     }
 
-    /// Returns how many runs of letters, digits and non-ASCII bytes a text has.
+    /// Returns the number of runs of letters, digits and non-ASCII bytes in a text.
     ///
-    /// The index may split non-ASCII text further, but each split takes two
-    /// bytes or more, so `maxTextBytes` bounds that.
+    /// The index may split non-ASCII text further. Each such token has at least two bytes, so
+    /// `maxTextBytes` limits their number.
     private static func tokenCount(in text: String) -> Int {
         var count = 0
         var isInToken = false

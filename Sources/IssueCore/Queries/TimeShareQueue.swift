@@ -1,9 +1,8 @@
-/// Work of many users that waits for a few threads, charged by the time it takes.
+/// A queue of work items of many users for a few threads, charged by the time they take.
 ///
-/// The next item is always one of the user whose items have taken the least
-/// time. How long an item takes is known only afterwards, so its user is charged
-/// when it has ended. A user who comes back starts level with those who stayed:
-/// time that was not used is no credit.
+/// The next item belongs to the user whose items have taken the least time. The duration of an item
+/// is only known afterwards, so its user is charged when it has ended. A user who returns starts
+/// level with those who stayed: unused time is no credit.
 package struct TimeShareQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var items: [Item] = []
@@ -11,7 +10,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         var next = 0
         var spent: Duration
         var running = 0
-        /// When the user was last given a turn, as a place in the order of all turns.
+        /// The number of the user's last turn, in the order of all turns.
         var turn: UInt64
 
         var isWaiting: Bool { next < items.count }
@@ -30,7 +29,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// After this time an item must end if a user waits who has spent less.
+    /// The time after which an item must end if a user who has spent less is waiting.
     package let slice: Duration
     private let maxRunningPerUser: Int
     private var users: [UInt32: User] = [:]
@@ -38,17 +37,20 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     private var level: Duration = .zero
     private var turns: UInt64 = 0
 
-    /// Users without work that are remembered until what they spent no longer matters.
+    /// The maximum number of users without work who are remembered until their spent time no longer
+    /// matters.
     private static var maxIdleUsers: Int { 4096 }
 
-    /// - Parameter maxRunningPerUser: How many items of one user may run at a time.
+    /// - Parameters:
+    ///   - slice: The time after which an item must end if a user who has spent less is waiting.
+    ///   - maxRunningPerUser: The maximum number of items of one user that run at a time.
     package init(slice: Duration, maxRunningPerUser: Int) {
-        precondition(maxRunningPerUser > 0, "Work that may never run would wait forever")
+        precondition(maxRunningPerUser > 0, "maxRunningPerUser must be positive")
         self.slice = slice
         self.maxRunningPerUser = maxRunningPerUser
     }
 
-    /// Adds an item behind those of the same user.
+    /// Adds an item after the other items of the user.
     package mutating func append(_ item: Item, user: UInt32) {
         turns += 1
         var entry = users[user] ?? User(spent: level, turn: turns)
@@ -60,7 +62,8 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         users[user] = entry
     }
 
-    /// Takes the next item, which runs from now on until `finished` is called for its user.
+    /// Returns the next item, or nil if none may run. The item counts as running until `finished`
+    /// is called for its user.
     package mutating func take() -> (item: Item, user: UInt32)? {
         let candidates = users.filter { mayRun($0.value) }
         let next = candidates.min { ($0.value.spent, $0.value.turn) < ($1.value.spent, $1.value.turn) }
@@ -75,6 +78,10 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
     }
 
     /// Charges a user for an item that has ended.
+    ///
+    /// - Parameters:
+    ///   - user: The user id.
+    ///   - time: The time that the item ran.
     package mutating func finished(user: UInt32, after time: Duration) {
         guard var entry = users[user], entry.running > 0 else {
             preconditionFailure("An item ended that was not running")
@@ -92,7 +99,11 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Whether an item that has run for some time must end because a user waits who has spent less.
+    /// Returns `true` if an item must end because a user who has spent less is waiting.
+    ///
+    /// - Parameters:
+    ///   - user: The item's user id.
+    ///   - time: The time that the item has run so far.
     package func mustYield(user: UInt32, after time: Duration) -> Bool {
         guard time >= slice, let spent = users[user]?.spent else { return false }
         return users.contains { $0.key != user && mayRun($0.value) && $0.value.spent < spent + time }

@@ -1,9 +1,9 @@
-/// Decides what of the log is forgotten, never of the open range: what has become old goes range by range, the oldest
-/// first; where there is too little room, whoever takes most of it gives first.
+/// Decides which closed ranges of the record log are removed. Old records are removed range by
+/// range, oldest first. If space is short, the user with the most data loses records first.
 ///
-/// Ages are by the log's clock, so a wall clock that is set wrong empties nothing.
+/// Ages are in log time, so a wall clock that is set wrong removes nothing.
 package struct Retention: Equatable, Sendable {
-    /// Why a range is forgotten.
+    /// Why records are removed.
     package enum Reason: String, Equatable, Sendable {
         case age
         case size
@@ -12,15 +12,16 @@ package struct Retention: Equatable, Sendable {
 
     package enum Action: Equatable, Sendable {
         case forget(RetentionSnapshot.ClosedRange, Reason)
-        /// What a user has most of in a range goes.
+        /// Remove the most frequent records of a user from a range.
         case thin(RetentionSnapshot.Holding, Reason)
-        /// The open range holds what is so old that it must not wait until it is full.
+        /// Close the open range: its oldest records are so old that they must not wait until it is
+        /// full.
         case closeRange
-        /// Nothing is to be done; look again after so long.
+        /// Do nothing and check again after this time.
         case rest(Duration)
     }
 
-    /// How often to look, since nobody tells when the disk fills.
+    /// The maximum time between two checks. There is no notification when the disk fills up.
     package static let interval: Duration = .seconds(60)
 
     package var settings: RetentionSettings
@@ -29,10 +30,10 @@ package struct Retention: Equatable, Sendable {
         self.settings = settings
     }
 
-    /// What is to be done next.
+    /// Returns the next action.
     package func next(_ facts: RetentionSnapshot) -> Action {
         if let oldest = facts.oldest, let reason = reason(toForget: oldest, facts) {
-            // An oldest range in which nobody has anything is only a rest.
+            // An oldest range without any user's data is only a remainder.
             guard reason != .age, facts.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
                 let evictionCandidate = Fairness.evictionCandidate(facts.holdings)
             else { return .forget(oldest, reason) }
@@ -42,12 +43,14 @@ package struct Retention: Equatable, Sendable {
         return .rest(untilNextLook(facts))
     }
 
-    /// Whether the database or the disk holds more than it should.
+    /// Returns `true` if the database exceeds its maximum size or the disk has too little free
+    /// space.
     package func lacksRoom(_ facts: RetentionSnapshot) -> Bool {
         facts.usedBytes > settings.maxSize || lacksFreeSpace(facts)
     }
 
-    /// Whether too little is free on the disk, with everything that comes back without removing a record.
+    /// Returns `true` if the disk has too little free space even after all space that can be freed
+    /// without removing records.
     private func lacksFreeSpace(_ facts: RetentionSnapshot) -> Bool {
         guard let free = facts.freeBytes else { return false }
         return free.clampedSum(facts.spareBytes).clampedSum(facts.excessWALBytes) < settings.keepFree
@@ -59,12 +62,14 @@ package struct Retention: Equatable, Sendable {
         return oldest.newest.duration(to: facts.now) >= timeout(with: oldest) ? .age : nil
     }
 
-    /// How old a range may become: what a destination is being offered may still be taken.
+    /// Returns the maximum age of a range. It is doubled while a batch that refers to the range is
+    /// in flight, because the destination may still accept it.
     private func timeout(with range: RetentionSnapshot.ClosedRange) -> Duration {
         range.isUnderWay ? settings.maxAge + settings.maxAge : settings.maxAge
     }
 
-    /// How long a range stays open on a host where little happens, so that age is judged of what is about as old.
+    /// The maximum time a range stays open on a quiet host, so that the records of a range are of
+    /// about the same age.
     private var longestOpen: Duration {
         max(Self.interval, min(settings.maxAge / 10, .seconds(86_400)))
     }
@@ -76,12 +81,13 @@ package struct Retention: Equatable, Sendable {
     }
 }
 
-/// How much of the log is kept, and how long.
+/// The limits on the size and age of the record log.
 package struct RetentionSettings: Hashable, Sendable {
-    /// In bytes, as all sizes here.
+    /// The maximum size of the database, in bytes.
     package var maxSize: Int64
+    /// The maximum age of records.
     package var maxAge: Duration
-    /// What stays free on the file system.
+    /// The space that must stay free on the file system, in bytes.
     package var keepFree: Int64
 
     package init(
@@ -93,16 +99,16 @@ package struct RetentionSettings: Hashable, Sendable {
     }
 }
 
-/// What retention has to know of the store and of the disk.
+/// The state of the store and the disk that retention depends on. All sizes are in bytes.
 package struct RetentionSnapshot: Equatable, Sendable {
-    /// A range that is closed.
+    /// A closed range of records.
     package struct ClosedRange: Equatable, Sendable {
         package var id: Int64
         package var firstID: Int64
         package var lastID: Int64
-        /// When its last record came, by the log's clock.
+        /// The log time of its newest record.
         package var newest: RecordLogInstant
-        /// Whether a batch refers to it whose answer is not known.
+        /// `true` if a batch that is in flight refers to it.
         package var isUnderWay: Bool
 
         package init(id: Int64, firstID: Int64, lastID: Int64, newest: RecordLogInstant, isUnderWay: Bool) {
@@ -114,20 +120,20 @@ package struct RetentionSnapshot: Equatable, Sendable {
         }
     }
 
-    /// The oldest closed range of which something is left.
+    /// The oldest closed range that still has records; nil if there is none.
     package var oldest: ClosedRange?
-    /// Who has what in which closed range; only where there is too little room.
+    /// The use of each user in each closed range. Only filled in if space is short.
     package var holdings: [Holding] = []
-    /// When the first record of the open range came, by the log's clock.
+    /// The log time of the first record in the open range; nil if it is empty.
     package var openSince: RecordLogInstant?
-    /// What the database holds, without the pages in it that are free.
+    /// The size of the database without its free pages.
     package var usedBytes: Int64
-    /// The pages in the database that are free: the disk can have them back.
+    /// The size of the database's free pages, which can be returned to the file system.
     package var spareBytes: Int64
-    /// What is free on the file system; nothing where that is not known.
+    /// The free space on the file system; nil if unknown.
     package var freeBytes: Int64?
-    /// The bytes that the write-ahead log takes beyond its usual size. A checkpoint frees them; removing records does
-    /// not.
+    /// The bytes of the write-ahead log (WAL) beyond its usual size. A checkpoint frees them;
+    /// removing records does not.
     package var excessWALBytes: Int64 = 0
     package var now: RecordLogInstant
 
@@ -145,12 +151,12 @@ package struct RetentionSnapshot: Equatable, Sendable {
 }
 
 extension RetentionSnapshot {
-    /// What one user has in one closed range.
+    /// The data of one user in one closed range.
     package struct Holding: Equatable, Sendable {
         package var range: ClosedRange
         package var user: UInt32
         package var bytes: Int64
-        /// Whether nothing in the range waits for a destination any more.
+        /// `true` if no record in the range is pending for a destination.
         package var isSettled: Bool
 
         package init(range: ClosedRange, user: UInt32, bytes: Int64, isSettled: Bool) {
@@ -162,14 +168,14 @@ extension RetentionSnapshot {
     }
 }
 
-/// Who gives room first when there is too little, and of what.
+/// Chooses which user's records are removed first if space is short.
 ///
-/// The user who takes most gives first: so no quiet user loses anything for
-/// the noise of another. Of what he has the settled goes before the pending,
-/// and the older before the younger; but a range that has given already waits
-/// until the others are as small.
+/// The user with the most data comes first, so no quiet user loses records because of others. Among
+/// the user's ranges, those without pending records come before the others, and older before newer
+/// ones. Ranges smaller than the average are skipped, so a range that was thinned waits until the
+/// others are as small.
 package enum Fairness {
-    /// What gives next, or nothing where nobody has anything.
+    /// Returns the range of a user from which records are removed next, or nil if no user has any.
     package static func evictionCandidate(_ holdings: [RetentionSnapshot.Holding]) -> RetentionSnapshot.Holding? {
         var sums: [UInt32: Int64] = [:]
         for holding in holdings where holding.bytes > 0 { sums[holding.user, default: 0] += holding.bytes }
@@ -182,7 +188,10 @@ package enum Fairness {
         return giving.filter { $0.bytes >= mean }.min { $0.range.id < $1.range.id }
     }
 
-    /// The groups that together make seven eighths of the noise, and those that are as noisy as the last of them.
+    /// Returns the groups that together make up seven eighths of the volume, and those as large as
+    /// the smallest of them.
+    ///
+    /// - Parameter groups: The volume of each group, by group id.
     package static func noisiest(_ groups: [Int64: Int64]) -> Set<Int64> {
         let sorted = groups.sorted { ($0.value, $1.key) > ($1.value, $0.key) }
         let noise = groups.values.reduce(0, +)
@@ -198,26 +207,28 @@ package enum Fairness {
     }
 }
 
-/// Whether the database may grow in a commit: only as far as its log can always be copied.
+/// Decides whether a commit may grow the database: only as long as the WAL can still be
+/// checkpointed afterwards.
 ///
-/// The pages that a commit adds are in the log at first, and the file gets them
-/// when the log is copied. Where something else has filled the disk by then
-/// there would be no way back: the log can't be copied, and what is not copied
-/// never gives its space free. So where little is left, the file has its pages
-/// before the commit, and something stays for the log, in which records are also removed.
+/// The pages that a commit adds are first written to the WAL, and a checkpoint copies them to the
+/// database file. If the disk were full by then, there would be no way out: the checkpoint fails,
+/// and a WAL that is not checkpointed never frees its space. If little space is left, the file is
+/// therefore extended before the commit, and some space is kept for the WAL, because removing
+/// records needs it too.
 package struct GrowthReserve: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case commit
-        /// The file is to have all pages of the database first.
+        /// Extend the database file to the size of the database, then commit.
         case extend
         case refuse
     }
 
-    /// What nobody is expected to fill between two copies of the log.
+    /// The free space, in bytes, above which no check is needed, because nothing is expected to
+    /// fill it between two checkpoints.
     private let plenty: Int64
-    /// What the log takes until it begins anew.
+    /// The maximum size of the WAL before it restarts, in bytes.
     private let log: Int64
-    /// Bytes that always stay free, for what SQLite writes in addition to the log.
+    /// The bytes that always stay free for other files that SQLite writes.
     private let least: Int64
 
     package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, least: Int64 = 1 << 20) {
@@ -226,14 +237,15 @@ package struct GrowthReserve: Equatable, Sendable {
         self.least = least
     }
 
-    /// A commit is to be made, after which the database has so many bytes.
+    /// Returns what to do about a commit that grows the database to a size.
     ///
     /// - Parameters:
-    ///   - fileBytes: how long its file is now.
-    ///   - logBytes: what the log has on the disk already.
-    ///   - logGrows: whether the commit may need more of the disk than that.
-    ///   - freeBytes: what is free there; nothing where that is not known.
-    ///   - mayUseReserve: whether it is one that in the end makes room.
+    ///   - databaseBytes: The size of the database after the commit, in bytes.
+    ///   - fileBytes: The current size of its file, in bytes.
+    ///   - logBytes: The current size of the WAL file, in bytes.
+    ///   - logGrows: `true` if the commit may enlarge the WAL file.
+    ///   - freeBytes: The free space on the file system, in bytes; nil if unknown.
+    ///   - mayUseReserve: `true` if the commit frees space in the end.
     package func committing(
         databaseBytes: Int64, fileBytes: Int64, logBytes: Int64, logGrows: Bool = false, freeBytes: Int64?,
         mayUseReserve: Bool

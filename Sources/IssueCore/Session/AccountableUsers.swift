@@ -1,43 +1,45 @@
-/// Maps each user id to the user who answers for it, so that limits count people instead of numbers.
+/// Maps each user id to the user accountable for it, so that limits count people instead of ids.
 ///
-/// One person can act under many user ids: those assigned in `/etc/subuid`, and
-/// those of containers started by systemd-nspawn or systemd-nsresourced. With a
-/// limit for each number, that person would have no limit. This is for limits
-/// only: what a user may see depends on the user id that the kernel reports.
+/// One person can act under many user ids: those assigned in `/etc/subuid`, and those of containers
+/// started by systemd-nspawn or systemd-nsresourced. With a limit per id, that person would have no
+/// limit. This mapping is for limits only: access depends on the user id that the kernel reports.
 package struct AccountableUsers: Equatable, Sendable {
-    /// The ids that systemd gives to containers, 65,536 to each.
+    /// The ids that systemd assigns to containers, 65,536 to each.
     ///
     /// Source: <https://systemd.io/UIDS-GIDS>, "Container UID ranges".
     package static let containerUsers: ClosedRange<UInt32> = 524_288...1_879_048_191
-    /// Ids below this are those of people and services, whatever a file says:
-    /// LXD, for example, writes `root:1000:1` to map one user into a container.
+    /// Ids below this belong to people and services, whatever a file states. LXD, for example,
+    /// writes `root:1000:1` to map one user into a container.
     package static let firstSubordinate: UInt32 = 65_536
-    /// The size of a container's range.
+    /// The number of ids of a container.
     private static let containerSize: UInt32 = 65_536
-    /// How many lines of `/etc/subuid` are looked at.
+    /// The maximum number of lines of `/etc/subuid` that are read.
     package static let maxRanges = 4096
 
     private struct Range: Equatable, Sendable {
         var first: UInt32
         var last: UInt32
-        /// Nil where the owner is a service that gives parts of the range to many containers.
+        /// The owner; nil if it is a service that gives parts of the range to many containers.
         var owner: UInt32?
     }
 
-    /// Ordered, and without overlaps.
+    /// In ascending order, without overlaps.
     private var ranges: [Range] = []
     private let hasContainerUsers: Bool
 
-    /// - Parameter hasContainerUsers: `false` where a directory service gives ids of `containerUsers` to people.
+    /// - Parameter hasContainerUsers: `false` if a directory service assigns ids in
+    ///   `containerUsers` to people.
     package init(hasContainerUsers: Bool = true) {
         self.hasContainerUsers = hasContainerUsers
     }
 
-    /// Reads who has which subordinate ids. A line that cannot be read is skipped.
+    /// Reads the owners of subordinate ids. Invalid lines are skipped.
     ///
     /// - Parameters:
     ///   - subordinates: The content of `/etc/subuid`; see `subuid(5)`.
-    ///   - users: The content of `/etc/passwd`, which has the numbers of the names.
+    ///   - users: The content of `/etc/passwd`, which maps names to ids.
+    ///   - hasContainerUsers: `false` if a directory service assigns ids in `containerUsers` to
+    ///     people.
     package init(subordinates: [UInt8], users: [UInt8], hasContainerUsers: Bool = true) {
         self.init(hasContainerUsers: hasContainerUsers)
         var found: [(name: ArraySlice<UInt8>, first: UInt32, last: UInt32)] = []
@@ -51,13 +53,13 @@ package struct AccountableUsers: Equatable, Sendable {
             found.append((fields[0], first, last.overflow ? .max : last.partialValue))
         }
         let numbers = Self.numbers(of: Set(found.map { Array($0.name) }), in: users)
-        // Where ranges overlap, the one that begins first holds as far as it goes.
+        // If ranges overlap, the one that starts first takes precedence.
         var free = UInt64(Self.firstSubordinate)
         for range in found.sorted(by: { ($0.first, $0.last) < ($1.first, $1.last) }) {
             guard free <= UInt64(range.last) else { continue }
             let number = numbers[Array(range.name)] ?? Self.number(range.name)
-            // Of root and of system users the ranges are pools, from which LXD,
-            // Podman and others serve containers of many.
+            // The ranges of root and of system users are pools from which LXD, Podman and others
+            // serve containers of many users.
             let isPerson = number.map { $0 >= 1000 && $0 < Self.firstSubordinate } ?? false
             let first = max(range.first, UInt32(free))
             ranges.append(Range(first: first, last: range.last, owner: isPerson ? number : nil))
@@ -65,8 +67,8 @@ package struct AccountableUsers: Equatable, Sendable {
         }
     }
 
-    /// Returns the user id that answers for one: itself, the owner of a
-    /// subordinate id, or the first id of a container.
+    /// Returns the accountable user id: the owner of a subordinate id, the first id of a container,
+    /// or otherwise the id itself.
     package func owner(of uid: UInt32) -> UInt32 {
         guard uid >= Self.firstSubordinate else { return uid }
         if let range = range(with: uid) {
@@ -75,7 +77,8 @@ package struct AccountableUsers: Equatable, Sendable {
         return isContainerUser(uid) ? uid - uid % Self.containerSize : uid
     }
 
-    /// Whether systemd lends this id to containers, so that it belongs to another one tomorrow.
+    /// Returns `true` if systemd assigns this id to containers, so that another container may have
+    /// it later.
     package func isRecycled(_ uid: UInt32) -> Bool {
         isContainerUser(uid) && range(with: uid) == nil
     }
@@ -94,7 +97,7 @@ package struct AccountableUsers: Equatable, Sendable {
         return ranges[low]
     }
 
-    /// The numbers of some users of `/etc/passwd`.
+    /// Returns the ids of the named users in `/etc/passwd`.
     private static func numbers(of names: Set<[UInt8]>, in users: [UInt8]) -> [[UInt8]: UInt32] {
         var numbers: [[UInt8]: UInt32] = [:]
         guard !names.isEmpty else { return [:] }

@@ -1,14 +1,15 @@
-/// Decides who may connect, and whose connection makes room for another one.
+/// Decides which users may connect, and which connection is closed for a new one.
 ///
-/// An ordinary user may have as many connections as are still free for others,
-/// so one user has at most half of them, two have a third each, and so on:
-/// somebody new always finds a free one. Whoever is below an equal share gets in
-/// even then, in place of an idle connection of the user who has most.
-/// A part is reserved for root, the daemon's own user and operators.
+/// An ordinary user may have as many connections as are still free for others. One user therefore
+/// has at most half of them, two users have a third each, and so on, and a new user always finds a
+/// free one. A user below an equal share is admitted even if none is free: an idle connection of
+/// the user with the most connections is closed. A part is reserved for root, the daemon's own user
+/// and operators.
 package struct ConnectionShares: Sendable {
     package struct Limits: Equatable, Sendable {
-        /// Of all users.
+        /// The maximum number of connections of all users together.
         package var total: Int
+        /// The maximum number of connections of one user.
         package var perUser: Int
 
         package init(total: Int, perUser: Int) {
@@ -16,18 +17,18 @@ package struct ConnectionShares: Sendable {
             self.perUser = perUser
         }
 
-        /// What only root, the daemon's own user and operators may use.
+        /// The number of connections reserved for root, the daemon's own user and operators.
         package var reserve: Int { min(total / 16, 256) }
     }
 
-    /// What a connection may use.
+    /// The rights of a connection.
     package enum Standing: Hashable, Sendable {
         case ordinary
         /// May use the reserve.
         case `operator`
-        /// May use the reserve, and is never closed for somebody else.
+        /// May use the reserve, and is never closed for another connection.
         case daemonUser
-        /// As `daemonUser`, without a limit for one user.
+        /// Like `daemonUser`, but without the limit per user.
         case root
 
         var usesReserve: Bool { self != .ordinary }
@@ -36,18 +37,18 @@ package struct ConnectionShares: Sendable {
 
     package enum Decision: Equatable, Sendable {
         case admit
-        /// Admit it once a connection of this user is closed.
+        /// Close a connection of this user, then admit the new one.
         case replace(owner: UInt32)
         case refuse
     }
 
     package let limits: Limits
-    /// How many connections each user has.
+    /// The number of connections of each user.
     private var counts: [UInt32: Int] = [:]
-    /// How many of them may be closed for others.
+    /// The number of connections of each user that may be closed for others.
     private var replaceable: [UInt32: Int] = [:]
     private var ordinaryCount = 0
-    /// Those that may use the reserve.
+    /// The number of connections that may use the reserve.
     private var privilegedCount = 0
 
     package init(limits: Limits) {
@@ -58,6 +59,11 @@ package struct ConnectionShares: Sendable {
 
     package func count(of owner: UInt32) -> Int { counts[owner] ?? 0 }
 
+    /// Returns what to do about a new connection.
+    ///
+    /// - Parameters:
+    ///   - owner: The accountable user id.
+    ///   - standing: The rights of the connection.
     package func decision(owner: UInt32, standing: Standing) -> Decision {
         let own = count(of: owner)
         guard standing == .root || own < limits.perUser else { return .refuse }
@@ -73,7 +79,7 @@ package struct ConnectionShares: Sendable {
         return .replace(owner: largest.owner)
     }
 
-    /// The user with most connections that may be closed for others.
+    /// The user with the most connections that may be closed for others; nil if there is none.
     package var largest: (owner: UInt32, count: Int)? {
         replaceable.max { ($0.value, $0.key) < ($1.value, $1.key) }.map { ($0.key, $0.value) }
     }

@@ -1,16 +1,15 @@
-/// What ends by time alone, the earliest first.
+/// A queue of keys with deadlines, earliest first.
 ///
-/// It is asked to hand a key out by some time, not at that time: a later
-/// deadline of the same key is found when the earlier one has come. So a
-/// deadline that moves on with each message costs one comparison, and a key
-/// stands in the queue at most once.
+/// Each key is returned at its earliest deadline; the caller then checks whether the deadline was
+/// moved and adds it again. A deadline that moves with each message therefore costs one comparison,
+/// and each key is in the queue at most once.
 package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key
         var time: MonotonicInstant
     }
 
-    /// A heap: no entry is due before the one at half its place.
+    /// A binary heap: no entry is due before its parent.
     private var entries: [Entry] = []
     private var places: [Key: Int] = [:]
 
@@ -18,10 +17,10 @@ package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
 
     package var count: Int { entries.count }
 
-    /// When the next key is to be handed out.
+    /// The earliest deadline; nil if the queue is empty.
     package var next: MonotonicInstant? { entries.first?.time }
 
-    /// Has a key handed out no later than at a time.
+    /// Adds a key, or moves its deadline to `time` if that is earlier.
     package mutating func bring(_ key: Key, by time: MonotonicInstant) {
         guard let place = places[key] else {
             places[key] = entries.count
@@ -33,7 +32,7 @@ package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         rise(from: place)
     }
 
-    /// A key is not handed out any more.
+    /// Removes a key. Does nothing if the key is not in the queue.
     package mutating func remove(_ key: Key) {
         guard let place = places.removeValue(forKey: key) else { return }
         let last = entries.removeLast()
@@ -44,7 +43,7 @@ package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         sink(from: place)
     }
 
-    /// Hands out a key whose time has come; it has no deadline any more then.
+    /// Removes and returns a key whose deadline has passed, or nil if there is none.
     package mutating func takeDue(at now: MonotonicInstant) -> Key? {
         guard let first = entries.first, first.time <= now else { return nil }
         remove(first.key)

@@ -1,9 +1,9 @@
-/// What waits for the writer, in turns: of users, and for each user of his connections.
+/// A queue of work for the writer that is fair between users and between the connections of each
+/// user.
 ///
-/// With its turn comes a quantum that its items are charged to; what it takes
-/// beyond that it waits for the longer. So whoever sends little never waits for
-/// all that somebody else has sent, whether over one connection or over many,
-/// and the items of a connection keep their order.
+/// Each turn has a quantum to which the items taken are charged. A user who exceeds it waits longer
+/// for the next turn. A user who sends little therefore never waits for everything another user has
+/// sent, over one connection or many. The items of a connection keep their order.
 package struct FairQueue<Item: Sendable>: Sendable {
     private struct Line: Sendable {
         var items: [(item: Item, cost: Int)] = []
@@ -41,10 +41,12 @@ package struct FairQueue<Item: Sendable>: Sendable {
     private let connectionQuantum: Int
     private var turns: DeficitRoundRobin<UInt32>
     private var users: [UInt32: User] = [:]
-    /// What all that waits costs.
+    /// The total cost of the waiting items.
     package private(set) var cost = 0
 
-    /// - Parameter userQuantum: what a user is charged in one turn, of which a connection has its own share.
+    /// - Parameters:
+    ///   - userQuantum: The cost that a user may spend in one turn.
+    ///   - connectionQuantum: The cost that one of the user's connections may spend in one turn.
     package init(userQuantum: Int, connectionQuantum: Int) {
         self.connectionQuantum = connectionQuantum
         turns = DeficitRoundRobin(quantum: userQuantum)
@@ -52,7 +54,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
 
     package var isEmpty: Bool { users.isEmpty }
 
-    /// Puts an item behind those of the same connection.
+    /// Adds an item after the other items of the same connection.
     package mutating func append(_ item: Item, cost: Int, user: UInt32, connection: UInt64) {
         self.cost += cost
         turns.join(user, with: cost)
@@ -61,13 +63,14 @@ package struct FairQueue<Item: Sendable>: Sendable {
         users[user]?.lines[connection, default: Line()].items.append((item, cost))
     }
 
-    /// Takes out what has its turn, until it has cost as much as is given; one item in any case, if there is one.
+    /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at
+    /// least one item unless the queue is empty.
     package mutating func take(upTo limit: Int) -> [Item] {
         var taken: [Item] = []
         var spent = 0
         while spent < limit, let user = turns.next() {
             guard let next = users[user]?.take() else {
-                preconditionFailure("A user who has a turn has something waiting")
+                preconditionFailure("A user has a turn but no waiting items")
             }
             taken.append(next.item)
             spent += next.cost
@@ -80,20 +83,19 @@ package struct FairQueue<Item: Sendable>: Sendable {
     }
 }
 
-/// Whose turn it is, where each may spend the same in its turn.
+/// A scheduler in which each key may spend the same cost per turn (deficit round robin).
 ///
-/// An item is given out as long as there is credit, whatever it costs; what it
-/// costs too much is taken off the turns that follow. So costs need not be
-/// known beforehand, and large ones are not passed over. Whoever comes anew
-/// with little has the next turn, once.
+/// An item is served as long as there is credit, whatever it costs; any excess is deducted from the
+/// following turns. Costs therefore need not be known in advance, and expensive items are not
+/// skipped. A new key with a small first item gets the next turn, once.
 struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     private let quantum: Int
     private var line = Line()
-    /// Those who came anew with little.
+    /// New keys with small first items.
     private var priority = Line()
     private var credits: [Key: Int] = [:]
 
-    /// Keys in their order, of which those at the front go.
+    /// A queue of keys with amortised constant-time removal.
     private struct Line: Sendable {
         private var keys: [Key] = []
         private var start = 0
@@ -112,18 +114,19 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     }
 
     init(quantum: Int) {
-        precondition(quantum > 0, "A turn in which nothing may be spent never ends")
+        precondition(quantum > 0, "The quantum must be positive")
         self.quantum = quantum
     }
 
-    /// Has turns from now on, behind all that have them already, unless it comes with little.
+    /// Adds a key. It is served after the others unless its first item is small. Does nothing if
+    /// the key has joined already.
     mutating func join(_ key: Key, with cost: Int) {
         guard credits[key] == nil else { return }
         credits[key] = quantum
         if cost <= quantum / 8 { priority.append(key) } else { line.append(key) }
     }
 
-    /// Whose turn it is, or nothing when nobody has joined.
+    /// Returns the key that has the turn, or nil if there are none.
     mutating func next() -> Key? {
         if let key = priority.first { return key }
         while let key = line.first {
@@ -136,11 +139,15 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
         return nil
     }
 
-    /// The one whose turn it is has spent something, and may have nothing more to spend it for.
+    /// Charges the key that has the turn.
+    ///
+    /// - Parameters:
+    ///   - cost: The cost of the item served.
+    ///   - isDone: `true` if the key has no more items.
     mutating func charge(_ cost: Int, isDone: Bool) {
         let isPriority = priority.first != nil
         guard let key = priority.first ?? line.first else {
-            preconditionFailure("Only who has a turn can spend something")
+            preconditionFailure("No key has a turn")
         }
         credits[key] = isDone ? nil : credits[key, default: 0] - cost
         if isPriority {

@@ -1,10 +1,11 @@
-/// What all users together may make the daemon hold of one kind, shared fairly.
+/// A memory limit for all users together, shared fairly.
 ///
-/// A user may hold as much as is still free for others, so a user's share shrinks
-/// as more users are active, and always the guaranteed minimum.
+/// A user may hold as much as is still free for others, so the share shrinks as more users are
+/// active. Each user always has the guaranteed minimum.
 package struct MemoryBudget: Sendable {
+    /// The limit for all users together, in bytes.
     package let limit: Int
-    /// What a user may hold whatever the others do.
+    /// The bytes that each user may hold in any case.
     package let guaranteed: Int
     package private(set) var used = 0
 
@@ -17,16 +18,16 @@ package struct MemoryBudget: Sendable {
         used += difference
     }
 
-    /// How much one user may hold now.
+    /// The bytes that one user may hold now.
     package var allowance: Int { max(guaranteed, limit - used) }
 }
 
-/// Something that the daemon holds for one connection, and that may be given up.
+/// Memory that the daemon holds for one connection and that it can free by closing the connection.
 package struct MemoryReservation: Equatable, Sendable {
     package var connection: UInt64
     package var owner: UInt32
     package var bytes: Int
-    /// Since when the peer has left it as it is.
+    /// The time since which the peer has made no progress.
     package var since: MonotonicInstant
 
     package init(connection: UInt64, owner: UInt32, bytes: Int, since: MonotonicInstant) {
@@ -36,13 +37,16 @@ package struct MemoryReservation: Equatable, Sendable {
         self.since = since
     }
 
-    /// Chooses which connections to close until the rest holds no more than a target.
+    /// Returns the connections to close so that the others hold at most `target` bytes.
     ///
-    /// Only users above an equal share lose something, and of theirs what has
-    /// stood still for longest. So a large message that is being sent right now
-    /// survives many that somebody has left half-sent.
+    /// Only users above an equal share lose connections, and those without progress for the longest
+    /// time are closed first. A large message that is currently being sent therefore survives many
+    /// half-sent messages.
     ///
-    /// - Parameter guaranteed: A user who holds no more than this loses nothing.
+    /// - Parameters:
+    ///   - holdings: All reservations.
+    ///   - target: The bytes that may remain reserved.
+    ///   - guaranteed: A user who holds at most this many bytes loses nothing.
     package static func excess(
         of holdings: [MemoryReservation], above target: Int, guaranteed: Int
     ) -> [UInt64] {

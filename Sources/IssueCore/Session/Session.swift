@@ -1,26 +1,25 @@
-/// One connection, as far as the order of its calls and answers goes.
+/// The order of calls and replies on one connection.
 ///
-/// Reports may follow each other before the first is answered. Anything else is
-/// one answer at a time: it begins when all reports before it are answered, so
-/// that who asks sees what he has reported, and what comes after it waits.
+/// Reports may be pipelined. Any other call is processed alone: it begins when all earlier reports
+/// are answered, so that a client sees the records it has reported, and later calls wait.
 package struct Session: Equatable, Sendable {
     private var reportsUnderWay = 0
     private var isAsking = false
     private var isClosing = false
-    /// Lets no numbered report through that would leave a hole behind a refused one.
+    /// Rejects numbered reports that would leave a gap after a refused one.
     package var numbers = NumberGate()
 
     package init() {}
 
     package enum CallAction: Equatable, Sendable {
         case begin
-        /// The call waits, and with it the reading of what follows.
+        /// The call waits, and nothing more is read from the connection.
         case hold
-        /// Nobody is there any more to be answered.
+        /// The connection is closing, so there is no one to reply to.
         case drop
     }
 
-    /// A report stands next in what the client sent.
+    /// Handles a report received from the client.
     package mutating func reportArrived() -> CallAction {
         guard !isClosing else { return .drop }
         guard !isAsking else { return .hold }
@@ -28,7 +27,7 @@ package struct Session: Equatable, Sendable {
         return .begin
     }
 
-    /// Another call stands next in what the client sent.
+    /// Handles another call received from the client.
     package mutating func questionArrived() -> CallAction {
         guard !isClosing else { return .drop }
         guard !isAsking, reportsUnderWay == 0 else { return .hold }
@@ -36,46 +35,45 @@ package struct Session: Equatable, Sendable {
         return .begin
     }
 
-    /// Whether a report that comes next would begin.
+    /// `true` if a report received now would begin at once.
     package var mayReport: Bool { !isClosing && !isAsking }
 
     package enum AnswerAction: Equatable, Sendable {
-        /// What was held back may go on.
+        /// Calls that were held back may continue.
         case resume
         case none
     }
 
-    /// A report was answered, or needs no answer.
+    /// Handles the end of a report that was answered or needs no answer.
     package mutating func reportAnswered() -> AnswerAction {
         precondition(reportsUnderWay > 0, "A report was answered that had not begun")
         reportsUnderWay -= 1
         return reportsUnderWay == 0 ? .resume : .none
     }
 
-    /// The last reply of another call was given.
+    /// Handles the last reply to another call.
     package mutating func questionAnswered() -> AnswerAction {
         precondition(isAsking, "A question was answered that had not begun")
         isAsking = false
         return .resume
     }
 
-    /// The client is gone, or has sent what is no call.
+    /// Handles the end of the connection or an invalid message.
     package mutating func closed() {
         isClosing = true
     }
 
-    /// How many reports have begun and are not answered.
+    /// The number of reports that have begun and are not answered.
     package var openReports: Int { reportsUnderWay }
 
-    /// Whether everything that began has been answered.
+    /// `true` if all calls that have begun are answered.
     package var isIdle: Bool { reportsUnderWay == 0 && !isAsking }
 }
 
-/// Keeps pipelined reports from leaving a hole behind a producer's mark.
+/// Prevents pipelined reports from leaving a gap after a producer's mark.
 ///
-/// After a numbered report was refused, those that follow it on the same
-/// connection are refused as well, until one begins at or below the refused
-/// number.
+/// After a numbered report was refused, the following reports on the same connection are refused
+/// too, until one starts at or below the refused number.
 package struct NumberGate: Equatable, Sendable {
     private var refusedFrom: Int64?
 
@@ -86,7 +84,9 @@ package struct NumberGate: Equatable, Sendable {
         case refuse
     }
 
-    /// A report comes that is numbered from a sequence on.
+    /// Decides whether a numbered report is accepted.
+    ///
+    /// - Parameter sequence: The sequence number of its first record.
     package mutating func arrived(_ sequence: Int64) -> Action {
         guard let refusedFrom else { return .take }
         guard sequence <= refusedFrom else { return .refuse }
@@ -94,43 +94,46 @@ package struct NumberGate: Equatable, Sendable {
         return .take
     }
 
-    /// A report that was numbered from a sequence on has been answered with an error.
+    /// Handles an error reply to a numbered report.
+    ///
+    /// - Parameter sequence: The sequence number of its first record.
     package mutating func refused(_ sequence: Int64) {
         refusedFrom = min(refusedFrom ?? sequence, sequence)
     }
 
-    /// Whether nothing is held up.
+    /// `true` if no report is refused now.
     package var isOpen: Bool { refusedFrom == nil }
 }
 
-/// When somebody who waits for news is looked after again: as often as something has happened since the last look
-/// began, never twice at a time, and not at all while nothing happens.
+/// Decides when a subscriber's query is repeated: once for all changes since the last query began,
+/// never twice at the same time, and not at all while nothing changes.
 package struct ChangePollGate: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         case look
         case none
     }
 
-    /// Whether a look is under way.
+    /// `true` while a query is running.
     package private(set) var isLooking = true
-    /// Whether there may be more than what the last look could see.
+    /// `true` if there may be results that the last query could not see.
     private var hasNews = false
 
-    /// The first look has begun.
+    /// Creates the state of a subscription whose first query has begun.
     package init() {}
 
-    /// Something has happened that may be what is waited for.
+    /// Handles a change that may affect the results.
     package mutating func happened() { hasNews = true }
 
-    /// A look has come to its end.
+    /// Handles the end of a query.
     ///
-    /// - Parameter mayBeMore: whether it has found as much as it may, so that the next one may find more.
+    /// - Parameter mayBeMore: `true` if it returned the maximum number of results, so that the next
+    ///   query may find more.
     package mutating func looked(mayBeMore: Bool) {
         isLooking = false
         if mayBeMore { hasNews = true }
     }
 
-    /// There is room for what a look would find.
+    /// Returns whether to start a query, given that its results can be sent.
     package mutating func mayLook() -> Action {
         guard hasNews, !isLooking else { return .none }
         hasNews = false

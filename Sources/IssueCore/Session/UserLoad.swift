@@ -1,24 +1,26 @@
-/// What one user has under way, and which of his connections wait until it is less.
+/// The memory that one user's calls and replies occupy, and the user's connections that wait until
+/// it is less.
 ///
-/// Above a limit nothing more of him is begun or read, so that the kernel holds
-/// back the sender: back-pressure instead of memory. From half of it on each of
-/// his connections has its share, or those that are always read in time would
-/// take all of it and the others wait without end. One connection with half a
-/// message may be read all the same, or of several none might come to its end;
-/// and so may one that has next to nothing under way, or the flood of one
-/// connection would hold up the user's others. Replies go by the same rule: from
-/// half of the limit on only who leaves next to nothing unread may ask for more,
-/// or one connection that reads nothing would hold up the others.
+/// Above a limit, no more of the user's calls are begun or read, so the kernel holds back the
+/// sender: back-pressure instead of memory. From half the limit, each connection has an equal
+/// share; otherwise those that are always read in time would take all of it and starve the others.
+///
+/// There are two exceptions. One connection with an incomplete message may always be read, or none
+/// of several might ever complete its message. A connection with very little in flight may be read
+/// too, or the flood of one connection would hold up the user's others.
+///
+/// The same applies to replies: from half the limit, only connections with very little unread may
+/// begin further calls. Otherwise one connection that reads nothing would hold up the others.
 package struct UserLoad: Sendable {
-    /// How much of each kind a user may have under way.
+    /// The limits for one user, in bytes.
     package struct Limits: Equatable, Sendable {
-        /// Of calls: reports that are not answered, and what has been received and not begun.
+        /// The limit for calls: unanswered reports, and data that was received but not begun.
         package var calls: Int
-        /// Of replies that nobody has read, and of questions at their usual size.
+        /// The limit for replies: unread replies, and running queries at their typical size.
         package var replies: Int
-        /// What is read of one user before others have their turn.
+        /// The bytes that are read from one user before other users have their turn.
         package var quantum: Int
-        /// What is next to nothing.
+        /// The size below which a connection has very little in flight.
         package var little: Int
 
         package init(calls: Int, replies: Int, quantum: Int, little: Int) {
@@ -29,7 +31,7 @@ package struct UserLoad: Sendable {
         }
     }
 
-    /// What one user may have under way now: the limits, or less where memory is short.
+    /// The bytes that one user may have in flight now: the limits, or less if memory is short.
     package struct Allowance: Equatable, Sendable {
         package var calls: Int
         package var replies: Int
@@ -42,18 +44,18 @@ package struct UserLoad: Sendable {
 
     package let limits: Limits
     package private(set) var connections = 0
-    /// Bytes of reports that are not answered.
+    /// The size of unanswered reports, in bytes.
     package private(set) var unanswered = 0
-    /// Bytes that were received and not begun.
+    /// The bytes that were received but not begun.
     package private(set) var received = 0
-    /// Bytes of replies, and of questions that are being answered.
+    /// The size of unread replies and running queries, in bytes.
     package private(set) var replies = 0
-    /// How many connections have something of calls under way.
+    /// The number of connections with calls in flight.
     private var active = 0
 
     private var waiting: [UInt64] = []
     private var isWaiting: Set<UInt64> = []
-    /// The connection that is read above the limit, until its message has come to its end.
+    /// The connection that may be read above the limit until its message is complete.
     private var foremost: UInt64?
     private var round: UInt64 = 0
     private var readInRound = 0
@@ -62,40 +64,45 @@ package struct UserLoad: Sendable {
         self.limits = limits
     }
 
-    /// The limits as an allowance, where memory is not short.
+    /// The allowance if memory is not short.
     package var fullAllowance: Allowance { Allowance(calls: limits.calls, replies: limits.replies) }
 
     package mutating func connected() { connections += 1 }
 
-    /// A connection is gone; what it had under way was taken off before.
+    /// Handles the end of a connection. Its bytes must have been subtracted before.
     package mutating func disconnected(_ connection: UInt64) {
         connections -= 1
         if foremost == connection { foremost = nil }
         if isWaiting.remove(connection) != nil { waiting.removeAll { $0 == connection } }
     }
 
-    // MARK: What is under way
+    // MARK: Bytes in flight
 
     package mutating func changed(unanswered difference: Int) { unanswered += difference }
 
     package mutating func changed(received difference: Int) { received += difference }
 
-    /// A connection of which nothing was under way has something under way now.
+    /// Handles the first bytes in flight on a connection that had none.
     package mutating func began() { active += 1 }
 
-    /// Nothing of a connection is under way any more.
+    /// Handles the end of the last bytes in flight on a connection.
     package mutating func ended() { active -= 1 }
 
     package mutating func changed(replies difference: Int) { replies += difference }
 
-    /// A message has come to its end: another connection may be read above the limit.
+    /// Handles the end of a message. Another connection may be read above the limit then.
     package mutating func completed(_ connection: UInt64) {
         if foremost == connection { foremost = nil }
     }
 
-    // MARK: Who may go on
+    // MARK: Admission
 
-    /// Whether a connection may begin a call that has so many bytes of calls unanswered, and of replies unread.
+    /// Returns `true` if a connection may begin a call.
+    ///
+    /// - Parameters:
+    ///   - own: The bytes of its unanswered calls.
+    ///   - unread: The bytes of its unread replies.
+    ///   - allowance: The current allowance; nil for the full one.
     package func mayBegin(unanswered own: Int, unread: Int, within allowance: Allowance? = nil) -> Bool {
         let allowance = allowance ?? fullAllowance
         return mayAsk(unread: unread, within: allowance) && (unanswered <= allowance.calls || own < limits.little)
@@ -105,12 +112,24 @@ package struct UserLoad: Sendable {
         replies <= (unread < limits.little ? allowance.replies : allowance.replies / 2)
     }
 
-    /// How many bytes of a connection's calls may begin before the last of them takes it above the limit.
+    /// Returns how many bytes of a connection's calls may begin before the last of them exceeds the
+    /// limit.
+    ///
+    /// - Parameters:
+    ///   - own: The bytes of its unanswered calls.
+    ///   - allowance: The current allowance; nil for the full one.
     package func room(unanswered own: Int, within allowance: Allowance? = nil) -> Int {
         max((allowance ?? fullAllowance).calls - unanswered, limits.little - 1 - own)
     }
 
-    /// How many bytes of a connection may be read that has so many under way itself.
+    /// Returns how many bytes may be read from a connection.
+    ///
+    /// - Parameters:
+    ///   - connection: The connection's id.
+    ///   - most: The maximum to return.
+    ///   - own: The bytes that the connection has in flight.
+    ///   - isInMessage: `true` if it has sent part of a message.
+    ///   - allowance: The current allowance; nil for the full one.
     package mutating func mayRead(
         _ connection: UInt64, most: Int, underWay own: Int, isInMessage: Bool, within allowance: Allowance? = nil
     ) -> Int {
@@ -123,11 +142,14 @@ package struct UserLoad: Sendable {
         return most
     }
 
-    /// What a connection may have under way where there is less than half of the limit left.
+    /// The bytes that each connection may have in flight above half of the limit.
     private func share(of calls: Int) -> Int { calls / max(1, active) }
 
-    /// Whether there is a turn left in a round, in which others are to be read, too, for a connection of which so much
-    /// was read the last time.
+    /// Returns `true` if a connection may be read in a round in which other users are waiting too.
+    ///
+    /// - Parameters:
+    ///   - round: The number of the round.
+    ///   - lastRead: The bytes read from the connection the last time.
     package mutating func hasTurn(inRound round: UInt64, lastRead: Int) -> Bool {
         if self.round != round {
             self.round = round
@@ -136,25 +158,28 @@ package struct UserLoad: Sendable {
         return readInRound < limits.quantum || lastRead < limits.little
     }
 
-    /// So much was read in the present round.
+    /// Counts bytes read in the current round.
     package mutating func read(_ count: Int) { readInRound += count }
 
-    /// A connection may not go on now, and is told when it may try again.
+    /// Adds a connection to those that wait until they may continue.
     package mutating func wait(_ connection: UInt64) {
         if isWaiting.insert(connection).inserted { waiting.append(connection) }
     }
 
-    /// The connections that may try again, in the order in which they have come to wait.
+    /// Removes and returns the connections that may continue, in the order in which they began to
+    /// wait.
     ///
     /// - Parameters:
-    ///   - own: what a connection has under way of what it waits to be less.
-    ///   - unread: what it has not read of its replies.
+    ///   - allowance: The current allowance; nil for the full one.
+    ///   - own: Returns the bytes that a connection has in flight.
+    ///   - unread: Returns the bytes of a connection's unread replies.
     package mutating func takeWoken(
         within allowance: Allowance? = nil, underWay own: (UInt64) -> Int, unread: (UInt64) -> Int
     ) -> [UInt64] {
         let allowance = allowance ?? fullAllowance
         guard !waiting.isEmpty, unanswered <= allowance.calls, replies <= allowance.replies else { return [] }
-        // From half on those whose own share is half answered, however much the others keep under way.
+        // Above half of the limit, only connections with at most half of their own share continue,
+        // however much the others have in flight.
         let most = unanswered > allowance.calls / 2 ? share(of: allowance.calls) / 2 : .max
         let woken = waiting.filter { own($0) <= most && mayAsk(unread: unread($0), within: allowance) }
         guard !woken.isEmpty else { return [] }

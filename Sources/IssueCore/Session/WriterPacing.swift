@@ -1,40 +1,45 @@
-/// How much one commit takes: the most, unless somebody who reports little would wait for it.
+/// Chooses how many records a commit may hold.
 ///
-/// A large commit costs the least for each record, and its length is what
-/// everybody waits who reports meanwhile. Where only connections report that
-/// fill one commit after the other, that harms nobody.
+/// Large commits are cheapest per record, but every report that arrives during a commit waits for
+/// it. While only bulk senders are active, that latency harms no one. Once a low-volume connection
+/// has been seen, commits stay small for `memory`.
 package struct CommitPace: Sendable {
     private let most: Int
     private let shared: Int
     private var counts: [UInt64: Int] = [:]
-    /// The same of the interval before, and of the one before that.
+    /// The counts of the last interval and of the one before it.
     private var last: [UInt64: Int] = [:]
     private var beforeLast: [UInt64: Int] = [:]
     private var end: MonotonicInstant?
     private var sharedUntil: MonotonicInstant?
 
-    /// How long is counted before it is judged.
+    /// The interval over which a connection's records are counted.
     package static let interval: Duration = .seconds(1)
-    /// How long whoever reports little is reckoned with.
+    /// How long commits stay small after a low-volume connection was seen.
     package static let memory: Duration = .seconds(60)
-    /// Up to so much in an interval is little.
+    /// A connection with at most this many records per interval is low-volume.
     private static let little = 1000
 
     /// - Parameters:
-    ///   - most: What a commit takes where all who report do so without a pause.
-    ///   - shared: What it takes where somebody does not.
+    ///   - most: The size of a commit while only bulk senders are active.
+    ///   - shared: The size of a commit after a low-volume connection was seen.
     package init(most: Int, shared: Int) {
         self.most = most
         self.shared = shared
     }
 
-    /// What the next commit takes.
+    /// Returns the maximum size of the next commit.
     package func limit(at now: MonotonicInstant) -> Int {
         guard let sharedUntil, now < sharedUntil else { return most }
         return shared
     }
 
-    /// A connection has reported something.
+    /// Counts a report.
+    ///
+    /// - Parameters:
+    ///   - cost: The number of its records.
+    ///   - connection: The connection's id.
+    ///   - now: The current time.
     package mutating func arrived(_ cost: Int, connection: UInt64, at now: MonotonicInstant) {
         if let end, now >= end { judge(at: now) }
         if end == nil { end = now.advanced(by: Self.interval) }
@@ -42,7 +47,8 @@ package struct CommitPace: Sendable {
     }
 
     private mutating func judge(at now: MonotonicInstant) {
-        // A flood is little, too, in the interval in which it begins or ends.
+        // A bulk sender also looks low-volume in the intervals in which it starts and stops, so
+        // three consecutive intervals are compared.
         let isShared = last.contains { connection, count in
             max(count, beforeLast[connection] ?? 0, counts[connection] ?? 0) <= Self.little
         }
@@ -52,19 +58,20 @@ package struct CommitPace: Sendable {
     }
 }
 
-/// When the log is copied into the database: once so much was added to it, and whenever there is no space for more.
+/// Decides when the write-ahead log (WAL) is checkpointed: after a certain growth, and when the
+/// disk is full.
 package struct CheckpointPace: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case rest
-        /// What no reader still needs is copied, and nobody waited for.
+        /// Copy the frames that no reader needs any longer. Does not wait.
         case copy
-        /// Who reads is waited for, for a moment, so that the log begins anew.
+        /// Wait briefly for readers, then restart the WAL from its beginning.
         case restart
     }
 
-    /// What is added to the log mostly before it is copied.
+    /// The growth of the WAL, in pages, after which it is checkpointed.
     private let pages: Int
-    /// How long it was when it was copied last.
+    /// The length of the WAL after the last checkpoint, in pages.
     private var copied = 0
     private var lacksSpace = false
 
@@ -72,65 +79,72 @@ package struct CheckpointPace: Equatable, Sendable {
         self.pages = pages
     }
 
-    /// What is to be done with a log that holds so many pages.
+    /// Returns the checkpoint to run now.
+    ///
+    /// - Parameter logPages: The current length of the WAL, in pages.
     package func next(logPages: Int) -> Step {
         guard logPages > 0, lacksSpace || added(logPages) >= pages else { return .rest }
-        // Who reads one snapshot after the other keeps it from its beginning for as long as he does.
+        // Readers that take one snapshot after another can prevent a restart forever, so at twice
+        // the growth a passive checkpoint is not enough.
         return lacksSpace || logPages >= 2 * pages ? .restart : .copy
     }
 
-    /// It was copied, as far as that went, or that was tried.
+    /// Handles the end of a checkpoint, whether or not it copied everything.
+    ///
+    /// - Parameter logPages: The length of the WAL after it, in pages.
     package mutating func copied(logPages: Int) {
         copied = logPages
         lacksSpace = false
     }
 
-    /// There was no space for something: a log that is copied begins anew, where there is space already.
+    /// Records that the disk was full. After a restart, the WAL is overwritten from its start,
+    /// where its file already has space.
     package mutating func lackedSpace() { lacksSpace = true }
 
     private func added(_ logPages: Int) -> Int {
-        // A log that has become shorter has begun anew.
+        // A WAL that has become shorter was restarted.
         logPages < copied ? logPages : logPages - copied
     }
 }
 
-/// How large the write-ahead log (WAL) may become, and what must happen on the way there.
+/// The limits on the size of the write-ahead log (WAL), and the measures taken before they are
+/// reached.
 ///
-/// SQLite can restart the WAL only while no reader holds a snapshot of it, so a
-/// long-running reader makes it grow by everything that is reported meanwhile.
+/// SQLite can restart the WAL only while no reader holds a snapshot of it. A long-running reader
+/// therefore makes it grow by everything that is reported meanwhile.
 package struct WALLimits: Equatable, Sendable {
     package enum Pressure: Int, Comparable, Sendable {
         case none
-        /// No new snapshot may be taken until the WAL has begun anew.
+        /// New snapshots must wait until the WAL was restarted.
         case closed
-        /// Questions that hold a snapshot are interrupted.
+        /// Queries that hold a snapshot are interrupted.
         case interrupting
-        /// Nothing is committed until the WAL has begun anew.
+        /// Commits must wait until the WAL was restarted.
         case full
 
         package static func < (left: Pressure, right: Pressure) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// The size that the WAL does not reach.
+    /// The size that the WAL never reaches, in bytes.
     package static let maxBytes: Int64 = 64 << 20
-    /// The same while a backup holds its snapshot, which only operators can start.
+    /// The same while a backup holds its snapshot. Only operators can start a backup.
     package static let maxBytesDuringBackup: Int64 = 512 << 20
-    /// The length to which the WAL's file is truncated when it restarts.
+    /// The size, in bytes, to which the WAL file is truncated when it restarts.
     package static let typicalBytes: Int64 = 16 << 20
 
-    /// A frame's header (sqlite.org/fileformat2.html, 4.1).
+    /// The size of a frame's header (sqlite.org/fileformat2.html, 4.1).
     private static let frameHeaderBytes: Int64 = 24
 
     private let frameBytes: Int64
     private let maxFrames: Int64
 
     package init(pageBytes: Int64, maxBytes: Int64 = Self.maxBytes) {
-        precondition(pageBytes > 0, "A page has bytes")
+        precondition(pageBytes > 0, "The page size must be positive")
         frameBytes = pageBytes + Self.frameHeaderBytes
         maxFrames = maxBytes / frameBytes
     }
 
-    /// Returns what must happen while the WAL has this many frames.
+    /// Returns the measure to take while the WAL has this many frames.
     package func pressure(frames: Int) -> Pressure {
         let frames = Int64(frames)
         if frames >= maxFrames / 4 * 3 { return .full }
@@ -138,8 +152,8 @@ package struct WALLimits: Equatable, Sendable {
         return frames >= maxFrames / 8 * 3 ? .closed : .none
     }
 
-    /// No transaction may begin while the WAL has as many frames.
+    /// The number of frames at which no further transaction may begin.
     ///
-    /// The last sixteenth is room for the transaction that begins just below.
+    /// The last sixteenth is reserved for a transaction that begins just below it.
     package var frameLimit: Int { Int(maxFrames / 16 * 15) }
 }

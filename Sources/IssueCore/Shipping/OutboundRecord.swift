@@ -1,36 +1,46 @@
 package import IssueProtocol
 
-/// A record on its way to a destination, with what the destination is told beside it.
+/// A record to be sent, with the context that its destination receives.
 package struct OutboundRecord: Sendable {
-    /// What is stored of it; without what it has in common with others of its series, where there is a memory of that.
+    /// The stored record. If `memory` is set, without the fields that its series has in common.
     package var own: StoredRecord
-    /// Its metadata as the store has it, in JSON that nobody has read yet; nothing where the record itself has it.
+    /// The metadata as stored JSON that has not been parsed; nil if `own` contains it.
     package var storedMetadata: String?
-    /// The application it counts for: the name it claims, or else the sender's command.
+    /// The application that the record is counted for: its claimed name, otherwise the sender's
+    /// command.
     package var app: String
     package var fingerprint: String
     package var host: String
-    /// How many of its group were held back since the last one that went.
+    /// The number of records of its group that were suppressed since the last one sent.
     package var suppressedBefore: Int64
-    /// How often its group has occurred so far, as this destination's walk has seen it.
+    /// The number of occurrences of its group so far, as counted for this destination.
     package var occurrences: Int64
-    /// What its line shares with others of its series; nothing where it differs from them.
+    /// The cached parts of the lines of its series; nil if the record differs from them.
     package var memory: (any LineCache)?
 
-    /// All that is stored of it; its id is the `event_id` by which a receiver tells a duplicate.
+    /// The complete record. Its id is the `event_id` by which a receiver detects duplicates.
     package var stored: StoredRecord {
         var whole = own
         memory?.complete(&whole.record)
         return whole
     }
 
-    /// The metadata, read.
+    /// The parsed metadata; nil if there is none.
     package var metadata: JSONValue? {
         guard let storedMetadata else { return own.record.metadata }
         return try? JSONValue(json: storedMetadata)
     }
 
-    /// - Parameter stored: All of it, or what is its own where there is a memory of the rest.
+    /// - Parameters:
+    ///   - stored: The complete record or, if `memory` is set, only its own fields.
+    ///   - storedMetadata: The metadata as stored JSON; nil if `stored` contains it.
+    ///   - app: The application that the record is counted for.
+    ///   - fingerprint: The fingerprint of its group.
+    ///   - host: The name of this host.
+    ///   - suppressedBefore: The number of records of its group that were suppressed since the last
+    ///     one sent.
+    ///   - occurrences: The number of occurrences of its group so far.
+    ///   - memory: The cached parts of the lines of its series; nil if there are none.
     package init(
         stored: StoredRecord, storedMetadata: String? = nil, app: String, fingerprint: String, host: String,
         suppressedBefore: Int64, occurrences: Int64, memory: (any LineCache)? = nil
@@ -46,18 +56,19 @@ package struct OutboundRecord: Sendable {
     }
 }
 
-/// What a destination is told of records that were held back.
+/// A summary of suppressed records to be sent.
 package struct OutboundSummary: Equatable, Sendable {
-    /// Made of destination, group, reason and sequence, so that it is the same whenever the same is told again.
+    /// An id derived from destination, group, reason and sequence, so that a resent summary has the
+    /// same id.
     package var eventID: String
     package var app: String
     package var host: String
-    /// Absent where it speaks for several groups.
+    /// Nil if the summary covers several groups.
     package var fingerprint: String?
     package var title: String
     package var domain: String?
     package var code: Int64?
-    /// What the newest record of the group said of its application, for the `mobile` object.
+    /// The application as the newest record of the group describes it, for the `mobile` object.
     package var application: Application
     package var severity: Severity
     package var reason: SuppressionReason
@@ -103,7 +114,7 @@ package struct OutboundSummary: Equatable, Sendable {
     }
 }
 
-/// The type that each field has at a destination, which its first value fixes for ever.
+/// The types of the fields at a destination, which the first value of a field fixes permanently.
 package struct FieldTypes: Equatable, Sendable {
     package enum Kind: Int64, CaseIterable, Hashable, Sendable {
         case string
@@ -113,7 +124,7 @@ package struct FieldTypes: Equatable, Sendable {
         case object
     }
 
-    /// How many fields of the senders' own are made at a destination.
+    /// The maximum number of sender-defined fields created at a destination.
     package static let most = 500
 
     private var kinds: [String: Kind] = [:]
@@ -124,13 +135,18 @@ package struct FieldTypes: Equatable, Sendable {
     }
 
     package enum Verdict: Equatable, Sendable {
-        /// The value goes as it is.
+        /// The value can be sent unchanged.
         case fits
-        /// The field has another type already, or there are too many fields: the value goes as text elsewhere.
+        /// The field has another type, or there are too many fields. The value is sent as text
+        /// elsewhere.
         case doesNotFit
     }
 
-    /// A value is about to be sent under a path.
+    /// Returns whether a value can be sent under a path. The first value of a field fixes its type.
+    ///
+    /// - Parameters:
+    ///   - kind: The type of the value.
+    ///   - path: The path of the field.
     package mutating func met(_ kind: Kind, at path: String) -> Verdict {
         if let known = kinds[path] {
             return known == kind || (known == .number && kind == .integer) ? .fits : .doesNotFit
@@ -141,10 +157,10 @@ package struct FieldTypes: Equatable, Sendable {
         return .fits
     }
 
-    /// The type that a field is known to have; what an object stands in is an object, too.
+    /// Returns the known type of a field, or nil. A field that contains others is an object.
     package func kind(at path: String) -> Kind? { kinds[path] }
 
-    /// What has been fixed since this was asked last, to be stored.
+    /// Returns the types fixed since the last call, to be stored.
     package mutating func takeAdded() -> [String: Kind] {
         defer { added.removeAll() }
         return Dictionary(added.compactMap { path in kinds[path].map { (path, $0) } }) { $1 }

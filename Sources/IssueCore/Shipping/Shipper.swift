@@ -1,44 +1,48 @@
 package import IssueProtocol
 
-/// One kind of destination: it makes lines of records, sends them, and says what the answer means.
+/// A kind of destination. It makes lines from records, sends them and classifies the responses.
 ///
-/// It belongs to the thread of its destination, which waits for each answer.
+/// It belongs to the destination's thread, which waits for each response.
 package protocol Shipper: ~Copyable {
-    /// The word in `status` for its kind.
+    /// The name of its kind in `status`.
     static var kind: String { get }
 
-    /// What to do where it is left alone until somebody does something.
+    /// Returns what the administrator can do about a pause.
     static func advice(on reason: PauseReason) -> String
 
-    /// The line of a record, within the destination's limits.
+    /// Returns the line of a record, within the destination's limits.
     ///
-    /// The same record makes the same line again, as long as the types are those that were stored with its batch.
+    /// The same record always makes the same line, as long as `types` are those stored with its
+    /// batch.
     func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8]
 
-    /// The line of a summary.
+    /// Returns the line of a summary.
     func line(of summary: OutboundSummary) -> [UInt8]
 
-    /// A line that was too large, cut as far as it can be, or nothing where there is nothing left to cut.
+    /// Returns a line that was too large in truncated form, or nil if nothing is left to truncate.
     func cut(_ line: [UInt8]) -> [UInt8]?
 
-    /// What is given the lines of a request as they are made, so that none of them has to be kept.
+    /// Returns a body that takes the lines of a request while they are made, so that none of them has
+    /// to be kept.
     func prepare() -> any PreparedBody
 
-    /// Puts a request under way. Its answer has to be asked for before the next one is begun.
+    /// Starts a request. Its response must be fetched with `answer(to:)` before the next request.
     ///
-    /// - Parameter body: What `prepare()` gave, with all lines in it.
-    /// - Parameter limit: Where the request may not take as long as others may.
+    /// - Parameters:
+    ///   - body: A body returned by `prepare()`, with all lines added.
+    ///   - limit: A shorter timeout for this request; nil for the usual one.
     mutating func begin(_ body: any PreparedBody, within limit: Duration?)
 
-    /// Waits for the answer to the request that is under way.
+    /// Waits for the response to the current request.
     ///
-    /// - Parameter lines: What the request carried.
+    /// - Parameter lines: The lines of the request.
+    /// - Returns: The meaning of the response.
     func answer(to lines: RequestLines) -> DeliveryResult
 
-    /// `true` if a credential is needed to send, and there is none.
+    /// `true` if sending needs a credential and none is available.
     var lacksCredential: Bool { get }
 
-    /// Reads the credential again and says whether it is another one now.
+    /// Reads the credential again and returns `true` if it has changed.
     mutating func rereadCredential() -> Bool
 }
 
@@ -47,7 +51,7 @@ extension Shipper where Self: ~Copyable {
 
     package var lacksCredential: Bool { false }
 
-    /// Sends lines as one request and waits for the answer.
+    /// Sends lines as one request and waits for the response.
     package mutating func send(_ lines: [[UInt8]]) -> DeliveryResult {
         let body = prepare()
         for line in lines { body.add(line) }
@@ -56,17 +60,20 @@ extension Shipper where Self: ~Copyable {
     }
 }
 
-/// The body of one request, made while the next of its lines are still being made; it may be sent more than once.
+/// The body of a request, built line by line. It may be sent more than once.
 package protocol PreparedBody: AnyObject {
-    /// One line more, in the order in which they will be sent.
+    /// Appends a line. Lines are sent in the order in which they are added.
     func add(_ line: [UInt8])
 }
 
-/// The lines that a request carried, made again only where an answer can't be understood without them.
+/// The lines of a request, made again only if a response cannot be interpreted without them.
 package struct RequestLines {
     package let count: Int
     private let make: () -> [[UInt8]]
 
+    /// - Parameters:
+    ///   - count: The number of lines.
+    ///   - make: Returns the lines.
     package init(count: Int, _ make: @escaping () -> [[UInt8]]) {
         self.count = count
         self.make = make
@@ -76,13 +83,13 @@ package struct RequestLines {
         self.init(count: lines.count) { lines }
     }
 
-    /// All of them.
+    /// All lines, made anew by each access.
     package var all: [[UInt8]] { make() }
 }
 
-/// What the lines of one series have in common, so that it is written once and copied then.
+/// The parts that the lines of one series have in common, encoded once and copied into each line.
 package struct CachedLine: Sendable {
-    /// A key of the metadata that stands in a line as it came, and the type that its field has.
+    /// A metadata key that is written to the line unchanged, and the type of its field.
     package struct Field: Sendable {
         package let key: [UInt8]
         package let kind: FieldTypes.Kind
@@ -93,21 +100,21 @@ package struct CachedLine: Sendable {
         }
     }
 
-    /// Members as they stand in the line, in the order in which they come.
+    /// Encoded members of the line, in order.
     package var parts: [[UInt8]] = []
-    /// The name of the object that holds the metadata.
+    /// The name of the object that contains the metadata.
     package var metadataName = ""
-    /// The keys of the metadata that were met last, none of them twice.
+    /// The metadata keys of the last record, without duplicates.
     package var fields: [Field] = []
 
     package init() {}
 }
 
-/// Where what lines of one series share is kept; one destination fills and uses it, and it is forgotten with what the
-/// store has looked up of the series.
+/// A holder of the cached line parts of a series. One destination fills and uses it. It is
+/// discarded together with the cached series.
 package protocol LineCache: AnyObject, Sendable {
     var memo: CachedLine { get set }
 
-    /// Adds to a record what it has in common with others of its series.
+    /// Adds the fields that the series has in common to a record.
     func complete(_ record: inout IssueRecord)
 }

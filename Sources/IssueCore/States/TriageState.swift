@@ -1,22 +1,24 @@
 package import IssueProtocol
 
-/// What somebody has said of a group, and what follows from it for the records that come.
+/// The state that a user has set for a group, and its effect on new records.
 package struct TriageState: Equatable, Sendable {
-    /// What a record of the group means.
+    /// The effect of a record of the group.
     package enum Effect: Equatable, Sendable {
-        /// It goes the way of every record.
+        /// The record is handled as usual.
         case none
-        /// It is stored and counted, and nobody is told.
+        /// The record is stored and counted, but not sent or logged.
         case silence
-        /// The group is open again, since what was resolved is back: that must be told.
+        /// The group is open again because a resolved or muted issue came back. Operators are
+        /// alerted.
         case regression
-        /// The group is open again, since the time is over for which it was muted.
+        /// The group is open again because its mute period has ended.
         case expiry
     }
 
     package private(set) var state: GroupState
     package private(set) var mutedUntil: Timestamp?
-    /// The newest version of the application that was known when it was said, where only a newer one is to undo it.
+    /// The newest version of the application when the state was set; nil unless only a newer
+    /// version reopens the group.
     package private(set) var knownVersion: ApplicationVersion?
     package private(set) var hasRegressed: Bool
 
@@ -30,7 +32,11 @@ package struct TriageState: Equatable, Sendable {
         self.hasRegressed = hasRegressed
     }
 
-    /// A record of the group came in.
+    /// Applies a record of the group to the state and returns its effect.
+    ///
+    /// - Parameters:
+    ///   - version: The version of the application that reported it.
+    ///   - now: The wall time.
     package mutating func reported(by version: ApplicationVersion, at now: Timestamp) -> Effect {
         switch state {
         case .open:
@@ -47,7 +53,7 @@ package struct TriageState: Equatable, Sendable {
         }
     }
 
-    /// Time has gone on; answers whether that has ended what was said.
+    /// Opens the group if its mute period has ended, and returns `true` if it has.
     package mutating func timePassed(to now: Timestamp) -> Bool {
         guard state == .muted, let mutedUntil, mutedUntil <= now else { return false }
         self = TriageState()
@@ -56,7 +62,7 @@ package struct TriageState: Equatable, Sendable {
 }
 
 extension SetStateParameters {
-    /// The parameter that makes no sense beside the others, if there is one.
+    /// Returns the name of a parameter that contradicts the others, or nil if they are consistent.
     package func invalidParameter(at now: Timestamp) -> String? {
         if let until {
             guard state == .muted, until > now else { return "until" }
@@ -65,11 +71,11 @@ extension SetStateParameters {
     }
 }
 
-/// The stretches of the log in which a group was muted, one after the other.
+/// The ranges of rows during which a group was muted.
 package struct MutedRows: Equatable, Sendable {
     private let stretches: [ClosedRange<Int64>]
 
-    /// - Parameter stretches: in their order, none of which reaches into the next.
+    /// - Parameter stretches: The ranges, in ascending order and without overlaps.
     package init(_ stretches: [ClosedRange<Int64>] = []) {
         self.stretches = stretches
     }
@@ -79,10 +85,10 @@ package struct MutedRows: Equatable, Sendable {
         return next.contains(row)
     }
 
-    /// The last of them, or none.
+    /// The last muted row; nil if the group was never muted.
     package var last: Int64? { stretches.last?.upperBound }
 
-    /// The first stretch that does not end before a row.
+    /// Returns the first range that ends at or after a row, or nil if there is none.
     private func stretch(endingFrom row: Int64) -> ClosedRange<Int64>? {
         var (lower, upper) = (0, stretches.count)
         while lower < upper {
@@ -93,9 +99,9 @@ package struct MutedRows: Equatable, Sendable {
     }
 }
 
-/// A version that is made of numbers, as `2.10.1-beta.2+7`, so that it comes before or after another one.
+/// A version made of numbers, such as `2.10.1-beta.2+7`, which can be compared with others.
 struct Release: Comparable {
-    /// One part between dots: a number of any length, or a word, which comes behind all numbers.
+    /// A part between dots: a number of any length, or a word. Words sort after all numbers.
     private enum Part: Comparable {
         case number(length: Int, digits: String)
         case word(String)
@@ -117,11 +123,12 @@ struct Release: Comparable {
     }
 
     private let numbers: [Part]
-    /// What it lacks to be the release itself; empty for the release.
+    /// The pre-release part; empty for the release itself.
     private let before: [Part]
+    /// The part after the plus sign.
     private let behind: [Part]
 
-    /// Reads a version; nothing where it does not begin with numbers only.
+    /// Parses a version. Nil unless its first part consists of numbers only.
     init?(_ text: String) {
         let parts = text.split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
         let halves = (parts.first ?? "").split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -149,7 +156,7 @@ struct Release: Comparable {
     }
 }
 
-/// A version of an application, as far as versions have an order.
+/// The version of an application, which has an order as far as possible.
 package struct ApplicationVersion: Equatable, Sendable {
     package var name: String?
     package var build: Int64?
@@ -159,7 +166,7 @@ package struct ApplicationVersion: Equatable, Sendable {
         self.build = build
     }
 
-    /// As it is stored and as people write it: `2.0.0 (2500)`.
+    /// The stored and displayed form: `2.0.0 (2500)`.
     package var text: String {
         let name = name ?? ""
         guard let build else { return name }
@@ -178,11 +185,11 @@ package struct ApplicationVersion: Equatable, Sendable {
         self.name = name.isEmpty ? nil : String(name)
     }
 
-    /// Whether it came out after another one.
+    /// Returns `true` if this version came out after another one.
     ///
-    /// Versions of numbers go by their numbers, and what comes before a release
-    /// (`2.0-beta`) before it; then builds decide. Other words have no order:
-    /// there another one than the one that is known is taken for newer.
+    /// Numeric versions are compared numerically, and a pre-release (`2.0-beta`) precedes its
+    /// release. If they are equal, the builds decide. Other version names have no order: any name
+    /// other than the known one counts as newer.
     package func isNewer(than other: ApplicationVersion) -> Bool {
         switch (name, other.name) {
         case (nil, nil): return isLaterBuild(than: other, orElse: build != nil && other.build == nil)
@@ -200,7 +207,7 @@ package struct ApplicationVersion: Equatable, Sendable {
         return build > known
     }
 
-    /// The newer one of two; of two without an order the one that is met last.
+    /// Sets this to the newer of two versions. If they have no order, to `other`.
     package mutating func met(_ other: ApplicationVersion) {
         if other.isNewer(than: self) { self = other }
     }

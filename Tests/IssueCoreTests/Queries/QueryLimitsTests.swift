@@ -25,7 +25,7 @@ struct QueryLimitsTests {
             fill(&filter, 256)
             try QueryLimits.check(filter)
             fill(&filter, 257)
-            let excess = QueryLimits.Excess(field: name, reason: "at most 256 entries are taken, not 257")
+            let excess = QueryLimits.Excess(field: name, reason: "at most 256 entries are allowed, not 257")
             #expect(throws: excess) { try QueryLimits.check(filter) }
         }
     }
@@ -36,12 +36,12 @@ struct QueryLimitsTests {
         filter.text = Array(repeating: "a", count: 16).joined(separator: " \t")
         try QueryLimits.check(filter)
         filter.text = "a\u{0}" + (filter.text ?? "")
-        let words = QueryLimits.Excess(field: "text", reason: "at most 16 words are searched for, not 17")
+        let words = QueryLimits.Excess(field: "text", reason: "at most 16 words are allowed, not 17")
         #expect(throws: words) { try QueryLimits.check(filter) }
         filter.text = String(repeating: "é", count: 512)
         try QueryLimits.check(filter)
         filter.text = String(repeating: "é", count: 512) + "a"
-        let bytes = QueryLimits.Excess(field: "text", reason: "at most 1024 bytes are searched for, not 1025")
+        let bytes = QueryLimits.Excess(field: "text", reason: "at most 1024 bytes are allowed, not 1025")
         #expect(throws: bytes) { try QueryLimits.check(filter) }
     }
 
