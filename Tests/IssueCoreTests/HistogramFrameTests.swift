@@ -2,13 +2,13 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite("The buckets of a histogram")
+@Suite("Histogram buckets")
 struct HistogramFrameTests {
     private let now = Timestamp(milliseconds: 1_790_000_000_000)
 
     private func time(_ text: String) throws -> Timestamp { try #require(Timestamp(text)) }
 
-    @Test("They begin at full hours and at midnight, and hold the minutes in which the time begins and ends")
+    @Test("Buckets start at full hours and at midnight and include the minutes in which the time range starts and ends")
     func whole() throws {
         let since = try time("2026-11-21T10:20:30.500Z")
         let until = try time("2026-11-21T12:00:00.000Z")
@@ -24,7 +24,7 @@ struct HistogramFrameTests {
         #expect(days.bucketCount == 1)
     }
 
-    @Test("Without a time it is the last 24 hours, and a time that ends before it begins is one minute")
+    @Test("The default time range is the last 24 hours, and a range that ends before it starts is one minute")
     func usual() throws {
         let day = (try HistogramFrame(bucket: .seconds(3600), since: nil, until: nil, now: now))
         #expect(day.times.contains(now.milliseconds))
@@ -35,7 +35,7 @@ struct HistogramFrameTests {
         #expect(turned.bucketCount == 1)
     }
 
-    @Test("A bucket that is not a whole number of minutes is refused")
+    @Test("A bucket width that is not a whole number of minutes is refused")
     func refused() {
         for bucket: Duration in [.zero, .seconds(-60), .seconds(59), .seconds(61), .milliseconds(1)] {
             #expect(throws: QueryLimits.Excess.self) {
@@ -44,7 +44,7 @@ struct HistogramFrameTests {
         }
     }
 
-    @Test("Too many buckets are refused with their number, the limit and a bucket that fits")
+    @Test("Too many buckets are refused with their number, the limit and a width that fits")
     func tooMany() throws {
         let minutes = now.advanced(by: .seconds(-60 * 999))
         #expect(try HistogramFrame(bucket: .seconds(60), since: minutes, until: nil, now: now).bucketCount == 1000)

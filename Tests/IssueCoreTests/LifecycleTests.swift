@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 struct LifecycleTests {
-    @Test("It starts, ends in order and stops")
+    @Test("The daemon starts, shuts down stage by stage and stops")
     func order() {
         var lifecycle = Lifecycle()
 
@@ -15,7 +15,7 @@ struct LifecycleTests {
         #expect(lifecycle.state == .stopped)
     }
 
-    @Test("A reload is done once it can be, and again if it was asked for meanwhile")
+    @Test("A reload runs as soon as possible, and again if it was requested during a reload")
     func reload() {
         var lifecycle = Lifecycle()
 
@@ -28,7 +28,7 @@ struct LifecycleTests {
         #expect(lifecycle.reloadRequested() == .reload)
     }
 
-    @Test("A stop during the start or a reload begins the end, and what was under way changes nothing")
+    @Test("A stop during the start or a reload begins the shutdown, and the end of the start or reload changes nothing")
     func races() {
         var early = Lifecycle()
         #expect(early.stopRequested() == .perform(.stopAccepting))
@@ -43,7 +43,7 @@ struct LifecycleTests {
         #expect(busy.state == .draining(.stopAccepting))
     }
 
-    @Test("A second stop repeats nothing; when patience ends the rest is left out")
+    @Test("A second stop request is ignored; a stop timeout skips the remaining stages")
     func timeout() {
         var lifecycle = Lifecycle()
         _ = lifecycle.started()

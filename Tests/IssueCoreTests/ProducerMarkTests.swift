@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 struct ProducerMarkTests {
-    @Test("A call whose numbers lie above the mark is fresh, also after a gap")
+    @Test("A call with numbers above the mark is new, also after a gap")
     func fresh() {
         var mark = ProducerMark()
         #expect(mark.received(sequence: 0, count: 3) == .fresh)
@@ -13,7 +13,7 @@ struct ProducerMarkTests {
         #expect(mark.highest == 2)
     }
 
-    @Test("A call sent again is answered with the rows it had, around those that were rejected")
+    @Test("A resent call gets the rows it had, without those that were rejected")
     func resend() {
         var mark = ProducerMark()
         mark.stored(.init(sequence: 10, count: 5, firstRow: 100, rejected: [1, 3]))
@@ -23,7 +23,7 @@ struct ProducerMarkTests {
                 == .resend([.stored(row: 100), .rejected, .stored(row: 101), .rejected, .stored(row: 102)]))
     }
 
-    @Test("A call cut otherwise than before is answered record by record")
+    @Test("A resent call with other boundaries is answered record by record")
     func recut() {
         var mark = ProducerMark()
         mark.stored(.init(sequence: 0, count: 2, firstRow: 100))
@@ -34,7 +34,7 @@ struct ProducerMarkTests {
             mark.received(sequence: 3, count: 3) == .straddles([.stored(row: 201)]))
     }
 
-    @Test("Small calls that follow on each other are kept as one, so that a client may have many under way")
+    @Test("Consecutive small calls are merged, so that a client may have many in flight")
     func continued() {
         var mark = ProducerMark()
         for call in 0..<1000 as Range<Int64> { mark.stored(.init(sequence: call, count: 1, firstRow: 7 + call)) }
@@ -43,7 +43,7 @@ struct ProducerMarkTests {
         #expect(mark.received(sequence: 0, count: 2) == .resend([.stored(row: 7), .stored(row: 8)]))
     }
 
-    @Test("Of calls that are no longer kept it is still known that they were received")
+    @Test("Calls that are no longer remembered are still known to have been received")
     func forgotten() {
         var mark = ProducerMark()
         for call in 0..<100 as Range<Int64> { mark.stored(.init(sequence: call * 10, count: 10, firstRow: call * 11)) }
@@ -54,7 +54,7 @@ struct ProducerMarkTests {
         #expect(mark.received(sequence: 990, count: 10) == .resend((1089..<1099).map { .stored(row: $0) }))
     }
 
-    @Test("Numbers without measure do not trap")
+    @Test("Extreme numbers do not trap")
     func extremes() {
         var mark = ProducerMark()
         mark.stored(.init(sequence: .max, count: .max, firstRow: .max))
@@ -65,7 +65,7 @@ struct ProducerMarkTests {
         #expect(ProducerMark(bytes: mark.bytes) == mark)
     }
 
-    @Test("Every record gets one row, however a client resends and recuts", arguments: 0..<20 as Range<UInt64>)
+    @Test("Every record gets one row, however a client resends and splits calls", arguments: 0..<20 as Range<UInt64>)
     func property(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var mark = ProducerMark()
@@ -99,7 +99,7 @@ struct ProducerMarkTests {
         }
     }
 
-    @Test("Calls that follow on each other take a few bytes each")
+    @Test("Consecutive calls take a few bytes each")
     func size() {
         var mark = ProducerMark()
         for call in 0..<64 as Range<Int64> {
@@ -109,7 +109,7 @@ struct ProducerMarkTests {
         #expect(mark.bytes.count < 64 * 8 + 20)
     }
 
-    @Test("Bytes that it did not write are refused, cut short at any place or changed")
+    @Test("Truncated or modified bytes are refused")
     func damaged() {
         var mark = ProducerMark()
         mark.stored(.init(sequence: 10, count: 5, firstRow: 1 << 40, rejected: [1, 3]))
@@ -122,7 +122,7 @@ struct ProducerMarkTests {
         for _ in 0..<3000 {
             var damaged = bytes
             damaged[Int(traffic.number(below: Int64(bytes.count)))] = UInt8(traffic.number(below: 256))
-            // It may be another mark by chance; then asking it must not trap.
+            // It may be another valid mark by chance. Using it must not trap.
             _ = ProducerMark(bytes: damaged)?.received(sequence: 12, count: 20)
         }
     }

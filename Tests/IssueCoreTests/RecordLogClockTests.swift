@@ -13,7 +13,7 @@ struct LogClockTests {
         MonotonicInstant(sinceBoot: .seconds(100) + .milliseconds(milliseconds))
     }
 
-    @Test("The first commit of all begins with an offset of nothing, and log time is wall time")
+    @Test("The very first commit has an offset of zero, so log time is wall time")
     func first() {
         var clock = RecordLogClock()
 
@@ -24,7 +24,7 @@ struct LogClockTests {
         #expect(clock.state == RecordLogClock.State(log: reading.log, wall: wall(0)))
     }
 
-    @Test("While both clocks agree, the offset stays and log time follows")
+    @Test("While both clocks agree, the offset stays the same and log time follows")
     func steady() {
         var clock = RecordLogClock()
         _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
@@ -36,7 +36,7 @@ struct LogClockTests {
     }
 
     @Test(
-        "A wall clock set forward or back moves the offset, and log time goes on by the monotonic clock",
+        "If the wall clock is set, the offset changes and log time continues with the monotonic clock",
         arguments: [3_600_000, -3_600_000, 1_500, -1_500] as [Int64])
     func jump(by step: Int64) {
         var clock = RecordLogClock()
@@ -49,7 +49,7 @@ struct LogClockTests {
         #expect(reading.newOffset == -step)
     }
 
-    @Test("Many small steps that add up to a jump are found out as well")
+    @Test("Many small steps that add up to a jump are detected")
     func creeping() {
         var clock = RecordLogClock()
         _ = clock.committed(wall: wall(0), monotonic: monotonic(0))
@@ -64,7 +64,7 @@ struct LogClockTests {
         #expect(offsets >= 9)
     }
 
-    @Test("A step back of less than a second holds the wall time up, within the same offset")
+    @Test("After a step back of less than a second, wall time stands still within the same offset")
     func held() {
         var clock = RecordLogClock()
         _ = clock.committed(wall: wall(1000), monotonic: monotonic(0))
@@ -75,7 +75,7 @@ struct LogClockTests {
     }
 
     @Test(
-        "Across a restart the wall clock's difference counts, from nothing up to a day",
+        "After a restart, log time advances by the difference in wall time, from zero up to a day",
         arguments: [(60_000, 60_000), (-60_000, 0), (172_800_000, 86_400_000)] as [(Int64, Int64)])
     func restart(gap: Int64, believed: Int64) {
         var before = RecordLogClock()
@@ -88,7 +88,7 @@ struct LogClockTests {
         #expect(reading.newOffset == (gap == believed ? nil : believed - gap))
     }
 
-    @Test("Log time never goes backwards, stored wall time plus offset is log time, whatever the wall clock does")
+    @Test("Log time never goes backwards and is always stored wall time plus offset, whatever the wall clock does")
     func property() {
         var traffic = Traffic(seed: 7)
         var clock = RecordLogClock()
@@ -120,7 +120,7 @@ struct LogClockTests {
         }
     }
 
-    @Test("Asking for the time commits nothing")
+    @Test("Reading the time does not advance the clock")
     func now() {
         var clock = RecordLogClock()
         _ = clock.committed(wall: wall(0), monotonic: monotonic(0))

@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// Traffic that is drawn, and the same again for the same seed (SplitMix64).
+/// A reproducible random number generator (SplitMix64) for test data.
 struct Traffic: RandomNumberGenerator {
     private var state: UInt64
 
@@ -25,14 +25,15 @@ struct Traffic: RandomNumberGenerator {
         number(below: chances) == 0
     }
 
-    /// Records of some groups in a few applications, with their times: bursts and pauses, some critical, some muted.
+    /// Returns random records of several groups and applications with their times. They come in
+    /// bursts with pauses; some are critical, some muted.
     mutating func log(records: Int, groups: Int64, accounts: Int64) -> [(candidate: Candidate, at: RecordLogInstant)] {
         var seen: Set<Int64> = []
         var time: Int64 = 1_000_000
         return (1...Int64(records)).map { record in
             if happens(oneIn: 20) { time += number(below: 5_000) }
             if happens(oneIn: 500) { time += number(below: 2_000_000) }
-            // Small numbers are common, as a few groups make most of the noise.
+            // Small group ids are frequent, as a few groups make up most of the traffic.
             let group = number(below: number(below: groups) + 1)
             let candidate = Candidate(
                 record: record, group: group, account: group % accounts, user: UInt32(group % accounts) / 2 * 998,

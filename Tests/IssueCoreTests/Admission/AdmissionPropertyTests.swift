@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-/// What has to hold whatever the traffic.
+/// Properties that hold for any traffic.
 struct AdmissionPropertyTests {
     private struct OutboxScan {
         var admission: Admission
@@ -15,7 +15,8 @@ struct AdmissionPropertyTests {
             self.state = state
         }
 
-        /// As the forwarder walks: what is due is told first, what memory lost is fetched, then the record is judged.
+        /// Handles a record as the forwarder does: reports due summaries, loads evicted state, then
+        /// evaluates the record.
         mutating func walk(_ candidate: Candidate, at now: RecordLogInstant) {
             drafts += admission.dueSummaries(at: now)
             if !admission.knows(group: candidate.group) {
@@ -51,7 +52,7 @@ struct AdmissionPropertyTests {
     }
 
     @Test(
-        "Every record judged is admitted, withheld, or counted in exactly one summary",
+        "Every record is admitted, withheld, or counted in exactly one summary",
         arguments: 0..<8 as Range<UInt64>)
     func nothingUncounted(seed: UInt64) throws {
         var traffic = Traffic(seed: seed)
@@ -80,7 +81,7 @@ struct AdmissionPropertyTests {
     }
 
     @Test(
-        "Stopped anywhere, stored and restored, it decides as if it had never stopped",
+        "Stopped, stored and restored at any point, it makes the same decisions",
         arguments: 0..<8 as Range<UInt64>)
     func restoring(seed: UInt64) {
         var traffic = Traffic(seed: seed &+ 100)
@@ -106,7 +107,7 @@ struct AdmissionPropertyTests {
         #expect(Set(stopped.state.windows.map(\.key)) == Set(straight.state.windows.map(\.key)))
     }
 
-    @Test("A crash loses what was judged since the last save, and judging that again comes out the same")
+    @Test("A crash loses the decisions since the last save, and evaluating the records again gives the same ones")
     func crashing() throws {
         var traffic = Traffic(seed: 55)
         let log = traffic.log(records: 2000, groups: 60, accounts: 4)
@@ -132,7 +133,7 @@ struct AdmissionPropertyTests {
         #expect(walk.drafts == straight.drafts)
     }
 
-    @Test("In any stretch of log time no more goes than burst and refill allow", arguments: 0..<4 as Range<UInt64>)
+    @Test("No period of log time admits more than burst and refill allow", arguments: 0..<4 as Range<UInt64>)
     func bound(seed: UInt64) {
         var traffic = Traffic(seed: seed &+ 200)
         let log = traffic.log(records: 5000, groups: 400, accounts: 3)
@@ -151,7 +152,7 @@ struct AdmissionPropertyTests {
         for first in stride(from: 0, to: sent.count, by: 11) {
             for last in stride(from: first, to: sent.count, by: 19) {
                 let refill = Double((sent[last] - sent[first]) * settings.globalRefill.count) / 60_000
-                // One more for each of the four shares, whose tokens may be begun ones.
+                // One more for each of the four shares, which may start with a partial token.
                 let allowed = Double(settings.globalBurst) + refill + 4
                 excess = max(excess, Double(last - first + 1) - allowed)
             }
@@ -160,7 +161,7 @@ struct AdmissionPropertyTests {
         #expect(excess <= 0)
     }
 
-    @Test("A loud group, a loud application and a flood of new groups starve nobody else")
+    @Test("A noisy group, a noisy application and a flood of new groups do not starve others")
     func starvation() {
         var admission = Admission(settings: LimitSettings())
         var quiet: [Judgement] = []

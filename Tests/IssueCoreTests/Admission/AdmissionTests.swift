@@ -14,21 +14,21 @@ struct AdmissionTests {
             count: count)
     }
 
-    @Test("A group's burst goes, what follows is held back, and the next that goes says how many that were")
+    @Test("A group's burst is sent, the rest is suppressed, and the next record sent tells how many were suppressed")
     func group() {
         var admission = Admission(settings: LimitSettings())
 
         let judgements = (1...8).map { admission.judge(record($0, first: $0 == 1, count: 2), at: at(0)) }
         let later = admission.judge(record(9), at: at(300))
 
-        // The first of a group does not draw on the group's bucket.
+        // The first record of a group does not use the group's bucket.
         #expect(
             judgements == (1...6).map { .admit(suppressedBefore: 0, occurrences: 2 * $0) }
                 + [.suppress(.groupRate), .suppress(.groupRate)])
         #expect(later == .admit(suppressedBefore: 2, occurrences: 17))
     }
 
-    @Test("A muted or private record is withheld, takes nothing, and is counted as an occurrence")
+    @Test("A muted or private record is withheld and takes no tokens, but counts as an occurrence")
     func withheld() {
         var settings = LimitSettings()
         settings.groupBurst = 1
@@ -43,7 +43,7 @@ struct AdmissionTests {
         #expect(admission.judge(record(3), at: at(0)) == .admit(suppressedBefore: 0, occurrences: 3))
     }
 
-    @Test("An application over its limit is held back, and its neighbour is not")
+    @Test("An application above its limit is suppressed, but another one is not")
     func application() {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -52,12 +52,12 @@ struct AdmissionTests {
         let loud = (1...200).map { admission.judge(record($0, group: $0), at: at(0)) }
         let neighbour = admission.judge(record(201, group: 201, account: 2, user: 1002), at: at(0))
 
-        // 20 % are kept for what is critical and 20 % for what is new.
+        // 20 % are reserved for critical records and 20 % for new groups.
         #expect(loud.count { $0 == .suppress(.applicationRate) } == 140)
         #expect(neighbour == .admit(suppressedBefore: 0, occurrences: 1))
     }
 
-    @Test("A refusal takes nothing from the limits that were not the reason")
+    @Test("A refused record takes nothing from the other limits")
     func allOrNothing() {
         var settings = LimitSettings()
         settings.groupBurst = 3
@@ -69,13 +69,14 @@ struct AdmissionTests {
         for id in 1...20 as ClosedRange<Int64> { _ = admission.judge(record(id, group: 1 + id % 2), at: at(0)) }
         let changes = admission.takeChanges()
 
-        // Two went; so the destination gave two, and the groups gave two between them.
+        // Two records were sent, so the destination gave two tokens and the groups gave two
+        // together.
         let global = changes.buckets.first { $0.key == .init(account: nil, role: .common) }
         #expect(global?.level == 268.0)
         #expect(changes.groups.map { $0.level ?? 0 }.reduce(0, +) == 4)
     }
 
-    @Test("Ordinary traffic leaves the reserved shares alone, and critical and new records pass through them")
+    @Test("Ordinary records do not use the reserved shares, which critical and new records use")
     func reserves() {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -91,7 +92,7 @@ struct AdmissionTests {
         #expect(new.count { $0 != .suppress(.globalRate) } == 24)
     }
 
-    @Test("Ten users' critical floods under many names don't keep another user's critical record from overtaking")
+    @Test("Floods of critical records by ten users under many names do not stop another user's priority record")
     func criticalFloods() {
         var admission = Admission(settings: LimitSettings())
         var id: Int64 = 0
@@ -112,7 +113,7 @@ struct AdmissionTests {
         #expect(admission.judge(ordinary, at: at(0)) == .admit(suppressedBefore: 0, occurrences: 1))
     }
 
-    @Test("Sixty users' floods leave the system's records their reserve, of each kind")
+    @Test("Floods by sixty users leave the system users their reserves")
     func systemReserve() {
         var admission = Admission(settings: LimitSettings())
         var id: Int64 = 0
@@ -135,7 +136,7 @@ struct AdmissionTests {
         }
     }
 
-    @Test("A user's share of the day's bytes: first what can be missed stays, then all but critical, then all")
+    @Test("As a user's daily bytes run out, only errors and new groups are sent, then only critical records, then none")
     func dailyBytes() {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -166,7 +167,7 @@ struct AdmissionTests {
         #expect(passes(record(10, group: 10, account: 3, severity: .debug, user: 1002)))
     }
 
-    @Test("Limits of nothing let everything through")
+    @Test("Limits of zero let every record through")
     func unlimited() {
         var admission = Admission(settings: .withoutLimits)
 
@@ -176,7 +177,7 @@ struct AdmissionTests {
         #expect(admission.nextSummaryDue == nil)
     }
 
-    @Test("An application's own limits hold for it, and the user's own before anybody's")
+    @Test("An application's override applies to it, and an override for its user takes precedence")
     func overrides() {
         var settings = LimitSettings()
         settings.overrides = [
@@ -190,7 +191,7 @@ struct AdmissionTests {
         #expect(settings.limits(uid: 1001, application: "till") == settings.ofAnyApplication)
     }
 
-    @Test("Express draws on the reserved shares alone, and what it refuses leaves no trace")
+    @Test("Priority records use the reserved shares only, and a refused one changes nothing")
     func priority() {
         var settings = LimitSettings()
         settings.criticalReserve = Share(percent: 1)
@@ -209,7 +210,7 @@ struct AdmissionTests {
         #expect(admission.takeChanges().buckets.map(\.key.role) == [.common, .common])
     }
 
-    @Test("Reading the limits again gives nobody a fresh burst")
+    @Test("Reloading the limits does not allow another burst")
     func reload() {
         var settings = LimitSettings()
         settings.groupBurst = 2

@@ -33,7 +33,7 @@ struct CardinalityGuardTests {
         #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(0)) == .overflowGroup)
     }
 
-    @Test("A user has twenty times as many kinds of sender in a day, and others have theirs")
+    @Test("A user has twenty times as many sender kinds per day as application names, independently of other users")
     func senders() {
         var guardian = CardinalityGuard(settings: settings)
 
@@ -47,7 +47,7 @@ struct CardinalityGuardTests {
         #expect(guardian.newSender(uid: 9, at: at(86_400)) == .overflow)
     }
 
-    @Test("A user has so many application names in a day")
+    @Test("A user has a limited number of application names per day")
     func applications() {
         var guardian = CardinalityGuard(settings: settings)
 
@@ -56,7 +56,7 @@ struct CardinalityGuardTests {
         #expect(guardian.newApplication(uid: 7, at: at(86_400)) == .allow)
     }
 
-    @Test("After a restart it goes on with what the store counted in the present windows")
+    @Test("After a restart, it continues with the store's counts for the current windows")
     func restoring() {
         var guardian = CardinalityGuard(settings: settings)
         #expect(guardian.windowStarts(at: at(1000)) == (at(900), at(900), at(0)))
@@ -68,7 +68,7 @@ struct CardinalityGuardTests {
         #expect(guardian.newApplication(uid: 7, at: at(1001)) == .overflow)
     }
 
-    @Test("A limit of nothing is no limit")
+    @Test("A limit of zero means unlimited")
     func unlimited() {
         var settings = LimitSettings()
         settings.newGroupsPerApplication = .unlimited
@@ -80,7 +80,7 @@ struct CardinalityGuardTests {
         #expect((0..<5000).allSatisfy { _ in guardian.newApplication(uid: 1, at: at(0)) == .allow })
     }
 
-    @Test("Log time that stands behind the last window gives no fresh one")
+    @Test("Log time before the current window does not start a new one")
     func backwards() {
         var guardian = CardinalityGuard(settings: settings)
         for _ in 0..<2 { _ = guardian.newApplication(uid: 7, at: at(86_400)) }

@@ -6,7 +6,7 @@ struct FairBucketTests {
 
     private func at(_ milliseconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: milliseconds) }
 
-    /// Takes as much as the user can have at one moment.
+    /// Takes as many tokens as the user can get at one time.
     private func drain(
         _ bucket: inout FairBucket, _ user: UInt32, atMost most: Int = .max, at now: RecordLogInstant
     ) -> Int {
@@ -18,7 +18,7 @@ struct FairBucketTests {
         return taken
     }
 
-    @Test("One user alone gets a good part of the burst at once, and then all of the refill")
+    @Test("A single user gets a good part of the burst at once, and then all of the refill")
     func alone() {
         var bucket = FairBucket(Self.limit, at: at(0))
 
@@ -29,7 +29,7 @@ struct FairBucketTests {
     }
 
     @Test(
-        "However many users take all they can, a system user finds the reserve untouched", arguments: [1, 3, 60, 500])
+        "However many users take all they can, a system user finds the reserve intact", arguments: [1, 3, 60, 500])
     func systemReserve(users: UInt32) {
         var bucket = FairBucket(Self.limit, at: at(0))
         for round in 0..<50 as Range<Int64> {
@@ -39,7 +39,7 @@ struct FairBucketTests {
         #expect(drain(&bucket, 0, at: at(5000)) >= 5)
     }
 
-    @Test("After ten users took all they can, as many others still get their first token")
+    @Test("After ten users have taken all they can, ten others still get their first token")
     func newcomers() {
         var bucket = FairBucket(Self.limit, at: at(0))
         for user in 1001...1010 as ClosedRange<UInt32> { _ = drain(&bucket, user, atMost: 15, at: at(0)) }
@@ -48,7 +48,7 @@ struct FairBucketTests {
         #expect(newcomers == [1, 1, 1, 1, 1])
     }
 
-    @Test("System users who take all they can leave something to everybody else")
+    @Test("System users who take all they can leave tokens for all others")
     func systemFlood() {
         var bucket = FairBucket(Self.limit, at: at(0))
         for user in [0, 33, 102] as [UInt32] { _ = drain(&bucket, user, at: at(0)) }
@@ -56,17 +56,17 @@ struct FairBucketTests {
         #expect(drain(&bucket, 1001, at: at(0)) >= 1)
     }
 
-    @Test("Users who always want more get equal parts of the refill, and one who wants less gets all of it")
+    @Test("Users who always want more get equal parts of the refill, and a user who wants less gets all they want")
     func equalParts() {
         var bucket = FairBucket(Self.limit, at: at(0))
         var taken: [UInt32: Int] = [:]
         var refused = 0
         for tick in 0..<36_000 as Range<Int64> {
-            // In this order, the first would have everything for themselves.
+            // Without fairness, the first user in this order would get everything.
             for user in 1001...1005 as ClosedRange<UInt32> {
                 taken[user, default: 0] += drain(&bucket, user, at: at(tick * 100))
             }
-            // A twelfth of a token a second, where an equal part is a sixth.
+            // One token every twelve seconds, half of an equal part.
             guard tick % 120 == 119 else { continue }
             if drain(&bucket, 2000, atMost: 1, at: at(tick * 100)) == 0 { refused += 1 }
         }
@@ -78,7 +78,7 @@ struct FairBucketTests {
         #expect(taken.values.reduce(0, +) + 300 <= 60 + 3600)
     }
 
-    @Test("Whatever users do, it never gives more than burst and refill", arguments: 0..<8 as Range<UInt64>)
+    @Test("Whatever users do, the bucket never gives more than burst and refill", arguments: 0..<8 as Range<UInt64>)
     func bound(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var bucket = FairBucket(Self.limit, at: at(0))
@@ -95,7 +95,7 @@ struct FairBucketTests {
         #expect(taken > 60)
     }
 
-    @Test("Stored and read back at any time, it answers as if it had never been", arguments: 0..<4 as Range<UInt64>)
+    @Test("Stored and restored at any time, it gives the same results", arguments: 0..<4 as Range<UInt64>)
     func restored(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var bucket = FairBucket(Self.limit, at: at(0))
@@ -116,7 +116,7 @@ struct FairBucketTests {
         #expect(other == bucket)
     }
 
-    @Test("The moment at which a user can have a token is the first one", arguments: 0..<4 as Range<UInt64>)
+    @Test("`whenNext` returns the earliest time at which the user can have a token", arguments: 0..<4 as Range<UInt64>)
     func next(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var bucket = FairBucket(Self.limit, at: at(0))
@@ -134,7 +134,7 @@ struct FairBucketTests {
         }
     }
 
-    @Test("A limit of a single token goes to whoever comes first, and a limit of nothing lets everybody through")
+    @Test("A limit of one token serves users in order of arrival, and a limit of zero lets all through")
     func small() {
         var single = FairBucket(BucketLimit(burst: 1, refill: Rate(1, per: .seconds(60))), at: at(0))
         #expect(drain(&single, 1001, at: at(0)) == 1)

@@ -1,4 +1,4 @@
-/// The simulation as a picture: columns on a scale on which each line is ten times the one below.
+/// Draws the simulation as an SVG bar chart with a logarithmic scale.
 struct LimitsPicture {
     private let simulation: LimitsSimulation
 
@@ -16,7 +16,7 @@ struct LimitsPicture {
         var lines = [
             """
             <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(Self.width) 370" font-family="sans-serif" \
-            font-size="12" role="img" aria-label="Records that come in and what leaves, minute by minute">
+            font-size="12" role="img" aria-label="Records received and sent in each minute">
             """,
             #"<rect width="100%" height="100%" fill="white"/>"#,
         ]
@@ -47,7 +47,7 @@ struct LimitsPicture {
     }
 
     private var legend: [String] {
-        [("#c9c9c9", "received, a minute"), ("#2c7fb8", "sent whole"), ("#d95f0e", "summaries sent")].enumerated()
+        [("#c9c9c9", "received per minute"), ("#2c7fb8", "sent whole"), ("#d95f0e", "summaries sent")].enumerated()
             .flatMap { index, entry in
                 let x = Self.left + index * 180
                 return [
@@ -63,7 +63,7 @@ struct LimitsPicture {
         return "<rect x=\"\(x)\" y=\"\(top)\" width=\"\(width)\" height=\"\(Self.bottom - top)\" fill=\"\(color)\"/>"
     }
 
-    /// By whole steps of a tenth of a decade, so that it is drawn the same everywhere.
+    /// In whole steps of a tenth of a decade, so that the picture is the same on every machine.
     private func y(_ value: Int64) -> Int {
         var (power, rest) = (0, Double(max(value, 1)))
         while rest >= 10 {

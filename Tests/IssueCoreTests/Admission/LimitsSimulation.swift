@@ -1,24 +1,24 @@
 import IssueCore
 import IssueProtocol
 
-/// An hour of a bad day, walked by the limiter with its usual settings, minute by minute.
+/// An hour of heavy traffic, processed by the limiter with its default settings, minute by minute.
 struct LimitsSimulation {
     struct Minute: Equatable {
         var received: Int64 = 0
         var whole: Int64 = 0
         var wholeCritical: Int64 = 0
         var critical: Int64 = 0
-        /// Counted, and told of in this minute's summaries.
+        /// The number of records covered by this minute's summaries.
         var told: Int64 = 0
         var summaries: Int64 = 0
     }
 
     private(set) var minutes = [Minute](repeating: Minute(), count: Self.length)
-    /// What was held back and not told of when the hour was over.
+    /// The number of suppressed records without a summary at the end of the hour.
     private(set) var untold: Int64 = 0
 
     static let length = 60
-    /// What happens when, in minutes.
+    /// The events, with their start and end in minutes.
     static let events: [(from: Int, to: Int, words: String)] = [
         (5, 20, "one issue, 50 times a second"), (25, 27, "400 new issues in two minutes"),
         (35, 50, "eight applications at once, 160 a second"),
@@ -39,7 +39,8 @@ struct LimitsSimulation {
 
     private mutating func happen(at second: Int64) {
         let minute = Int(second / 60)
-        // The usual: each twenty seconds one of ten issues, and each two minutes one of six critical ones.
+        // Background traffic: one of ten issues every twenty seconds, and one of six critical
+        // issues every two minutes.
         if second % 20 == 0 { judge(group: second / 20 % 10, account: 1, at: second) }
         if second % 120 == 60 { judge(group: 20 + second / 120 % 6, account: 1, severity: .critical, at: second) }
         if (5..<20).contains(minute) {

@@ -6,17 +6,17 @@ struct LimitsSimulationTests {
     private static let picture = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../Documentation/Images/limits.svg").standardized
 
-    @Test("The picture in RateLimits.md is what the simulation draws")
+    @Test("The picture in RateLimits.md matches the simulation")
     func picture() throws {
         let drawn = LimitsPicture(LimitsSimulation()).svg
         if ProcessInfo.processInfo.environment["ISSUED_DRAW"] != nil {
             try drawn.write(to: Self.picture, atomically: true, encoding: .utf8)
         }
         let kept = try String(contentsOf: Self.picture, encoding: .utf8)
-        #expect(kept == drawn, "Draw it again: scripts/draw-limits")
+        #expect(kept == drawn, "Redraw it with scripts/draw-limits")
     }
 
-    @Test("In the simulated hour all is sent or told, all that is critical goes, and nothing floods")
+    @Test("In the simulated hour every record is sent or summarised, all critical records are sent, and nothing floods")
     func hour() {
         let simulation = LimitsSimulation()
         let minutes = simulation.minutes
@@ -27,7 +27,8 @@ struct LimitsSimulationTests {
         #expect(whole + told + simulation.untold == received)
         #expect(minutes.allSatisfy { $0.wholeCritical == $0.critical })
         #expect(minutes.allSatisfy { $0.whole + $0.summaries <= 600 })
-        // One issue 50 times a second for a quarter of an hour: five samples at once, then one in five minutes.
+        // One issue 50 times a second for a quarter of an hour: five records at once, then one
+        // every five minutes.
         #expect(minutes[5..<20].reduce(0) { $0 + $1.whole } < 100)
     }
 }

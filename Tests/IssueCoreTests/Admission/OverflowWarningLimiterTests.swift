@@ -2,11 +2,11 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite("That something is kept together")
+@Suite("Warnings about cardinality overflows")
 struct CrowdingNewsTests {
     private let start = MonotonicInstant(sinceBoot: .seconds(50))
 
-    @Test("is told once of each user and kind, and again after an hour")
+    @Test("are logged once per user and kind, and again after an hour")
     func once() {
         var news = OverflowWarningLimiter()
         let issues = CardinalityOverflow(uid: 1, kind: .issues)
@@ -19,7 +19,7 @@ struct CrowdingNewsTests {
         #expect(told == [true, false, true, true, true])
     }
 
-    @Test("is told of no more than a thousand in an hour, whoever they are")
+    @Test("are limited to about a thousand per hour for all users")
     func bounded() {
         var news = OverflowWarningLimiter()
         let told = (0..<5000).count { news.came(CardinalityOverflow(uid: UInt32($0), kind: .senders), at: start) }

@@ -5,7 +5,7 @@ import Testing
 struct SummaryTests {
     private func at(_ seconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: seconds * 1000) }
 
-    /// One record of each group goes, all others are held back.
+    /// Admits one record of each group and suppresses all others.
     private var settings: LimitSettings {
         var settings = LimitSettings()
         settings.groupBurst = 1
@@ -22,7 +22,7 @@ struct SummaryTests {
             count: count)
     }
 
-    @Test("The first summary comes after 60 s and says how many were held back, since when, with samples")
+    @Test("The first summary comes after 60 s with the number of suppressed records, their times and samples")
     func first() throws {
         var admission = Admission(settings: settings)
         _ = admission.judge(record(1), at: at(0))
@@ -44,7 +44,7 @@ struct SummaryTests {
                     stretches: [SummaryStretch(group: 1, reason: .groupRate, records: 2...6)]))
     }
 
-    @Test("While it goes on the windows double to 15 min; after a quiet window the next begins at 60 s again")
+    @Test("While records are suppressed, windows double up to 15 min; after a quiet window they start at 60 s again")
     func doubling() {
         var admission = Admission(settings: settings)
         var ends: [Int64] = []
@@ -61,7 +61,7 @@ struct SummaryTests {
     }
 
     @Test(
-        "A summary says whether it was still going on in the second half of its window",
+        "A summary tells whether records were still suppressed in the second half of its window",
         arguments: [
             (31, false), (32, true), (59, true),
         ] as [(Int64, Bool)])
@@ -72,7 +72,7 @@ struct SummaryTests {
         #expect(admission.dueSummaries(at: at(62)).map(\.stillSuppressing) == [expected])
     }
 
-    @Test("Summaries are numbered without a gap for each group and reason, also after quiet")
+    @Test("Summaries are numbered without gaps per group and reason, also after a quiet period")
     func sequence() {
         var admission = Admission(settings: settings)
         var numbers: [Int64] = []
@@ -84,7 +84,7 @@ struct SummaryTests {
         #expect(numbers == [1, 2, 3, 4, 5])
     }
 
-    @Test("What goes at the end of suppression is counted in the summary as forwarded")
+    @Test("Records sent during a window are counted in its summary as forwarded")
     func forwarded() {
         var settings = settings
         settings.groupRefill = Rate(1, per: .seconds(30))
@@ -98,7 +98,7 @@ struct SummaryTests {
         #expect(draft?.stillSuppressing == false)
     }
 
-    @Test("The loudest groups get their own summary, the rest is told together for each application")
+    @Test("The groups with the most suppressed records get their own summary, and the others share one per application")
     func merged() {
         var bounds = Admission.Bounds()
         bounds.summaries = 5
@@ -106,7 +106,7 @@ struct SummaryTests {
         settings.globalBurst = 1000
         var admission = Admission(settings: settings, bounds: bounds)
         for group in 1...20 as ClosedRange<Int64> {
-            // The first goes; as many are held back as the group's number says.
+            // The first record is sent; the group's number is the number of suppressed ones.
             for id in 0...group { _ = admission.judge(record(id, group: group, account: group % 2), at: at(0)) }
         }
 
@@ -120,7 +120,7 @@ struct SummaryTests {
         #expect(drafts.suffix(2).map(\.summarySequence) == [1, 1])
     }
 
-    @Test("Summaries keep to their share of the destination's limit, and none is lost by that")
+    @Test("Summaries keep within their share of the destination's limit, and none is lost")
     func paced() {
         var admission = Admission(settings: settings)
         var suppressed: Int64 = 0
@@ -134,13 +134,13 @@ struct SummaryTests {
         let atOnce = admission.dueSummaries(at: at(60))
         let later = admission.dueSummaries(at: at(3600))
 
-        // A tenth of 300, and a tenth of 300 for each minute that follows.
+        // A tenth of 300, and a tenth of 300 for each following minute.
         #expect(atOnce.count == 30)
         #expect(Set(later.map(\.windowEnd)).count > 1)
         #expect((atOnce + later).map(\.suppressedCount).reduce(0, +) == suppressed)
     }
 
-    @Test("Everything is told at a shutdown, and nothing is left open")
+    @Test("A shutdown summarises everything and leaves no window open")
     func closing() {
         var admission = Admission(settings: settings)
         for id in 1...9 as ClosedRange<Int64> { _ = admission.judge(record(id, group: id % 3), at: at(0)) }
@@ -154,7 +154,7 @@ struct SummaryTests {
         #expect(admission.closeAll(at: at(6)) == [])
     }
 
-    @Test("A group that no longer fits into memory is told at once, and goes on where the store has it")
+    @Test("An evicted group is summarised at once and continues from its stored state")
     func eviction() {
         var bounds = Admission.Bounds()
         bounds.groups = 10
@@ -163,7 +163,7 @@ struct SummaryTests {
         for id in 1...3 as ClosedRange<Int64> { _ = admission.judge(record(id, group: 1), at: at(0)) }
         for group in 2...11 as ClosedRange<Int64> { _ = admission.judge(record(2 + group, group: group), at: at(1)) }
 
-        // Not stored yet, so it is still known.
+        // It is not stored yet, so it is still known.
         #expect(admission.knows(group: 1))
         state.apply(admission.takeChanges())
         #expect(!admission.knows(group: 1))

@@ -8,7 +8,7 @@ struct HeldRunTests {
         var severity: Severity
     }
 
-    /// As the forwarder walks, each series of a group by itself.
+    /// Processes records like the forwarder, with a run for each series of a group.
     private struct Runs {
         var admission: Admission
         var runs: [Series: SuppressedRun] = [:]
@@ -35,7 +35,7 @@ struct HeldRunTests {
             judgements.append(judgement)
             switch judgement {
             case .admit:
-                // What is counted already is counted; nothing more comes to it.
+                // The counted records stay counted. The run gets no further records.
                 end { $0.endsWithAdmission }
                 runs = runs.filter { !$1.endsWithAdmission && $0.group != candidate.group }
             case .suppress(let reason):
@@ -53,7 +53,7 @@ struct HeldRunTests {
     }
 
     @Test(
-        "Held back in runs or one by one, it is judged, counted and told the same", arguments: 0..<12 as Range<UInt64>)
+        "Evaluated in runs or singly, records get the same decisions and counts", arguments: 0..<12 as Range<UInt64>)
     func same(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         let log = traffic.log(records: 4000, groups: seed % 3 == 0 ? 4 : 60, accounts: 3)

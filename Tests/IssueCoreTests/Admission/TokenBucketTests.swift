@@ -6,7 +6,7 @@ struct TokenBucketTests {
 
     private func at(_ milliseconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: milliseconds) }
 
-    @Test("A new bucket holds its burst, then one token for each refill")
+    @Test("A new bucket holds its burst, then gains one token per refill")
     func burstThenRefill() {
         var bucket = TokenBucket(limit, at: at(0))
         for _ in 0..<5 { bucket.take(at: at(0)) }
@@ -17,7 +17,7 @@ struct TokenBucketTests {
         #expect(bucket.tokens(at: at(10_000_000)) == 5)
     }
 
-    @Test("Refills add up exactly however often the bucket is looked at and stored")
+    @Test("Refills add up exactly, however often the bucket is read and stored")
     func exact() throws {
         var often = TokenBucket(BucketLimit(burst: 1000, refill: Rate(7, per: .seconds(11))), level: 0, at: at(0))
         let seldom = often
@@ -32,7 +32,7 @@ struct TokenBucketTests {
         #expect(often.whenNext(after: at(100_000)) == seldom.whenNext(after: at(100_000)))
     }
 
-    @Test("A moment before the last one neither fills nor empties it")
+    @Test("A time before the last one neither fills nor empties the bucket")
     func backwards() {
         var bucket = TokenBucket(limit, at: at(1_000_000))
         for _ in 0..<5 { bucket.take(at: at(1_000_000)) }
@@ -44,7 +44,7 @@ struct TokenBucketTests {
     }
 
     @Test(
-        "A burst or a rate of nothing is no limit",
+        "A burst or rate of zero means unlimited",
         arguments: [
             BucketLimit.unlimited, BucketLimit(burst: 0, refill: Rate(1, per: .seconds(1))),
             BucketLimit(burst: 5, refill: .unlimited), BucketLimit(burst: 5, refill: Rate(3, per: .zero)),
@@ -59,7 +59,7 @@ struct TokenBucketTests {
         #expect(bucket.whenNext(after: at(3)) == at(3))
     }
 
-    @Test("Under another limit it keeps what it holds")
+    @Test("Under another limit the bucket keeps its level")
     func relimited() {
         var bucket = TokenBucket(limit, at: at(0))
         bucket.take(3, at: at(0))
@@ -69,7 +69,7 @@ struct TokenBucketTests {
         #expect(bucket.under(.unlimited).isUnlimited)
     }
 
-    @Test("Numbers without measure do not trap")
+    @Test("Extreme numbers do not trap")
     func extremes() {
         let huge = BucketLimit(burst: .max, refill: Rate(.max, per: .seconds(Int64.max / 2)))
         var bucket = TokenBucket(huge, at: at(.min))
@@ -81,7 +81,7 @@ struct TokenBucketTests {
         #expect(bucket.whenNext(after: at(.max)) == at(.max))
     }
 
-    @Test("In any stretch of time no more is taken than the burst and the refill of that stretch")
+    @Test("In any period, at most its burst and refill are taken")
     func bound() {
         var traffic = Traffic(seed: 3)
         var bucket = TokenBucket(BucketLimit(burst: 20, refill: Rate(3, per: .seconds(7))), at: at(0))

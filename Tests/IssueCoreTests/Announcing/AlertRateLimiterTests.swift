@@ -1,7 +1,7 @@
 import IssueCore
 import Testing
 
-@Suite("What operators are told of one by one")
+@Suite("Alerts for single records")
 struct NewsLimitTests {
     private typealias Event = (news: News, at: RecordLogInstant)
 
@@ -21,7 +21,7 @@ struct NewsLimitTests {
         return Set(events.filter { limit.tells($0.news, at: $0.at) }.map(\.news.record))
     }
 
-    @Test("What is told of a user goes by what is his alone, as long as four are loud at once", arguments: 0..<8)
+    @Test("A user's alerts depend only on their own reports while at most four users are noisy", arguments: 0..<8)
     func users(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         let all = events(&traffic, count: 4000, users: AlertRateLimiter.noisyUsers)
@@ -33,7 +33,7 @@ struct NewsLimitTests {
         }
     }
 
-    @Test("What is new takes nothing from what is critical or back, and the other way round", arguments: 0..<8)
+    @Test("New groups use none of the budget for critical and regressed records, and vice versa", arguments: 0..<8)
     func kinds(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         let all = events(&traffic, count: 4000, users: 40)
@@ -44,7 +44,7 @@ struct NewsLimitTests {
         }
     }
 
-    @Test("No more is told in any minute than the budget of all has, however many users there are", arguments: 0..<8)
+    @Test("In any minute at most the common budget of alerts is logged, however many users there are", arguments: 0..<8)
     func bounded(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         let all = events(&traffic, count: 8000, users: 100_000)
@@ -57,7 +57,7 @@ struct NewsLimitTests {
         }
     }
 
-    @Test("Each record is told of, or counted by its kind in what is told within a minute", arguments: 0..<8)
+    @Test("Each record gets an alert or is counted by its reason in a report within a minute", arguments: 0..<8)
     func nothingUncounted(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
@@ -85,7 +85,7 @@ struct NewsLimitTests {
         }
     }
 
-    @Test("Who has most of what was left out is named with how much it was, and so many users are remembered")
+    @Test("The users with the most suppressed alerts are listed, and a limited number of users is remembered")
     func loudest() {
         let now = RecordLogInstant(milliseconds: 0)
         var limit = AlertRateLimiter(at: now)
@@ -111,7 +111,7 @@ struct NewsLimitTests {
     }
 
     @Test(
-        "Users with floods of critical records, as many as there are, don't keep the first of another from being told")
+        "Floods of critical records by any number of users do not suppress the first alert of another user")
     func floods() {
         let now = RecordLogInstant(milliseconds: 0)
         var limit = AlertRateLimiter(at: now)

@@ -5,7 +5,7 @@ import Testing
 struct AheadTests {
     private func at(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(sinceBoot: .seconds(1000 + seconds)) }
 
-    /// A forwarder whose batch of 400 lines is on its way.
+    /// Returns a forwarder whose batch of 400 lines is in flight.
     private func sending(_ settings: ForwardSettings) -> Forwarding {
         var forwarding = Forwarding(settings: settings, at: at(0))
         let pending = PendingCounts(records: 500, bytes: 50_000, oldest: at(0))
@@ -14,7 +14,7 @@ struct AheadTests {
         return forwarding
     }
 
-    @Test("The batch that comes next is known while all of one is on its way for the first time, and nothing paces it")
+    @Test("The limit of the next batch is known while a whole batch is sent for the first time without pacing")
     func ahead() {
         var settings = ForwardSettings()
         #expect(sending(settings).limitAhead(at: at(0)) == nil)
@@ -23,7 +23,7 @@ struct AheadTests {
         var forwarding = sending(settings)
         #expect(forwarding.limitAhead(at: at(0)) == BatchLimit(records: settings.batchRecords, bytes: 1 << 20))
 
-        // A part of it may be next, or the same once more.
+        // A part of the batch may be next, or the same lines again.
         _ = forwarding.answered(
             DeliveryResult(.partial(PartialAnswer(successful: nil)), ResponseSummary("400")), unit: 0, at: at(1))
         #expect(forwarding.limitAhead(at: at(1)) == nil)

@@ -4,7 +4,7 @@ import Testing
 
 struct AnyAnswerTests: ForwardingSteps {
     @Test(
-        "Whatever a destination answers, every line of every batch ends exactly once",
+        "Whatever a destination responds, every line of every batch has exactly one outcome",
         arguments: 0..<40 as Range<UInt64>)
     func property(seed: UInt64) {
         var traffic = Traffic(seed: seed)
@@ -20,7 +20,7 @@ struct AnyAnswerTests: ForwardingSteps {
             let poison = traffic.happens(oneIn: 3) ? Int(traffic.number(below: Int64(count))) : nil
             guard case .build = forwarding.recordsArrived(pending(500, since: now), at: at(now)) else { break }
             guard case .send(var shipment) = forwarding.batchStored(batch(id, count), at: at(now)) else { break }
-            // Of the lines as they were at first, those that are left.
+            // The remaining lines, by their original indexes.
             var left = Array(0..<count)
             var (delivered, dead): ([Int], [Int]) = ([], [])
             while !left.isEmpty {
@@ -60,7 +60,7 @@ struct AnyAnswerTests: ForwardingSteps {
         #expect(ended == 30)
     }
 
-    /// What is sent when a wait is over.
+    /// Returns the shipment that is sent after a wait.
     private func waited(
         _ action: Forwarding.NextAction, _ forwarding: inout Forwarding, _ now: inout Double
     ) -> Forwarding.Shipment? {

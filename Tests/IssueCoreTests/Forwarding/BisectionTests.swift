@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 struct BisectionTests {
-    /// A destination that takes some lines and refuses others, and what it has seen.
+    /// A destination that refuses some lines, with a record of the lines it has received.
     private struct Destination {
         var poison: Set<Int> = []
         var huge: Set<Int> = []
@@ -32,7 +32,7 @@ struct BisectionTests {
         }
     }
 
-    @Test("One bad line of five hundred is found wherever it is, within 2·log2(n) requests after the first")
+    @Test("One bad line among five hundred is found at any position, within 2·log2(n) requests after the first")
     func onePoison() {
         for place in 0..<500 {
             var destination = Destination(poison: [place])
@@ -46,7 +46,7 @@ struct BisectionTests {
         }
     }
 
-    @Test("Each line ends once, delivered or dead, and only a refused one dies", arguments: 0..<60 as Range<UInt64>)
+    @Test("Each line is either delivered or dead, and only refused lines are dead", arguments: 0..<60 as Range<UInt64>)
     func property(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         let count = Int(traffic.number(below: 300)) + 1
@@ -67,7 +67,7 @@ struct BisectionTests {
         #expect(bisection.isDone)
     }
 
-    @Test("Where the known rules explain the answer exactly, nothing is sent again")
+    @Test("If the known rules explain the response exactly, nothing is sent again")
     func corruptionCheck() {
         var bisection = Bisection(count: 5)
         _ = bisection.next()
@@ -78,7 +78,7 @@ struct BisectionTests {
     }
 
     @Test(
-        "An answer without counts, or with impossible ones, is asked for once more before it is believed",
+        "After a response with missing or impossible counts the lines are sent once more before it is believed",
         arguments: [nil, 2, 7, -1])
     func invalid(successful: Int?) {
         var bisection = Bisection(count: 2)
@@ -91,7 +91,7 @@ struct BisectionTests {
         #expect(bisection.dead.isEmpty)
     }
 
-    @Test("A single line that is too large is cut, and given up if that does not help")
+    @Test("A single line that is too large is truncated, and given up if that does not help")
     func cut() {
         var bisection = Bisection(count: 1)
 
@@ -102,7 +102,7 @@ struct BisectionTests {
         #expect(bisection.dead == [.init(line: 0, reason: .tooLarge)])
     }
 
-    @Test("When more than 32 lines are refused, and most of all, it stops, and none of them is given up")
+    @Test("If more than 32 lines and the majority are refused, bisection stops and no line is given up")
     func stop() {
         var destination = Destination(poison: Set(0..<200))
         var bisection = Bisection(count: 200)
@@ -115,7 +115,7 @@ struct BisectionTests {
         #expect(bisection.delivered.map(\.count).reduce(0, +) == 200)
     }
 
-    @Test("A part that came to nothing is next again; giving up ends all that is left")
+    @Test("A part whose request failed is sent next; giving up ends all remaining lines")
     func notTaken() {
         var bisection = Bisection(count: 30)
         _ = bisection.next(atMost: 10)
@@ -132,7 +132,7 @@ struct BisectionTests {
 }
 
 extension BisectionTests {
-    @Test("Lines that had nothing left to send count as taken, and those that were sent keep their places")
+    @Test("Lines without content count as accepted, and the indexes of the others are mapped back")
     func left() {
         let answer = PartialAnswer(successful: 2, corruptionCheck: [1, 3, 7]).ofPart(count: 6, sent: [0, 2, 4, 5])
         #expect(answer == PartialAnswer(successful: 4, corruptionCheck: [2, 5]))

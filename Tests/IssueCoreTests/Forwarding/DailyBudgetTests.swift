@@ -5,7 +5,7 @@ import Testing
 struct DailyBudgetTests {
     private static let midnight = Timestamp(milliseconds: 20_000 * 86_400_000)
 
-    /// Sends for a user for as long as anything of theirs goes.
+    /// Sends for a user until nothing more of theirs is allowed.
     private func exhaust(_ budget: inout DailyBudget, _ user: UInt32, by bytes: Int = 1000) -> Int64 {
         var sent: Int64 = 0
         while budget.state(of: user) != .spent {
@@ -15,7 +15,7 @@ struct DailyBudgetTests {
         return sent
     }
 
-    @Test("A user alone first loses what can be missed, then all but critical records, then those")
+    @Test("A single user first loses less important records, then all but critical ones, then those")
     func steps() {
         var budget = DailyBudget(limit: 1_000_000)
         var reached: [DailyBudget.State: Int] = [:]
@@ -29,7 +29,7 @@ struct DailyBudgetTests {
         #expect(budget.state(of: 1001) == .spent)
     }
 
-    @Test("However many users use up what they can have, there is something left for others, and more for the system")
+    @Test("However many users exhaust their share, others have bytes left, and system users have more")
     func floods() {
         var budget = DailyBudget(limit: 500 << 20)
         for user in 1001...1060 as ClosedRange<UInt32> { _ = exhaust(&budget, user) }
@@ -40,7 +40,7 @@ struct DailyBudgetTests {
         #expect(budget.state(of: 2000) == .plenty)
     }
 
-    @Test("Of one flood a part of the day is left to others, from the first byte on")
+    @Test("A single flood leaves part of the day to others from the first byte on")
     func oneFlood() {
         var budget = DailyBudget(limit: 500 << 20)
         _ = exhaust(&budget, 1001)
@@ -49,7 +49,7 @@ struct DailyBudgetTests {
         #expect(budget.state(of: 1003) == .plenty)
     }
 
-    @Test("What a user has used holds after a restart, and a new UTC day begins with nothing")
+    @Test("A user's use survives a restart, and a new UTC day starts at zero")
     func days() {
         var budget = DailyBudget(limit: 1_000_000)
         _ = exhaust(&budget, 1001)
@@ -65,7 +65,7 @@ struct DailyBudgetTests {
         #expect(DailyBudget(limit: 0, day: 20_000, bytes: .max, users: [1001: .max]).state(of: 1001) == .plenty)
     }
 
-    @Test("Summaries and what was sent again count for the day, and are nobody's")
+    @Test("Summaries and resent records count for the day but for no user")
     func nobodys() {
         var budget = DailyBudget(limit: 1000)
         budget.sent(5000, at: Self.midnight)
@@ -73,7 +73,7 @@ struct DailyBudgetTests {
         #expect(budget.state(of: 1001) == .plenty)
     }
 
-    @Test("So many users are remembered and no more, and what the others used stays used")
+    @Test("A limited number of users is remembered, and the use of the others still counts")
     func bounded() {
         var budget = DailyBudget(limit: 1_000_000)
         for user in 1000..<3000 as Range<UInt32> { budget.sent(10, for: [user: Int(user) / 100], at: Self.midnight) }
@@ -83,7 +83,7 @@ struct DailyBudgetTests {
 }
 
 struct UserTurnsTests {
-    @Test("Users take turns, system users come first in each, and each user's own order stays")
+    @Test("Users take turns, system users come first in each round, and each user's order is kept")
     func turns() {
         #expect(RoundRobinOrder.order([1001, 1001, 1001, 1002, 0, 1002, 0]) == [4, 0, 3, 6, 1, 5, 2])
         #expect(RoundRobinOrder.order([]) == [])

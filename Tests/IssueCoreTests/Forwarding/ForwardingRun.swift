@@ -1,14 +1,14 @@
 import IssueCore
 import IssueProtocol
 
-/// A forwarder at work in a time of its own, with a store of numbers and a destination that is as a test says.
+/// Runs a forwarder in simulated time, with a store of line numbers and a configurable destination.
 struct ForwardingRun {
     enum Mood: Equatable {
         case takes
         case refuses
         case silent
         case answers(FailureClass)
-        /// Its answer comes, but takes so many seconds.
+        /// It responds, but only after this many seconds.
         case slow(Double)
     }
 
@@ -27,17 +27,17 @@ struct ForwardingRun {
     private(set) var delivered = 0
     private(set) var possibleDuplicates = 0
     private(set) var dead = 0
-    /// Lines that are refused whenever they come, by number; those of the log are numbered from nothing.
+    /// The numbers of the lines that are always refused. Lines of the log are numbered from 0.
     var poison: Set<Int> = []
     var mood: (Double) -> Mood = { _ in .takes }
-    /// When something critical comes in while a request is under way.
+    /// The times at which a critical record arrives while a request is in flight.
     var critical: [Double] = []
 
     private let settings: ForwardSettings
     private var traffic: Traffic
     private var lastBatch: Int64 = 0
     private var deadline: Double?
-    /// What waits, as the numbers of its lines, and since when.
+    /// The pending lines: their numbers, and the times since when they wait.
     private var waiting: [(line: Int, since: Double)] = []
     private var priority: [(line: Int, since: Double)] = []
     private var reported = 0
@@ -54,7 +54,7 @@ struct ForwardingRun {
         MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
     }
 
-    /// How many lines have not come to an end.
+    /// The number of lines without an outcome.
     var pendingLines: Int { reported - delivered - dead }
 
     mutating func report(_ count: Int, isPriority: Bool = false) {
@@ -65,7 +65,7 @@ struct ForwardingRun {
         perform(forwarding.recordsArrived(pending, at: Self.at(now)))
     }
 
-    /// Ends the daemon by the book, and starts it again.
+    /// Stops the daemon in an orderly way and starts it again.
     mutating func restart() {
         let (progress, unacknowledged) = (forwarding.progress(at: Self.at(now)), forwarding.unacknowledged)
         _ = forwarding.stopRequested()
@@ -117,7 +117,7 @@ struct ForwardingRun {
             case .overtake(let limit): next = store(limit.records, 0)
             case .send(let shipment): next = send(shipment)
             case .wait(let until):
-                // In whole milliseconds, as all times here are.
+                // In whole milliseconds, like all times here.
                 deadline = ((until.sinceBoot / .seconds(1) - 1000) * 1000 + 1e-4).rounded(.up) / 1000
                 return
             case .rest: return

@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// What tests tell a forwarder, in a time of its own that is counted in seconds.
+/// Helpers that create a forwarder's inputs, with times in seconds.
 protocol ForwardingSteps {}
 
 extension ForwardingSteps {

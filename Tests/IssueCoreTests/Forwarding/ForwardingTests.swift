@@ -3,7 +3,7 @@ import IssueProtocol
 import Testing
 
 struct ForwardingTests: ForwardingSteps {
-    /// A forwarder whose batch of so many lines is on its way.
+    /// Returns a forwarder whose batch of this many lines is in flight.
     private func sending(_ count: Int, settings: ForwardSettings = ForwardSettings()) -> Forwarding {
         var forwarding = Forwarding(settings: settings, at: at(0))
         _ = forwarding.recordsArrived(pending(500, since: 0), at: at(0))
@@ -11,7 +11,7 @@ struct ForwardingTests: ForwardingSteps {
         return forwarding
     }
 
-    @Test("Records wait for company, are stored as a batch, sent, settled, and the next ones follow")
+    @Test("Records wait to fill a batch, are stored, sent and settled, and the next batch follows")
     func goodDay() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
 
@@ -28,7 +28,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.view.lastAnswer == "an answer")
     }
 
-    @Test("Who refuses lines for five minutes without a pause is paused, and no line is given up")
+    @Test("A destination that refuses lines for five minutes without interruption is paused, and no line is given up")
     func longBisection() {
         var forwarding = sending(400)
         let some = answer(.partial(PartialAnswer(successful: nil)))
@@ -41,10 +41,10 @@ struct ForwardingTests: ForwardingSteps {
             time += 30
         }
         guard case .pause(.manyLinesRefused, _, _) = forwarding.answered(some, unit: 0, at: at(300)) else {
-            Issue.record("It goes on")
+            Issue.record("It continues")
             return
         }
-        // From its next try on it has as long again.
+        // From the next attempt it has the full time again.
         guard case .send = forwarding.waited(at: at(360)) else {
             Issue.record("It was not tried again")
             return
@@ -55,7 +55,7 @@ struct ForwardingTests: ForwardingSteps {
         }
     }
 
-    @Test("When all that the cursor met was held back, it goes on waiting")
+    @Test("If all records up to the cursor were suppressed, it continues to wait")
     func nothingToSend() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         _ = forwarding.recordsArrived(pending(500, since: 0), at: at(0))
@@ -64,7 +64,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.view.state == .idle)
     }
 
-    @Test("After a failure the same lines go again; what was sent without an answer may be there twice")
+    @Test("After a failure the same lines are sent again; lines sent without a response may be duplicates")
     func retry() {
         var forwarding = sending(3)
 
@@ -87,7 +87,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.view.resent == 3)
     }
 
-    @Test("An answer to a request that was made twice leaves the lines maybe twofold, whatever it says")
+    @Test("After a request that was made twice, lines may be duplicates whatever the response")
     func madeTwice() {
         for verdict in [DeliveryVerdict.accepted, .again(.overloaded, retryAfter: nil)] {
             var forwarding = sending(3)
@@ -108,7 +108,7 @@ struct ForwardingTests: ForwardingSteps {
         }
     }
 
-    @Test("What the destination asks for is waited for, and a flush does not shorten it")
+    @Test("The delay requested by the destination is honoured, and a flush does not shorten it")
     func retryAfter() {
         var forwarding = sending(3)
 
@@ -118,7 +118,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.flushRequested(at: at(1)) == .wait(until: at(120)))
     }
 
-    @Test("After five failures a single line goes first, and what follows a taken one grows step by step")
+    @Test("After five failures a single line is sent, and after a success requests grow step by step")
     func breaker() {
         var forwarding = sending(100)
         var now = 0.0
@@ -154,7 +154,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.view.resent == 500)
     }
 
-    @Test("A refused credential pauses with a reason and an advice; probes come from 60 s doubling to 15 min")
+    @Test("A refused credential pauses with a reason and advice; probes are sent after 60 s, doubling up to 15 min")
     func pause() {
         var forwarding = sending(100)
         var now = 0.0
@@ -179,7 +179,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.view.state == .sending)
     }
 
-    @Test("A new credential is tried at once, the same one is not")
+    @Test("A new credential is tried at once; an unchanged one is not")
     func credential() {
         var forwarding = sending(3)
         _ = forwarding.answered(answer(.paused(.forbidden)), unit: 0, at: at(0))
@@ -191,7 +191,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.credentialReread(changed: true, at: at(2)) == .rest)
     }
 
-    @Test("When RetryFor is over the rest is given up; the time spent paused does not count")
+    @Test("After RetryFor= the remaining lines are given up; paused time does not count")
     func expiry() {
         var settings = ForwardSettings()
         settings.retryFor = .seconds(600)
@@ -217,14 +217,14 @@ struct ForwardingTests: ForwardingSteps {
                         maybeDuplicate: false, requests: 4)))
     }
 
-    @Test("After a partial answer the bad line is found, and all others are delivered")
+    @Test("After a partial response the bad line is found and all others are delivered")
     func partial() {
         var forwarding = sending(4)
 
         #expect(
             forwarding.answered(answer(.partial(PartialAnswer(successful: 3))), unit: 0, at: at(0))
                 == .send(.init(batch: 1, range: 0..<2)))
-        // The left half is clean, so the bad line is known to be in the right one.
+        // The left half is clean, so the bad line must be in the right one.
         #expect(
             forwarding.answered(answer(.accepted), unit: 0, at: at(0)) == .send(.init(batch: 1, range: 2..<3)))
         #expect(
@@ -239,7 +239,7 @@ struct ForwardingTests: ForwardingSteps {
                         possibleDuplicates: 3, requests: 4)))
     }
 
-    @Test("A batch that is too large is halved, the next ones are smaller, and a single line is cut")
+    @Test("A batch that is too large is halved, later ones are smaller, and a single line is truncated")
     func tooLarge() {
         var forwarding = sending(2)
 
@@ -258,7 +258,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(limit.bytes < 20_000)
     }
 
-    @Test("A batch whose answer a crash took is sent again, marked, with the failures it had")
+    @Test("A batch whose response was lost in a crash is sent again and marked, and keeps its failure count")
     func resuming() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         var unknown = batch(7, 100)
@@ -284,7 +284,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(outcome.possibleDuplicates == 100)
     }
 
-    @Test("A batch of which each request got an answer is not marked, however often the daemon was started again")
+    @Test("A batch with a response to each request is not marked, however often the daemon restarts")
     func resumingAnswered() {
         var forwarding = sending(3)
         _ = forwarding.answered(answer(.paused(.unauthorised)), unit: 0, at: at(1))
@@ -303,7 +303,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(!outcome.maybeDuplicate)
     }
 
-    @Test("A flush sends what waits without waiting for company, until nothing is left")
+    @Test("A flush sends all pending records without waiting to fill a batch")
     func flush() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         _ = forwarding.recordsArrived(pending(3, since: 0), at: at(0))
@@ -317,7 +317,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.recordsArrived(pending(1, since: 1), at: at(1)) == .wait(until: at(6)))
     }
 
-    @Test("The send rate holds the next batch back, says so, and what is express need not wait for all of it")
+    @Test("The send rate delays the next batch and is reported, but priority records need not wait for all of it")
     func pacing() {
         var forwarding = sending(50)
         _ = forwarding.answered(answer(.accepted), unit: 0, at: at(0))
@@ -332,7 +332,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.recordsArrived(facts, at: at(1)) == .build(BatchLimit(records: 2, bytes: 1 << 20)))
     }
 
-    @Test("A stop ends at once what waits, and lets an answer or a store that is under way come in")
+    @Test("A stop ends waits at once, but completes a request or a store operation in progress")
     func stop() {
         var idle = Forwarding(settings: ForwardSettings(), at: at(0))
         #expect(idle.stopRequested() == .stop)
@@ -358,7 +358,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(preparing.isStopped)
     }
 
-    @Test("An answer that outlives the end changes nothing")
+    @Test("A response after the end changes nothing")
     func abandoned() {
         var forwarding = sending(3)
         forwarding.abandoned()

@@ -2,14 +2,14 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite("A destination that is away for a while")
+@Suite("Outages of a destination")
 struct OutageTests {
     static let moods: [ForwardingRun.Mood] = [
         .refuses, .silent, .answers(.overloaded), .answers(.serverError), .answers(.requestTimeout), .answers(.reset),
         .answers(.tls), .answers(.unreachable),
     ]
 
-    /// Runs an outage, and says with the run when it ended.
+    /// Runs an outage, and returns the run and the time at which the outage ended.
     private func outage(
         _ mood: ForwardingRun.Mood, seed: UInt64, restarts: Bool = false
     ) -> (run: ForwardingRun, end: Double, isHungInFull: Bool) {
@@ -37,14 +37,14 @@ struct OutageTests {
     }
 
     @Test(
-        "However long it was, the first record is out within five seconds of its return, what is critical before all else",
+        "After an outage of any length, the first record is sent within five seconds, and critical records come first",
         arguments: moods)
     func return5(mood: ForwardingRun.Mood) throws {
         var hung = 0
         for seed in 0..<36 as Range<UInt64> {
             let (run, end, isHungInFull) = outage(mood, seed: seed, restarts: seed % 4 == 0)
             let first = try #require(run.requests.first { $0.begun >= end && $0.isTaken }, "seed \(seed)")
-            // One try in ten minutes may take all its time.
+            // One attempt in ten minutes gets the full timeout.
             if isHungInFull { hung += 1 } else { #expect(first.ended - end <= 5, "seed \(seed)") }
             #expect(first.isPriority || end < 16 + 6, "seed \(seed)")
             #expect(first.lines == 1 || end < 30, "seed \(seed)")
@@ -52,7 +52,7 @@ struct OutageTests {
         #expect(hung <= (mood == .silent ? 12 : 0))
     }
 
-    @Test("It is asked with one line every few seconds, no more and no less, and only what may have arrived is marked")
+    @Test("It is probed with one line every few seconds, and only lines that may have arrived are marked")
     func politeness() {
         for mood in Self.moods {
             var run = ForwardingRun(seed: 7)
@@ -69,14 +69,14 @@ struct OutageTests {
             run.run(until: 5000)
             #expect(run.pendingLines == 0)
             switch mood {
-            // The first request had them all.
+            // The first request contained all of them.
             case .silent: #expect(run.possibleDuplicates == 50)
             default: #expect(run.possibleDuplicates == 0)
             }
         }
     }
 
-    @Test("One that is only slow is not cut off for ever")
+    @Test("A destination that is only slow is not cut off permanently")
     func slow() {
         var run = ForwardingRun(seed: 3)
         run.mood = { $0 < 60 ? .silent : .slow(8) }
@@ -85,7 +85,7 @@ struct OutageTests {
         #expect(run.delivered == 5)
     }
 
-    @Test("Who asks for patience gets it: after 429 the waits double up to five minutes")
+    @Test("After 429 the delays double up to five minutes")
     func timeout() {
         var run = ForwardingRun(seed: 5)
         run.mood = { _ in .answers(.tooManyRequests) }
@@ -96,7 +96,7 @@ struct OutageTests {
         #expect(zip(last, last.dropFirst()).contains { $1.begun - $0.begun > 60 })
     }
 
-    @Test("Once RetryFor= is over the records are given up, and the destination does not seem well for that")
+    @Test("After RetryFor= the records are given up, which does not make the destination look healthy")
     func givenUp() {
         var settings = ForwardSettings()
         settings.retryFor = .seconds(8)
@@ -110,7 +110,7 @@ struct OutageTests {
         #expect(run.forwarding.view.reason == "server_error")
     }
 
-    @Test("A try that is under way is not told as a wait that is over, nor as a destination that is well")
+    @Test("During an attempt the status shows neither an expired wait nor a healthy destination")
     func view() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: ForwardingRun.at(0))
         _ = forwarding.recordsArrived(PendingCounts(records: 500, oldest: ForwardingRun.at(0)), at: ForwardingRun.at(0))

@@ -7,7 +7,7 @@ struct PacingTests {
         MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
     }
 
-    @Test("A batch goes when it is full by count or bytes, when its oldest waited 5 s, or 1 s for what is express")
+    @Test("A batch is sent when it is full, or when its oldest record has waited 5 s, or 1 s for a priority record")
     func planning() {
         let planner = BatchPlanner(settings: ForwardSettings())
 
@@ -25,7 +25,7 @@ struct PacingTests {
                 == .wait(until: at(5)))
     }
 
-    @Test("A builder is full once its lines or their bytes reach the limit; a line that was admitted always goes")
+    @Test("A builder is full when its lines or bytes reach the limit; an admitted line is always included")
     func building() {
         var builder = BatchBuilder(limit: BatchLimit(records: 3, bytes: 100))
         builder.add(bytes: 500)
@@ -41,7 +41,7 @@ struct PacingTests {
         #expect(builder.bytes == 99)
     }
 
-    @Test("A pace that was stored goes on where it was: no fresh burst, what was sent too much is still owed")
+    @Test("A restored pacer continues where it was: no fresh burst, and excess records still count")
     func restoredPace() {
         let settings = ForwardSettings()
         var pacer = SendPacer(settings: settings, at: at(0))
@@ -69,7 +69,7 @@ struct PacingTests {
         return at(0).duration(to: until).wholeMilliseconds
     }
 
-    @Test("Waits are drawn below a limit that doubles: from 1 s to 300 s for 429, up to 4.5 s in an outage")
+    @Test("Delays are random below a limit that doubles: from 1 s to 300 s for 429, up to 4.5 s in an outage")
     func retry() {
         var schedule = RetrySchedule()
         let longest = (0..<12).map { _ in failed(&schedule, .tooManyRequests, unit: 1) }
@@ -78,20 +78,20 @@ struct PacingTests {
         #expect(failed(&schedule, .tooManyRequests, unit: 0) == 250)
         schedule.succeeded()
         #expect((0..<6).map { _ in failed(&schedule, unit: 1) } == [1000, 2000, 4000, 4500, 4500, 4500])
-        // Not at once, however it is drawn, when it has gone on for a while.
+        // Never at once, whatever the random number, when the outage has lasted a while.
         #expect(failed(&schedule, unit: 0) == 2250)
         schedule.succeeded()
         #expect(failed(&schedule, unit: 0) == 250)
     }
 
-    @Test("The time that a try took counts, so that one that hangs does not put off the next")
+    @Test("The duration of an attempt counts, so that a hanging attempt does not delay the next")
     func hanging() {
         var schedule = RetrySchedule(attempts: 9)
         #expect(failed(&schedule, .noAnswer, unit: 1, begun: -4) == 500)
         #expect(failed(&schedule, .noAnswer, unit: 0, begun: -4) == 250)
     }
 
-    @Test("What the destination asks for is honoured, up to an hour")
+    @Test("The delay requested by the destination is honoured, up to an hour")
     func retryAfter() {
         var schedule = RetrySchedule()
 
@@ -101,7 +101,7 @@ struct PacingTests {
         #expect(failed(&schedule, unit: 0, retryAfter: .zero) == 250)
     }
 
-    @Test("After five failures, or one that hung, the next batch is a line; success lets it grow until it is whole")
+    @Test("After five failures, or one that hung, the next request has one line and grows with each success")
     func breaker() {
         var breaker = CircuitBreaker()
         for _ in 0..<4 { breaker.failed() }
@@ -125,7 +125,7 @@ struct PacingTests {
         #expect(breaker.lineLimit == 1)
     }
 
-    @Test("What comes in within five seconds may go at once, and then no more than the rate")
+    @Test("Records of five seconds may be sent at once, and then no more than the rate allows")
     func pacing() {
         var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
 
@@ -140,7 +140,7 @@ struct PacingTests {
         #expect(SendPacer(settings: slow, at: at(0)).pace(of: 500, isBacklog: true, at: at(0)) == .now(1))
     }
 
-    @Test("In no stretch of time goes more than the rate and five seconds of it, and of what is old its share of that")
+    @Test("No period exceeds the rate plus five seconds of it, and old records do not exceed their share")
     func stretches() {
         for isMixed in [false, true] {
             var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
@@ -164,13 +164,13 @@ struct PacingTests {
                     #expect(Double(old) <= 40 + length * 8 + 1e-6)
                 }
             }
-            // And it is not less, either.
+            // And it is not lower either.
             let old = sent.reduce(0) { $0 + ($1.isOld ? $1.count : 0) }
             #expect(isMixed ? old > 1500 : old > 4500)
         }
     }
 
-    @Test("429 and 503 halve the rate down to a tenth, and success brings back a twentieth a minute")
+    @Test("429 and 503 halve the rate down to a tenth, and success restores a twentieth per minute")
     func adaptation() {
         var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
         var factors: [Double] = []
@@ -186,7 +186,7 @@ struct PacingTests {
         #expect(pacer.factor == 1)
     }
 
-    @Test("A rate of nothing is no limit")
+    @Test("A rate of zero means unlimited")
     func unlimited() {
         var pacer = SendPacer(settings: .withoutLimits, at: at(0))
         pacer.sent(1_000_000, at: at(0))
@@ -194,7 +194,7 @@ struct PacingTests {
         #expect(pacer.pace(of: 10_000, at: at(0)) == .now(10_000))
     }
 
-    @Test("An answer's words are cut, and hold no control characters")
+    @Test("A response summary is truncated and contains no control characters")
     func summary() {
         #expect(ResponseSummary("503 \u{1B}[31mbusy\r\n").text == "503  [31mbusy  ")
         #expect(ResponseSummary(String(repeating: "é", count: 10_000)).text.count == ResponseSummary.maxCharacters)

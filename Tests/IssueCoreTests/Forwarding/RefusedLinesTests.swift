@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite("Lines that are refused")
+@Suite("Refused lines")
 struct RefusedLinesTests {
     private static var unlimited: ForwardSettings {
         var settings = ForwardSettings()
@@ -11,7 +11,7 @@ struct RefusedLinesTests {
     }
 
     @Test(
-        "A part of a batch that is refused costs only the bad lines, many as they may be",
+        "Refused lines in a batch cost only themselves, however many there are",
         arguments: [1, 33, 40, 100, 200, 249])
     func partly(bad: Int) {
         for seed in 0..<10 as Range<UInt64> {
@@ -26,7 +26,7 @@ struct RefusedLinesTests {
         }
     }
 
-    @Test("The same where all bad ones stand together, at the beginning or at the end")
+    @Test("The same is true if all bad lines are adjacent, at the start or at the end")
     func together() {
         for first in [0, 460] {
             var run = ForwardingRun(Self.unlimited, seed: 1)
@@ -38,7 +38,7 @@ struct RefusedLinesTests {
         }
     }
 
-    @Test("Where most are refused the destination is paused, none is given up, and what is express still goes")
+    @Test("If the majority is refused, the destination is paused, no line is given up, and priority records go out")
     func mostly() {
         var run = ForwardingRun(Self.unlimited, seed: 2)
         run.poison = Set(0..<500).subtracting([10, 20, 499])
@@ -51,15 +51,15 @@ struct RefusedLinesTests {
         #expect(run.requests.count == before + 1)
         #expect(run.requests.last?.isPriority == true)
         #expect(run.requests.last?.isTaken == true)
-        // And it is as it was: nobody is told that all is well.
+        // The state is unchanged: the status does not show a healthy destination.
         #expect(run.forwarding.view.reason == "many_lines_refused")
-        // Each try looks at other lines, so that the good ones arrive.
+        // Each attempt tries other lines, so the good ones arrive.
         run.run(until: 20 * 3600)
         #expect(run.dead == 0)
         #expect(run.delivered == 4)
     }
 
-    @Test("What is critical goes while a batch is being taken apart, before its next part")
+    @Test("Critical records are sent before the next part of a batch that is being bisected")
     func overtaking() {
         var run = ForwardingRun(Self.unlimited, seed: 3)
         run.poison = Set(stride(from: 0, to: 500, by: 12))
@@ -74,7 +74,7 @@ struct RefusedLinesTests {
         #expect(run.pendingLines == 0)
     }
 
-    @Test("What came to its end is stored before the batch does: a restart does not begin anew")
+    @Test("Outcomes are stored before the batch is finished, so a restart does not start over")
     func progress() {
         var run = ForwardingRun(Self.unlimited, seed: 4)
         run.poison = Set(stride(from: 0, to: 500, by: 12))
@@ -91,9 +91,9 @@ struct RefusedLinesTests {
     }
 }
 
-@Suite("Sets of lines")
+@Suite("Line sets")
 struct LineSetTests {
-    @Test("They hold what was put in, in any order, and count it among others", arguments: 0..<20 as Range<UInt64>)
+    @Test("A set contains the lines inserted and renumbers them relative to others", arguments: 0..<20 as Range<UInt64>)
     func property(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var (set, other) = (LineSet(), LineSet())

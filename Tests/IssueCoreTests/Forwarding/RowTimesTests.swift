@@ -2,9 +2,9 @@ import Testing
 
 @testable import IssueCore
 
-@Suite("When the records of a stretch came")
+@Suite("Times of the records in a range")
 struct RowTimesTests {
-    /// Rows with holes between them, and times that often stay the same for a while.
+    /// Rows with gaps, and times that often stay the same for a while.
     private func log(_ seed: UInt64) -> [RowTimes.Sample] {
         var random = Traffic(seed: seed)
         var (row, at): (Int64, Int64) = (Int64(Int.random(in: 0..<50, using: &random)), 1000)
@@ -15,7 +15,7 @@ struct RowTimesTests {
         }
     }
 
-    @Test("It answers as if all of them had been looked at", arguments: 0..<8 as Range<UInt64>)
+    @Test("The results are the same as if all records had been read", arguments: 0..<8 as Range<UInt64>)
     func answers(seed: UInt64) throws {
         let log = log(seed)
         let rows = log[0].row...log[log.count - 1].row
@@ -29,12 +29,12 @@ struct RowTimesTests {
                 log[Int.random(in: 0..<log.count, using: &random)].at + Int64(Int.random(in: 0..<3, using: &random)) - 1
             let wanted = log.first { $0.at >= time }?.row
             let found = times.row(since: time, in: rows, look)
-            // It need not be a record, but the first one from there on is.
+            // The row need not exist, but the first one at or after it is the expected one.
             #expect(found.flatMap { look($0) }?.row == wanted)
         }
     }
 
-    @Test("Of records that came at the same time few are looked at")
+    @Test("Few of the records with the same time are read")
     func few() {
         var times = RowTimes()
         var random = Traffic(seed: 1)

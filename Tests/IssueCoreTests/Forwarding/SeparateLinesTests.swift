@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A set of many separate lines")
 struct SeparateLinesTests {
-    @Test("says the same as a set of numbers, however its ranges overlap, touch and follow one another")
+    @Test("matches a set of integers, however its ranges overlap, touch and follow one another")
     func agreesWithNumbers() {
         var random = SeededNumbers(state: 15)
         for _ in 0..<2000 {
@@ -28,7 +28,7 @@ struct SeparateLinesTests {
         }
     }
 
-    @Test("takes every second line of a very long batch without comparing each with each", .timeLimit(.minutes(1)))
+    @Test("accepts every second line of a long batch without comparing all pairs of ranges", .timeLimit(.minutes(1)))
     func separateLines() {
         let lines = (0..<300_000).map { 2 * $0..<2 * $0 + 1 }
         let set = LineSet(lines)

@@ -6,7 +6,7 @@ struct UnsentTests {
         MonotonicInstant(sinceBoot: .milliseconds(Int64(seconds * 1000)))
     }
 
-    @Test("What never left for the destination does not count as sent, so the next try sends nothing again")
+    @Test("Lines that were never sent do not count as sent, so the next attempt does not count as a resend")
     func neverSent() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         _ = forwarding.recordsArrived(
@@ -30,7 +30,7 @@ struct UnsentTests {
         #expect(forwarding.view.resent == 100)
     }
 
-    @Test("What was reached may have been sent something, what was not can't", arguments: FailureClass.allCases)
+    @Test("Only a destination that was reached may have received something", arguments: FailureClass.allCases)
     func reached(failure: FailureClass) {
         let isUnsent = [.refused, .timeout, .unreachable, .tls].contains(failure)
         #expect(DeliveryVerdict.again(failure, retryAfter: nil).isUnsent == isUnsent)

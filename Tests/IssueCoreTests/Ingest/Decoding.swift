@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// What the decoder made of some records in a row.
+/// The result of decoding several records.
 struct Decoding {
     var batch = RecordBatch()
     var rejections: [RecordRejection?] = []
@@ -21,7 +21,7 @@ struct Decoding {
         try scanner.end()
     }
 
-    /// The record that was stored at a place, as whoever reads the store gets it.
+    /// Returns the record at an index in the form in which the store returns it.
     func record(_ index: Int) -> IssueRecord? {
         let decoded = batch.records[index]
         guard let series = SeriesKey.decode(batch.seriesKey(of: decoded)) else { return nil }
@@ -56,7 +56,7 @@ struct Decoding {
 }
 
 extension IssueRecord {
-    /// With what the daemon fills in where a sender said nothing.
+    /// Returns the record with the defaults that the daemon fills in for absent fields.
     var filledIn: IssueRecord {
         var record = self
         record.severity = severity ?? .error

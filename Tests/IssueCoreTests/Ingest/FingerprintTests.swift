@@ -15,8 +15,9 @@ struct FingerprintTests {
         "app":{"name":"shop","version":"1.0","build":1,"environment":"test"},"severity":"error"}
         """
 
-    // A change of one of these is a change of the rule: it takes the next number, and old groups keep theirs.
-    @Test("is what rule 1 makes it, on every host and for ever")
+    // A change of one of these values is a change of the rule. It then gets the next number, and
+    // existing groups keep theirs.
+    @Test("is the value defined by rule 1 on every host")
     func isPinned() throws {
         #expect(Fingerprint.rule == 1)
         #expect(try fingerprint(Self.usual) == "48d895654d2ba4d5")
@@ -26,7 +27,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "stays the same whatever differs beside its issue",
+        "does not depend on properties other than those of the issue",
         arguments: [
             ("30 ms", "2500 ms"), (#""line":1"#, #""line":99"#), (#""column":2"#, #""column":3"#),
             (#""version":"1.0""#, #""version":"2.0""#), (#""build":1"#, #""build":2"#), ("\"test\"", "\"live\""),
@@ -41,7 +42,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "differs where the issue does",
+        "differs between issues",
         arguments: [
             ("Timed out", "Gave up"), ("shop.Error", "shop.Other"), (#""code":7"#, #""code":8"#),
             (#""code":7,"#, ""), (#""code":7"#, #""code":0"#), ("Load.swift", "Save.swift"), ("load()", "save()"),
@@ -58,12 +59,12 @@ struct FingerprintTests {
         #expect(try fingerprint(Self.usual, app: "shop") != fingerprint(Self.usual, app: "other"))
     }
 
-    @Test("is the sender's own where it gave one")
+    @Test("is the sender's own if it gave one")
     func isOwn() throws {
         #expect(try fingerprint(#"{"message":"a","fingerprint":"checkout-timeout"}"#) == "checkout-timeout")
     }
 
-    @Test("makes another group for each user and application")
+    @Test("gives each user and application a group of its own")
     func makesGroups() {
         let keys: Set<UInt64> = [
             Fingerprint.groupKey(uid: 1, app: "a", fingerprint: "f"),
@@ -76,7 +77,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "is written in sixteen digits",
+        "is written as sixteen digits",
         arguments: [(0, "0000000000000000"), (255, "00000000000000ff")] as [(UInt64, String)])
     func isWritten(number: UInt64, text: String) {
         #expect(Fingerprint.hexadecimal(number) == text)

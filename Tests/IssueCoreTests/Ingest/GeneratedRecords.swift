@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Records as clients might send them, every field now there and now not, the same again for the same seed.
+/// Random records as clients might send them, with and without each field. Reproducible by seed.
 struct GeneratedRecords {
     var traffic: Traffic
 

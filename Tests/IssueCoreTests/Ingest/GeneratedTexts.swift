@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Texts such as programs write and such as nobody should, the same again for the same seed.
+/// Random texts, both typical and pathological. Reproducible by seed.
 struct GeneratedTexts {
     private static let words = [
         "Timed out after", "connection to", "refused", "user's", "can't open", "id=", "Décodage échoué :", "日本語",
@@ -16,7 +16,7 @@ struct GeneratedTexts {
         "550e8400-e29b-41d4-a716-44665544000", "550e8400-e29b-41d4-a716-4466554400000", "'it''s'", "\"a 'b' c\"",
     ]
 
-    /// A message of some pieces; now and then one that is longer than its template may be.
+    /// Returns a message of several pieces, sometimes longer than the template limit.
     static func message(using traffic: inout Traffic) -> String {
         var pieces = Int(traffic.number(below: 12))
         if traffic.happens(oneIn: 25) { pieces += 200 }
@@ -37,7 +37,7 @@ struct GeneratedTexts {
         case 7: return "\"" + words[Int(traffic.number(below: Int64(words.count)))] + "\""
         case 8: return "/var/lib/\(traffic.number(below: 100))/x.db"
         default:
-            // Any scalar there is, so that each width of UTF-8 stands next to each.
+            // Any scalar, so that all widths of UTF-8 occur next to each other.
             return Unicode.Scalar(UInt32(traffic.number(below: 0x11_0000))).map { String($0) } ?? "\u{FFFD}"
         }
     }

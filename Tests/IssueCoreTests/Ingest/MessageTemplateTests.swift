@@ -4,7 +4,7 @@ import Testing
 @Suite("The template of a message")
 struct MessageTemplateTests {
     @Test(
-        "takes out what differs from one occurrence to the next",
+        "replaces the parts that vary between occurrences",
         arguments: [
             ("Timed out after 30 ms", "Timed out after <n> ms"),
             ("took 1.5 s of 2", "took <n> s of <n>"),
@@ -44,7 +44,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "leaves words as they are",
+        "leaves plain text unchanged",
         arguments: [
             "and/or", "the user's dogs' bowls", "it isn't", "deadbeef", "a face", "one // two", "key: value", "a@",
             "://", "add::face", "std::vector", "a @ b", "...@", "@name", "ab:cd",
@@ -56,7 +56,7 @@ struct MessageTemplateTests {
         #expect(template.form == .template)
     }
 
-    @Test("is the same for messages that differ in numbers, names and addresses alone")
+    @Test("is the same for messages that differ only in numbers, names and addresses")
     func isShared() {
         let one = TemplateOfText("GET https://a.example/1 took 12 ms for \"ann\" on 10.0.0.1")
         let other = TemplateOfText("GET https://b.example/2/3?x took 2500.25 ms for \"bob\" on 192.168.1.254:80")
@@ -65,7 +65,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "gives a message with control characters to be kept whole, since they could be taken for placeholders",
+        "leaves messages with control characters to be stored whole, since those look like placeholders",
         arguments: ["\u{1}", "a\u{6}b 3", "\u{1F}", "3\u{1F}4", "\u{0}", "\u{1B}[31mred", "x\u{7F}"])
     func keepsWhole(_ message: String) {
         let template = TemplateOfText(message)
@@ -73,14 +73,14 @@ struct MessageTemplateTests {
         #expect(!template.template.contains { $0 < 0x20 && MessageTemplate.Placeholder(rawValue: $0) == nil })
     }
 
-    @Test("lets line breaks and tabs stand")
+    @Test("keeps line breaks and tabs")
     func letsLinesStand() {
         let template = TemplateOfText("first 1\n\tsecond \"2\"\r\n")
         #expect(template.form == .parts)
         #expect(template.message == Array("first 1\n\tsecond \"2\"\r\n".utf8))
     }
 
-    @Test("gives every message back exactly, whatever it holds", arguments: 0..<8)
+    @Test("restores every message exactly, whatever it contains", arguments: 0..<8)
     func givesBack(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var asParts = 0
@@ -94,7 +94,7 @@ struct MessageTemplateTests {
         #expect(asParts > 100)
     }
 
-    @Test("looks at no more of a long message than it may, and cuts no character in two", arguments: 1020...1030)
+    @Test("covers a long message up to the limit and splits no character", arguments: 1020...1030)
     func cuts(length: Int) {
         let message = String(repeating: "x", count: length) + "🔥é日" + String(repeating: "y", count: 50)
         let template = TemplateOfText(message)
@@ -105,14 +105,14 @@ struct MessageTemplateTests {
         #expect(text.map { message.hasPrefix($0) } == true)
     }
 
-    @Test("of a message exactly as long as it may be is all of it")
+    @Test("covers all of a message of exactly the maximum length")
     func fits() {
         let message = String(repeating: "x", count: 1024)
         #expect(TemplateOfText(message).form == .template)
         #expect(TemplateOfText(message + "x").form == .whole)
     }
 
-    @Test("is made of bytes that are no text without a trap", arguments: 0..<4)
+    @Test("is made from bytes that are not valid text without trapping", arguments: 0..<4)
     func survivesBytes(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         for _ in 0..<500 {
@@ -124,7 +124,7 @@ struct MessageTemplateTests {
         }
     }
 
-    @Test("survives parts that do not fit it")
+    @Test("tolerates parts that do not match it")
     func survivesParts() {
         let template = TemplateOfText("a 1 b 2 c").template
         #expect(MessageTemplate.message(template: template, parts: []) == "a  b  c")
@@ -133,7 +133,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "What lies behind the part that a template looks at costs nothing",
+        "takes no time for text beyond the part that it covers",
         arguments: ["a1", "deadbeef0", "a:1:", "1.", "f-0-", "0x1", "a@b", "'\"`", "/a", "::1"])
     func farBehind(piece: String) {
         let message = Array(("g" + String(repeating: piece, count: (16 << 20) / piece.utf8.count)).utf8)

@@ -51,7 +51,7 @@ struct OpenRangeTests {
         }
     }
 
-    @Test("counts and lists what a plain recount finds", arguments: 0..<6)
+    @Test("has the same counts and lists as a simple recount", arguments: 0..<6)
     func recounts(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var range = OpenRange(firstID: 1 + traffic.number(below: 1_000_000))
@@ -61,7 +61,7 @@ struct OpenRangeTests {
         expectEqual(range, entries)
     }
 
-    @Test("forgets what came after a point, and nothing before it")
+    @Test("removes exactly the records after a given one")
     func truncates() {
         var traffic = Traffic(seed: 3)
         var range = OpenRange(firstID: 10)
@@ -80,7 +80,7 @@ struct OpenRangeTests {
         #expect(range.postings().postings.isEmpty)
     }
 
-    @Test("goes on empty where it is told to")
+    @Test("starts the next range empty")
     func resets() {
         var traffic = Traffic(seed: 4)
         var range = OpenRange(firstID: 1)
@@ -110,7 +110,7 @@ struct OpenRangeTests {
             })
     }
 
-    @Test("passes ids under which nothing is stored")
+    @Test("skips ids without a record")
     func skips() {
         var range = OpenRange(firstID: 5)
         range.skip()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A posting list")
 struct PostingListTests {
-    @Test("gives back the ids that it was made of", arguments: 0..<4)
+    @Test("decodes to the ids it was made from", arguments: 0..<4)
     func givesBack(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         for _ in 0..<300 {
@@ -17,18 +17,18 @@ struct PostingListTests {
         }
     }
 
-    @Test("takes any numbers at all", arguments: [[Int64.max], [Int64.min, 0, Int64.max], [0, 0, 0], [5, 3]])
+    @Test("accepts any numbers", arguments: [[Int64.max], [Int64.min, 0, Int64.max], [0, 0, 0], [5, 3]])
     func takesAny(ids: [Int64]) {
         #expect(PostingList.decode(PostingList.encode(ids, base: 7), base: 7) == ids)
     }
 
-    @Test("takes a byte for an id that is near the one before")
+    @Test("takes one byte for an id close to the previous one")
     func isSmall() {
         #expect(PostingList.encode(1...100, base: 0).count == 100)
         #expect(PostingList.encode([127, 255], base: 0) == [127, 0x80, 1])
     }
 
-    @Test("is no list where its bytes were cut within a number or go on for ever")
+    @Test("decodes to nil if its bytes end within a number or a number never ends")
     func isNone() {
         let bytes = PostingList.encode([300, 100_000, 100_001], base: 0)
         #expect(PostingList.decode(Array(bytes.prefix(1)), base: 0) == nil)
@@ -38,7 +38,7 @@ struct PostingListTests {
         #expect(PostingList.decode([], base: 0) == [])
     }
 
-    @Test("is read from any bytes without a trap")
+    @Test("is decoded from any bytes without trapping")
     func survives() {
         var traffic = Traffic(seed: 9)
         for _ in 0..<2000 {

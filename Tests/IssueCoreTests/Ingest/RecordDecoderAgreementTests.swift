@@ -2,9 +2,9 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite("The decoder and the record's own form in JSON")
+@Suite("The decoder and the JSON codec of records")
 struct RecordDecoderAgreementTests {
-    @Test("give the same record", arguments: 0..<6)
+    @Test("produce the same record", arguments: 0..<6)
     func agree(seed: UInt64) throws {
         var records = GeneratedRecords(seed: seed)
         var scrambled = ScrambledJSON(seed: seed)
@@ -20,7 +20,7 @@ struct RecordDecoderAgreementTests {
         }
     }
 
-    @Test("accept and refuse the same", arguments: 10..<16)
+    @Test("accept and reject the same records", arguments: 10..<16)
     func refuse(seed: UInt64) throws {
         var records = GeneratedRecords(seed: seed)
         var scrambled = ScrambledJSON(seed: seed, isWrong: true)
@@ -29,7 +29,7 @@ struct RecordDecoderAgreementTests {
             let json = scrambled.text(of: try JSONValue(json: records.next().json))
             let decoding = try Decoding("[\(json)]")
             let record = try? IssueRecord(json: json)
-            // The codec does not know how often a record may have occurred.
+            // The codec does not check the number of occurrences.
             guard record?.count ?? 1 > 0 else { continue }
             #expect((decoding.rejections == [nil]) == (record != nil), "\(json)")
             if let record, !decoding.batch.records.isEmpty {
@@ -43,7 +43,7 @@ struct RecordDecoderAgreementTests {
 
     private func expectEqual(_ one: IssueRecord?, _ other: IssueRecord, _ json: String) {
         #expect(one == other, "\(json)")
-        // Texts are compared by their bytes: "é" in two forms is equal as a text.
+        // Compare bytes, because two Unicode forms of "é" are equal as strings.
         #expect(one?.json == other.json, "\(json)")
     }
 }

@@ -76,7 +76,7 @@ struct RecordDecoderTests {
     }
 
     @Test(
-        "refuses what is no record",
+        "rejects values that are not records",
         arguments: [
             ("1", nil), ("[]", nil), ("null", nil), (#""x""#, nil), ("{}", "message"),
             (#"{"message":null}"#, "message"), (#"{"message":"a","message":null}"#, "message"),
@@ -87,7 +87,7 @@ struct RecordDecoderTests {
         #expect(rejection.field == field)
     }
 
-    @Test("lets a bad record harm none of its neighbours")
+    @Test("rejects a bad record without affecting the others")
     func sparesNeighbours() throws {
         let bad = [
             "7", "{}", #"{"message":"m","source":{"line":"x","deep":{"er":[1,{"a":"}]"}]}},"app":3}"#,
@@ -105,7 +105,7 @@ struct RecordDecoderTests {
         }
     }
 
-    @Test("bounds depth, keys and size of each record, and says which limit it was")
+    @Test("limits depth, keys and size of each record and names the limit")
     func bounds() throws {
         var limits = RecordLimits()
         limits.depth = 6
@@ -127,14 +127,14 @@ struct RecordDecoderTests {
         let padding = String(repeating: "x", count: 86)
         #expect(try rejection(#"{"message":"\#(padding)"}"#) == nil)
         #expect(try rejection(#"{"message":"\#(padding)x"}"#)?.reason.contains("100") == true)
-        // Each record has its own number of keys.
+        // Each record's keys are counted separately.
         #expect(
             try Decoding(#"[{"message":"m","a":1,"b":2},{"message":"m","a":1,"b":2}]"#, limits: limits).rejections
                 == [nil, nil])
     }
 
     @Test(
-        "throws where the bytes are no JSON",
+        "throws if the bytes are not JSON",
         arguments: [
             #"[{"message":"m"]"#, #"[{"message":"m",}]"#, #"[{"message":"\x"}]"#, #"[{"message":"\ud800"}]"#,
             #"[{"message":tru}]"#, #"[{"message" "m"}]"#, #"[{message:"m"}]"#, "[{\"message\":\"\n\"}]", "[,]", "[1",
@@ -144,14 +144,14 @@ struct RecordDecoderTests {
         #expect(throws: JSONError.self) { try Decoding(json) }
     }
 
-    @Test("throws on bytes that are no UTF-8")
+    @Test("throws if the bytes are not UTF-8")
     func throwsOnInvalidText() {
         #expect(throws: JSONError.self) {
             try Decoding(bytes: Array(#"[{"message":""#.utf8) + [0xC0, 0xAF] + Array(#""}]"#.utf8))
         }
     }
 
-    @Test("ends with an error and no trap wherever the bytes end")
+    @Test("throws and does not trap wherever the bytes end")
     func survivesTruncation() throws {
         let json =
             #"[{"message":"a \"1\" \u00e9\ud83d\udd25 é","code":-12,"metadata":{"k":[1.5e3,true,null]},"count":2},7,{"#
@@ -163,7 +163,7 @@ struct RecordDecoderTests {
         }
     }
 
-    @Test("survives any byte in any place", arguments: 0..<4)
+    @Test("survives any byte at any position", arguments: 0..<4)
     func survivesDamage(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         let json =
@@ -190,7 +190,7 @@ struct RecordDecoderTests {
         #expect(record.domain == "éé")
     }
 
-    @Test("takes the last of keys that come twice, and null for absent")
+    @Test("uses the last value of a duplicate key, and treats null as absent")
     func takesLast() throws {
         let decoding = try Decoding(
             """
@@ -205,14 +205,14 @@ struct RecordDecoderTests {
                 == IssueRecord(
                     message: "b", severity: .error, count: 1, source: SourceLocation(column: 3), app: Application(),
                     metadata: ["b": 2], reportable: true))
-        // Nothing of the forgotten values is left in the key by which its series is found.
+        // No part of the discarded values remains in the series key.
         let plain = try Decoding(#"[{"message":"b","source":{"column":3}}]"#)
         let keys = [decoding.batch, plain.batch].map { $0.seriesKey(of: $0.records[0]) }
         #expect(keys[0] == keys[1])
         #expect(decoding.series(0) == plain.series(0))
     }
 
-    @Test("passes fields that it does not know")
+    @Test("skips unknown fields")
     func passesUnknown() throws {
         let decoding = try Decoding(
             #"[{"new":[{"message":"x"}],"message":"m","source":{"new":{},"line":1},"app":{"new":[1]},"":0}]"#)
@@ -220,7 +220,7 @@ struct RecordDecoderTests {
         #expect(decoding.record(0)?.source?.line == 1)
     }
 
-    @Test("gives records that differ in numbers alone one series, and others their own")
+    @Test("gives records that differ only in numbers the same series, and others their own")
     func groupsSeries() throws {
         let decoding = try Decoding(
             """

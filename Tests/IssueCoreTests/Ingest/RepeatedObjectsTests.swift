@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite("A source or an application that was met before")
+@Suite("A cached source or application")
 struct RepeatedObjectsTests {
     private static let sources = [
         #"{"file_id":"Sources/Shop/Cart.swift","line":12,"column":3,"function":"add(_:)","module":"Shop"}"#,
@@ -17,12 +17,13 @@ struct RepeatedObjectsTests {
         #"{"name":"shop","version":"1.2","build":7,"environment":"production","development":false}"#,
         #"{"name":"shop","version":"1.2","build":8,"environment":"production","development":true}"#,
         #"{"name":"till"}"#, #"{"name":"till","development":null,"platform":"linux","network":"ethernet"}"#,
-        // A source's bytes as an application's.
+        // The bytes of a source, used as an application.
         #"{"file_id":"Sources/Shop/Cart.swift","line":12,"column":3,"function":"add(_:)","module":"Shop"}"#,
     ]
 
-    /// - Parameter oddEvery: Which part of the sources is another than the usual one, which is guessed.
-    @Test("says the same again, wherever and between whatever it stands", arguments: [1, 4, 20])
+    /// - Parameter oddEvery: One in this many sources differs from the usual one, which the decoder
+    ///   guesses.
+    @Test("decodes to the same series in any position and order", arguments: [1, 4, 20])
     func same(oddEvery: Int) throws {
         var records: [String] = []
         var generator = SystemRandomNumberGenerator()
@@ -45,13 +46,13 @@ struct RepeatedObjectsTests {
     }
 
     @Test(
-        "is not taken for one that only begins as it does",
+        "is not confused with one that starts with the same bytes",
         arguments: [
             #"{"line":1,"later":{"x":2},"column":9}"#, #"{"line":1,"later":"}"}"#, #"{"line":1}"#, #"{"line":1} "#,
             #"{"line":1,"later":[{"line":1},{"line":2}]}"#, #"{"line":1,"later":{"x":2}}"#,
         ])
     func beginning(source: String) throws {
-        // The usual one, so often that it is expected.
+        // The usual source, often enough that the decoder expects it.
         let usual = [String](repeating: #"{"message":"m","source":{"line":1,"later":{"x":2}},"code":1}"#, count: 20)
         let plain = [String](repeating: #"{"message":"m","source":{"line":1},"code":1}"#, count: 20)
         let odd = #"{"message":"m","source":\#(source),"severity":"critical","code":2}"#
@@ -62,7 +63,7 @@ struct RepeatedObjectsTests {
         #expect(decoding.series(41) == alone.series(0))
     }
 
-    @Test("counts with all its keys, though none of them is read")
+    @Test("counts with all its keys, even though they are not decoded again")
     func keys() throws {
         var limits = RecordLimits()
         limits.keys = 8
@@ -74,7 +75,7 @@ struct RepeatedObjectsTests {
         #expect(decoding.rejections[2]?.reason == "the record has more than 8 keys")
     }
 
-    @Test("is found among more of them than are kept")
+    @Test("is found among more objects than the cache holds")
     func many() throws {
         let records = (0..<30_000).map { index in
             let place = index % 3 == 0 ? index : index % 1000

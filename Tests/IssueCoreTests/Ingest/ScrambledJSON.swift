@@ -1,9 +1,10 @@
 import IssueProtocol
 
-/// Writes a JSON value as no careful writer would: escapes, space, members that nobody knows, keys that come twice.
+/// Writes a JSON value in unusual ways: with escapes, white space, unknown members and duplicate
+/// keys.
 struct ScrambledJSON {
     var traffic: Traffic
-    /// Whether values may have the wrong type now and then.
+    /// `true` if values may sometimes have the wrong type.
     var isWrong = false
 
     init(seed: UInt64, isWrong: Bool = false) {
@@ -30,7 +31,7 @@ struct ScrambledJSON {
             var parts: [String] = []
             for member in members.shuffled(using: &traffic) {
                 if isRecord, traffic.happens(oneIn: 12) {
-                    // What comes first of two does not hold, but it must be right in itself.
+                    // The first of two equal keys is ignored, but its value must be valid.
                     parts.append(self.member(member.key, traffic.happens(oneIn: 2) ? .null : member.value))
                 }
                 if isRecord, traffic.happens(oneIn: 20) { parts.append(self.member("unknown", [1, ["a": nil]])) }

@@ -21,7 +21,7 @@ struct SeriesKeyTests {
         }
     }
 
-    @Test("gives the description back that it was made of", arguments: 0..<4)
+    @Test("decodes to the description it was made from", arguments: 0..<4)
     func givesBack(seed: UInt64) {
         for series in descriptions(500, seed: seed) {
             #expect(SeriesKey.decode(SeriesKey.encode(series)) == series)
@@ -29,7 +29,7 @@ struct SeriesKeyTests {
         #expect(SeriesKey.decode(SeriesKey.encode(SeriesDescription())) == SeriesDescription())
     }
 
-    @Test("is equal for equal descriptions and no others")
+    @Test("is equal for equal descriptions only")
     func isEqual() {
         var one = SeriesDescription()
         one.app.name = "a"
@@ -67,7 +67,7 @@ struct SeriesKeyTests {
         #expect(keys.count == variants.count)
     }
 
-    @Test("is nothing where its bytes were cut, lengthened or name what there is not")
+    @Test("decodes to nil if its bytes are truncated, extended or inconsistent")
     func isNothing() throws {
         let series = try #require(descriptions(20, seed: 5).last)
         let key = SeriesKey.encode(series)
@@ -82,7 +82,7 @@ struct SeriesKeyTests {
         #expect(SeriesKey.decode(flagged) == nil)
     }
 
-    @Test("is read from any bytes without a trap", arguments: 0..<4)
+    @Test("is decoded from any bytes without trapping", arguments: 0..<4)
     func survives(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         let key = SeriesKey.encode(descriptions(3, seed: seed)[2])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The numbers of series")
 struct SeriesNumberTests {
-    @Test("are the same for records that say the same of their series, however it is written", arguments: 0..<4)
+    @Test("are the same for records of the same series, however they are written", arguments: 0..<4)
     func sameSeries(seed: UInt64) throws {
         var records = GeneratedRecords(seed: seed)
         var scrambled = ScrambledJSON(seed: seed)
@@ -24,12 +24,13 @@ struct SeriesNumberTests {
         #expect(Set(numbers.values).count == numbers.count)
     }
 
-    @Test("mean what the records of a batch said, in whatever turns batches are filled, and however many they become")
+    @Test("refer to the right series, in whatever order batches are filled and however many series there are")
     func batches() throws {
         var decoder = RecordDecoder(limits: RecordLimits(), seed: 3)
         var batches = [RecordBatch](repeating: RecordBatch(), count: 3)
         var domains = [[String]](repeating: [], count: batches.count)
-        // More than a directory holds, so that the batches go over from one to the next while they are being filled.
+        // More than a directory holds, so that the batches change directories while they are being
+        // filled.
         for number in 0..<36_000 {
             let place = number % 7 % batches.count
             if number == 20_000 {

@@ -22,7 +22,7 @@ struct TemplateOfText {
 
     var title: String { MessageTemplate.title(of: template) }
 
-    /// What is read back of it; nothing where the message is kept whole.
+    /// The message restored from them; nil if the message is stored whole.
     var message: [UInt8]? {
         switch form {
         case .template: Array(MessageTemplate.message(template: template, parts: []).utf8)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import IssueCore
 
-@Suite("Reading times")
+@Suite("Parsing times")
 struct TimeReaderTests {
     private let forms = [
         "2026-11-21T10:00:00.123Z", "2026-11-21T10:00:59.999Z", "2026-11-21T10:00:60.000Z", "2026-11-21T10:01:00.000Z",
@@ -14,7 +14,7 @@ struct TimeReaderTests {
         "9999-12-31T23:59:59.999Z",
     ]
 
-    @Test("says the same of a text whatever was read before it")
+    @Test("gives the same result for a text whatever was parsed before")
     func memory() {
         var reader = TimeReader()
         for before in forms {
@@ -28,7 +28,7 @@ struct TimeReaderTests {
         }
     }
 
-    @Test("refuses a figure that is none, wherever it stands")
+    @Test("rejects an invalid digit at any position")
     func figures() {
         var reader = TimeReader()
         let good = Array("2026-11-21T10:00:12.345Z".utf8)

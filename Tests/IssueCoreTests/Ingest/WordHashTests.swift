@@ -1,9 +1,9 @@
 import IssueCore
 import Testing
 
-@Suite("The quick hash of tables in memory")
+@Suite("The fast hash for tables in memory")
 struct WordHashTests {
-    @Test("depends on each byte, on the length and on the seed, and not on where the bytes lie")
+    @Test("depends on each byte, the length and the seed, but not on the position of the bytes")
     func depends() {
         var bytes = [UInt8](0..<64)
         let hash = WordHash(seed: 42)
@@ -21,7 +21,7 @@ struct WordHashTests {
         }
     }
 
-    @Test("spreads keys that differ little over the low bits that a table takes")
+    @Test("spreads similar keys over the low bits that a table uses")
     func spreads() {
         let hash = WordHash(seed: 7)
         var slots: Set<UInt64> = []
@@ -29,7 +29,7 @@ struct WordHashTests {
             let key = Array("com.example.shop.error.\(number)".utf8)
             slots.insert(hash(key.span, from: 0, to: key.count) & 0xFFFF)
         }
-        // Thrown at random, 4,096 keys take about 3,970 of 65,536 slots.
+        // Placed at random, 4,096 keys use about 3,970 of 65,536 slots.
         #expect(slots.count > 3800)
     }
 }

@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite("The bounds of a question")
+@Suite("Query limits")
 struct QueryLimitsTests {
     private static let lists: [(String, @Sendable (inout IssueFilter, Int) -> Void)] = [
         ("apps", { $0.apps = Array(repeating: "a", count: $1) }),
@@ -18,7 +18,7 @@ struct QueryLimitsTests {
         ("fates", { $0.fates = Array(repeating: .pending, count: $1) }),
     ]
 
-    @Test("Each list of a filter has at most 256 entries, and a longer one is refused with its name and the limit")
+    @Test("Each list of a filter has at most 256 entries; a longer one is refused with its name and the limit")
     func lists() throws {
         for (name, fill) in Self.lists {
             var filter = IssueFilter()
@@ -45,7 +45,7 @@ struct QueryLimitsTests {
         #expect(throws: bytes) { try QueryLimits.check(filter) }
     }
 
-    @Test("Words that punctuation separates count, too, and a text has at most 64 of them")
+    @Test("Words separated by punctuation count too, and a text has at most 64 of them")
     func tokens() throws {
         var filter = IssueFilter()
         filter.text = Array(repeating: "a", count: 64).joined(separator: ".")
@@ -54,7 +54,7 @@ struct QueryLimitsTests {
         #expect(throws: QueryLimits.Excess.self) { try QueryLimits.check(filter) }
     }
 
-    @Test("All sparklines of a reply together have at most 100,000 numbers")
+    @Test("All sparklines of a reply together have at most 100,000 buckets")
     func sparklines() throws {
         try QueryLimits.check(sparkline: 1000, groups: 100)
         try QueryLimits.check(sparkline: 100, groups: 1000)

@@ -1,7 +1,7 @@
 import IssueCore
 import Testing
 
-@Suite("Turns by time")
+@Suite("Sharing threads by time")
 struct TimeShareQueueTests {
     private func queue(maxRunningPerUser: Int = 1) -> TimeShareQueue<String> {
         TimeShareQueue(slice: .seconds(1), maxRunningPerUser: maxRunningPerUser)
@@ -24,7 +24,7 @@ struct TimeShareQueueTests {
         #expect(taken == [1: 2, 2: 20])
     }
 
-    @Test("A user who comes with the first item is next, whatever the others have waiting")
+    @Test("A user with a first item is next, however many items others have waiting")
     func newcomer() throws {
         var queue = queue()
         for user in 1...10 as ClosedRange<UInt32> {
@@ -39,7 +39,7 @@ struct TimeShareQueueTests {
         #expect(queue.take()?.item == "new")
     }
 
-    @Test("Time that a user has not used is no credit")
+    @Test("Unused time is no credit")
     func noCredit() throws {
         var queue = queue()
         for _ in 0..<100 { queue.append("busy", user: 1) }
@@ -85,7 +85,7 @@ struct TimeShareQueueTests {
         #expect(!queue.mustYield(user: 1, after: .milliseconds(999)))
         #expect(queue.mustYield(user: 1, after: .seconds(1)))
         _ = queue.take()
-        // A waiting user gets a turn of their own.
+        // A waiting user gets their own turn.
         #expect(!queue.mustYield(user: 1, after: .seconds(9)))
         #expect(!queue.mustYield(user: 2, after: .seconds(9)))
     }

@@ -1,7 +1,7 @@
 import IssueCore
 import Testing
 
-@Suite("Fairness")
+@Suite("Fair eviction")
 struct FairnessTests {
     private func holding(
         _ range: Int64, _ user: UInt32, _ bytes: Int64, isSettled: Bool = true
@@ -14,27 +14,27 @@ struct FairnessTests {
             user: user, bytes: bytes, isSettled: isSettled)
     }
 
-    @Test("Nobody gives where nobody has anything")
+    @Test("There is no candidate if no user has data")
     func nobody() {
         #expect(Fairness.evictionCandidate([]) == nil)
         #expect(Fairness.evictionCandidate([holding(1, 5, 0)]) == nil)
         #expect(Fairness.noisiest([:]).isEmpty)
     }
 
-    @Test("Whoever takes most gives first, from his oldest range that is as large as the others")
+    @Test("The user with the most data comes first, with the oldest range of at least average size")
     func evictionCandidate() {
         let holdings = [holding(1, 5, 90), holding(1, 6, 30), holding(2, 6, 100), holding(3, 6, 100)]
         #expect(Fairness.evictionCandidate(holdings) == holdings[2])
     }
 
-    @Test("What is settled goes before what is pending, though it be younger or smaller")
+    @Test("Ranges without pending records come first, even if they are newer or smaller")
     func settled() {
         let holdings = [holding(1, 5, 100, isSettled: false), holding(2, 5, 10)]
         #expect(Fairness.evictionCandidate(holdings) == holdings[1])
         #expect(Fairness.evictionCandidate([holdings[0]]) == holdings[0])
     }
 
-    @Test("However it is distributed, no user below the mean gives, and what gives is no less than its user's mean")
+    @Test("Only the largest user loses records, and never from a range below that user's average")
     func properties() {
         var traffic = Traffic(seed: 17)
         for _ in 0..<500 {
@@ -63,7 +63,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("The noisiest groups are no quieter than any that stays, and make seven eighths of the noise")
+    @Test("The largest groups are at least as large as all others and make up seven eighths of the volume")
     func noisiest() {
         var traffic = Traffic(seed: 18)
         for _ in 0..<500 {
@@ -76,7 +76,7 @@ struct FairnessTests {
             let gone = noisiest.reduce(0) { $0 + (groups[$1] ?? 0) }
             let enough = groups.values.reduce(0, +) - groups.values.reduce(0, +) / 8
             #expect(gone >= enough)
-            // Without the quietest of them it would be too little.
+            // Without the smallest of them it would be too little.
             let quietest = noisiest.filter { groups[$0] == least }.reduce(0) { $0 + (groups[$1] ?? 0) }
             #expect(gone - quietest < enough)
         }

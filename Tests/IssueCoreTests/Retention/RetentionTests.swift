@@ -26,33 +26,33 @@ struct RetentionTests {
         return range == facts.oldest ? reason : nil
     }
 
-    @Test("forgets the oldest range when its newest record has reached the age, and not before")
+    @Test("removes the oldest range when its newest record reaches the maximum age, and not before")
     func age() {
         #expect(reason(facts(age: 30 * Self.day)) == .age)
         #expect(reason(facts(age: 30 * Self.day - 1)) == nil)
     }
 
-    @Test("leaves what a destination is being offered for twice as long")
+    @Test("keeps a range for twice as long while a destination is being offered its records")
     func underWay() {
         #expect(reason(facts(age: 31 * Self.day, isUnderWay: true)) == nil)
         #expect(reason(facts(age: 60 * Self.day, isUnderWay: true)) == .age)
         #expect(reason(facts(isUnderWay: true, used: 1001)) == .size)
     }
 
-    @Test("forgets when the database holds more than it may, free pages not counted")
+    @Test("removes a range when the database exceeds its maximum size, not counting free pages")
     func size() {
         #expect(reason(facts(used: 1001)) == .size)
         #expect(reason(facts(used: 1000, spare: 5000)) == nil)
     }
 
-    @Test("forgets when less is free than must be, counting what the database can give back")
+    @Test("removes a range when free space is too low, counting what the database can give back")
     func freeSpace() {
         #expect(reason(facts(free: 499)) == .freeSpace)
         #expect(reason(facts(spare: 1, free: 499)) == nil)
         #expect(reason(facts(free: nil)) == nil)
     }
 
-    @Test("removes nothing because of the write-ahead log's size, which a checkpoint reduces")
+    @Test("removes nothing because of the WAL's size, which a checkpoint reduces")
     func excessWAL() {
         var facts = facts(free: 100)
         #expect(reason(facts) == .freeSpace)
@@ -68,7 +68,7 @@ struct RetentionTests {
         #expect(reason(facts) == .size)
     }
 
-    @Test("never forgets the open range, and closes it when what it holds has become old")
+    @Test("never removes the open range, but closes it when its records are old")
     func openRange() {
         #expect(Self.retention.next(facts(age: nil, openFor: Self.day - 1, used: 5000)) == .rest(.seconds(60)))
         #expect(Self.retention.next(facts(age: nil, openFor: Self.day)) == .closeRange)
@@ -78,7 +78,7 @@ struct RetentionTests {
         #expect(short.next(facts(age: nil, openFor: Self.day / 10 - 1)) == .rest(.seconds(60)))
     }
 
-    @Test("looks again after a minute, or when the oldest range is due")
+    @Test("checks again after a minute, or when the oldest range is due")
     func looksAgain() {
         #expect(Self.retention.next(facts(age: 0)) == .rest(.seconds(60)))
         #expect(Self.retention.next(facts(age: 30 * Self.day - 5000)) == .rest(.seconds(5)))

@@ -1,7 +1,7 @@
 import IssueCore
 import Testing
 
-@Suite("Who answers for a user id")
+@Suite("The user accountable for a user id")
 struct AccountableUsersTests {
     private let passwd = Array(
         """
@@ -16,7 +16,7 @@ struct AccountableUsersTests {
         AccountableUsers(subordinates: Array(subuid.utf8), users: passwd, hasContainerUsers: hasContainerUsers)
     }
 
-    @Test("All subordinate ids of a user count as that user, and others as themselves")
+    @Test("Subordinate ids count as their owner, and all others as themselves")
     func subordinates() {
         let users = users("alice:100000:65536\nbob:165536:65536\nalice:300000:10\n1003:400000:65536\n")
         #expect([100_000, 123_456, 165_535, 300_009].map { users.owner(of: $0) } == [1001, 1001, 1001, 1001])
@@ -26,7 +26,7 @@ struct AccountableUsersTests {
         for uid in themselves { #expect(users.owner(of: uid) == uid) }
     }
 
-    @Test("Each container of systemd counts as one user, unless people have such ids")
+    @Test("Each systemd container counts as one user, unless people have such ids")
     func containers() {
         let users = users("")
         #expect(users.owner(of: 524_288) == 524_288)
@@ -40,7 +40,7 @@ struct AccountableUsersTests {
         #expect(!directory.isRecycled(600_001))
     }
 
-    @Test("Of a range that a service hands out, each container counts as one user, and none as root")
+    @Test("Each container in a range that a service hands out counts as one user, and none as root")
     func pools() {
         let users = users("root:1000000:1000000000\ncontainers:2147483647:2147483648\ndaemon:200000:65536\n")
         #expect(users.owner(of: 1_000_007) == 1_000_000)
@@ -57,7 +57,7 @@ struct AccountableUsersTests {
         #expect(users.owner(of: 65_537) == 1001)
     }
 
-    @Test("Where ranges overlap, each id has one owner")
+    @Test("If ranges overlap, each id has one owner")
     func overlaps() {
         let users = users("bob:150000:100000\nalice:100000:65536\nbob:4294967290:100\nalice:4294967295:1\n")
         #expect(users.owner(of: 160_000) == 1001)
@@ -66,7 +66,7 @@ struct AccountableUsersTests {
     }
 
     @Test(
-        "Lines that cannot be read are skipped",
+        "Invalid lines are skipped",
         arguments: [
             "", "\n\n", "alice", "alice:", "alice:100000", "alice:100000:", "alice:100000:0", "alice:-1:5",
             ":100000:65536", "alice:100000:65536:7", "alice:99999999999:1", "alice:4294967296:1", "\u{0}:x:y",

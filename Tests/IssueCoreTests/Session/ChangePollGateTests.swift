@@ -1,23 +1,23 @@
 import IssueCore
 import Testing
 
-@Suite("Whoever waits for news")
+@Suite("A subscriber's query")
 struct LookoutTests {
-    /// One whose first look has found nothing.
+    /// Returns a gate whose first query has found nothing.
     private func idle() -> ChangePollGate {
         var lookout = ChangePollGate()
         lookout.looked(mayBeMore: false)
         return lookout
     }
 
-    @Test("costs nothing while nothing happens")
+    @Test("is not repeated while nothing changes")
     func idleness() {
         var lookout = idle()
         for _ in 0..<3 { #expect(lookout.mayLook() == .none) }
         #expect(!lookout.isLooking)
     }
 
-    @Test("is looked after once for all that has happened since the last look")
+    @Test("is repeated once for all changes since the last one")
     func once() {
         var lookout = idle()
         lookout.happened()
@@ -27,7 +27,7 @@ struct LookoutTests {
         #expect(lookout.mayLook() == .none)
     }
 
-    @Test("misses nothing that happens while a look is under way, which may not have seen it")
+    @Test("is repeated for changes during a query, which may have missed them")
     func meanwhile() {
         for isFirst in [true, false] {
             var lookout = isFirst ? ChangePollGate() : idle()
@@ -36,13 +36,13 @@ struct LookoutTests {
                 #expect(lookout.mayLook() == .look)
             }
             lookout.happened()
-            #expect(lookout.mayLook() == .none, "Never two looks at a time")
+            #expect(lookout.mayLook() == .none, "There must never be two queries at the same time")
             lookout.looked(mayBeMore: false)
             #expect(lookout.mayLook() == .look)
         }
     }
 
-    @Test("is looked after again where a look has found as much as it may")
+    @Test("is repeated after it returned the maximum number of results")
     func more() {
         var lookout = ChangePollGate()
         lookout.looked(mayBeMore: true)

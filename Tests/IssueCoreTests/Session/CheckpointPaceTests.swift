@@ -1,9 +1,9 @@
 import IssueCore
 import Testing
 
-@Suite("The log")
+@Suite("The WAL")
 struct CheckpointPaceTests {
-    @Test("is copied once it holds enough, and then when it holds as much again")
+    @Test("is checkpointed after a certain growth, and again after the same growth")
     func enough() {
         var pace = CheckpointPace(pages: 100)
         #expect(pace.next(logPages: 99) == .rest)
@@ -13,7 +13,7 @@ struct CheckpointPaceTests {
         #expect(pace.next(logPages: 100) == .rest)
     }
 
-    @Test("that was copied is left alone until something is added to it")
+    @Test("is left alone after a checkpoint until it grows")
     func copied() {
         var pace = CheckpointPace(pages: 100)
         pace.copied(logPages: 80)
@@ -22,7 +22,7 @@ struct CheckpointPaceTests {
         #expect(pace.next(logPages: 180) == .copy)
     }
 
-    @Test("that some reader always keeps from beginning anew waits for him the second time")
+    @Test("is restarted at the second checkpoint if readers keep it from restarting")
     func readers() {
         var pace = CheckpointPace(pages: 100)
         #expect(pace.next(logPages: 100) == .copy)
@@ -32,12 +32,12 @@ struct CheckpointPaceTests {
             pace.copied(logPages: length)
             #expect(pace.next(logPages: length + 99) == .rest)
         }
-        // Now it has begun anew.
+        // Now it has restarted.
         #expect(pace.next(logPages: 90) == .rest)
         #expect(pace.next(logPages: 110) == .copy)
     }
 
-    @Test("that has taken the last of the space begins anew with each commit that finds none")
+    @Test("is restarted for each commit that finds the disk full")
     func space() {
         var pace = CheckpointPace(pages: 100)
         pace.copied(logPages: 120)

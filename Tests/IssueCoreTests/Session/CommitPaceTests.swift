@@ -1,13 +1,13 @@
 import IssueCore
 import Testing
 
-@Suite("How much one commit takes")
+@Suite("The size of a commit")
 struct CommitPaceTests {
     private func at(_ milliseconds: Int) -> MonotonicInstant {
         MonotonicInstant(sinceBoot: .milliseconds(milliseconds))
     }
 
-    @Test("The most, as long as all who report do so without a pause")
+    @Test("is the maximum while all connections report without a pause")
     func alone() {
         var pace = CommitPace(most: 8192, shared: 2048)
         for time in stride(from: 0, to: 5000, by: 10) {
@@ -16,7 +16,7 @@ struct CommitPaceTests {
         }
     }
 
-    @Test("The most, too, where one begins late and another ends early")
+    @Test("is the maximum even if one connection starts late and another stops early")
     func edges() {
         var pace = CommitPace(most: 8192, shared: 2048)
         for time in stride(from: 0, to: 10_000, by: 10) {
@@ -27,7 +27,7 @@ struct CommitPaceTests {
         }
     }
 
-    @Test("Less, where somebody reports little besides, and for a minute after that")
+    @Test("is smaller while a low-volume connection reports, and for a minute afterwards")
     func shared() {
         var pace = CommitPace(most: 8192, shared: 2048)
         func flood(_ pace: inout CommitPace, from start: Int, to end: Int) {

@@ -1,13 +1,14 @@
 import IssueCore
 import Testing
 
-@Suite("Shares of the connections")
+@Suite("Shares of connections")
 struct ConnectionSharesTests {
     private static func shares(total: Int = 4096, perUser: Int = 1024) -> ConnectionShares {
         ConnectionShares(limits: ConnectionShares.Limits(total: total, perUser: perUser))
     }
 
-    /// Connects as often as it is let in, up to a number, and closes what makes room.
+    /// Connects until it is refused, up to a limit, and closes the connections that are replaced.
+    /// replaced.
     private static func connect(
         _ owner: UInt32, _ standing: ConnectionShares.Standing = .ordinary, times: Int = 5000,
         in shares: inout ConnectionShares
@@ -22,7 +23,7 @@ struct ConnectionSharesTests {
         }
     }
 
-    @Test("However many users take all they can get, a new one is let in, at the cost of one who has more")
+    @Test("However many users take all they can get, a new one is admitted, at the expense of a user with more")
     func newcomer() {
         var shares = Self.shares(total: 512, perUser: 128)
         for owner in 1...40 as ClosedRange<UInt32> {
@@ -30,12 +31,12 @@ struct ConnectionSharesTests {
             switch shares.decision(owner: 2000, standing: .ordinary) {
             case .admit: break
             case .replace(let other): #expect(shares.count(of: other) > 1)
-            case .refuse: Issue.record("A new user was refused beside \(owner) others")
+            case .refuse: Issue.record("A new user was refused besides \(owner) others")
             }
         }
     }
 
-    @Test("A slot that becomes free is not for users who hold much already")
+    @Test("A freed slot is not for users who already have many connections")
     func freedSlot() {
         var shares = Self.shares(total: 512, perUser: 512)
         for owner in 1...20 as ClosedRange<UInt32> { Self.connect(owner, in: &shares) }
@@ -46,7 +47,7 @@ struct ConnectionSharesTests {
         #expect(shares.decision(owner: 2000, standing: .ordinary) == .admit)
     }
 
-    @Test("A user's share shrinks as more users are connected, down to an equal share for all")
+    @Test("A user's share shrinks as more users connect, down to an equal share for all")
     func shrinking() {
         var shares = Self.shares()
         var counts: [Int] = []
@@ -61,7 +62,7 @@ struct ConnectionSharesTests {
         #expect(last.reduce(0, +) <= 4096 - 256)
     }
 
-    @Test("Root, the daemon's own user and operators are let in when others have taken all they can get")
+    @Test("Root, the daemon's own user and operators are admitted even if others have taken all they can get")
     func reserve() {
         var shares = Self.shares()
         for owner in 1...20 as ClosedRange<UInt32> { Self.connect(owner, in: &shares) }
@@ -75,13 +76,13 @@ struct ConnectionSharesTests {
             }
         }
         guard case .replace(let owner) = shares.decision(owner: 0, standing: .root) else {
-            Issue.record("root was not let in")
+            Issue.record("root was not admitted")
             return
         }
         #expect(owner != 0)
     }
 
-    @Test("Nobody is closed for a user who has an equal share already")
+    @Test("No connection is closed for a user who already has an equal share")
     func equalShare() {
         var shares = Self.shares(total: 64, perUser: 64)
         for owner in 1...3 as ClosedRange<UInt32> { Self.connect(owner, in: &shares) }
@@ -90,7 +91,7 @@ struct ConnectionSharesTests {
         }
     }
 
-    @Test("Root may have all, and nobody else has a connection of root's closed")
+    @Test("Root may have all connections, and root's connections are never closed for others")
     func root() {
         var shares = Self.shares(total: 32, perUser: 4)
         Self.connect(0, .root, in: &shares)
@@ -102,7 +103,7 @@ struct ConnectionSharesTests {
         #expect(shares.decision(owner: 8, standing: .operator) == .admit)
     }
 
-    @Test("No user has more than MaxConnectionsPerUser=, and the smallest limit lets one in")
+    @Test("No user has more than MaxConnectionsPerUser=, and the smallest limit admits one connection")
     func smallest() {
         var shares = Self.shares(total: 1, perUser: 1)
         #expect(shares.decision(owner: 5, standing: .ordinary) == .admit)

@@ -1,11 +1,11 @@
 import IssueCore
 import Testing
 
-@Suite("What ends by time alone")
+@Suite("A key with a deadline")
 struct DeadlineQueueTests {
     private func at(_ seconds: Int) -> MonotonicInstant { MonotonicInstant(sinceBoot: .seconds(seconds)) }
 
-    @Test("is handed out when its time has come, the earliest first")
+    @Test("is returned when its time has come, earliest first")
     func order() {
         var queue = DeadlineQueue<Int>()
         for seconds in [5, 3, 9, 1, 7] { queue.bring(seconds, by: at(seconds)) }
@@ -18,7 +18,7 @@ struct DeadlineQueueTests {
         #expect(queue.next == at(9))
     }
 
-    @Test("comes no later than the earliest time that was asked for, and is there once")
+    @Test("is returned at its earliest deadline, and only once")
     func earliest() {
         var queue = DeadlineQueue<String>()
         queue.bring("a", by: at(5))
@@ -30,12 +30,12 @@ struct DeadlineQueueTests {
         let due = queue.takeDue(at: at(2))
         #expect(due == "a")
         #expect(queue.next == nil)
-        // What it was once asked for does not hold any more.
+        // The later deadline no longer applies.
         queue.bring("a", by: at(8))
         #expect(queue.next == at(8))
     }
 
-    @Test("does not come once it was taken away")
+    @Test("is not returned after it was removed")
     func removal() {
         var queue = DeadlineQueue<Int>()
         for key in 1...5 { queue.bring(key, by: at(key)) }
@@ -47,7 +47,7 @@ struct DeadlineQueueTests {
         #expect(due == [2, 3, 5])
     }
 
-    @Test("comes in order, whatever was added, moved and taken away")
+    @Test("is returned in order after any additions, moves and removals")
     func model() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<200 {

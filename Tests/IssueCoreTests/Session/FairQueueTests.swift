@@ -1,11 +1,11 @@
 import IssueCore
 import Testing
 
-@Suite("The turns of those who report")
+@Suite("Fair queue of reports")
 struct FairQueueTests {
     private func queue() -> FairQueue<String> { FairQueue(userQuantum: 512, connectionQuantum: 128) }
 
-    @Test("What one connection sent comes in the order in which it was sent")
+    @Test("Reports of one connection keep their order")
     func order() {
         var queue = queue()
         for number in 0..<500 { queue.append("\(number)", cost: 100, user: 1, connection: 1) }
@@ -15,21 +15,21 @@ struct FairQueueTests {
         #expect(queue.cost == 0)
     }
 
-    @Test("A commit takes no more than its limit, but for the last of what it takes")
+    @Test("A commit exceeds its limit at most by its last item")
     func limit() {
         var queue = queue()
         for _ in 0..<100 { queue.append("x", cost: 230, user: 1, connection: 1) }
         let commit = queue.take(upTo: 8192)
         #expect(commit.count == 36)
         #expect(queue.cost == 64 * 230)
-        // What is larger than a commit is taken all the same.
+        // An item larger than a commit is taken all the same.
         var large = self.queue()
         large.append("large", cost: 100_000, user: 1, connection: 1)
         let whole = large.take(upTo: 8192)
         #expect(whole == ["large"])
     }
 
-    @Test("One report comes into the next commit, however much another user or another connection has sent before")
+    @Test("A single report is in the next commit, however much other users or connections have sent before")
     func quiet() {
         for (user, connection): (UInt32, UInt64) in [(2, 9), (1, 9)] {
             var queue = queue()
@@ -43,7 +43,7 @@ struct FairQueueTests {
     }
 
     @Test(
-        "One report comes before what a thousand other connections of its user have sent, and those who do so again wait"
+        "A single report precedes the backlog of a thousand other connections of its user, but only once"
     )
     func quietAmongMany() {
         var queue = queue()
@@ -55,7 +55,7 @@ struct FairQueueTests {
         #expect(!commit.contains("quiet again"))
     }
 
-    @Test("A user with a thousand connections has no more than one with a single one")
+    @Test("A user with a thousand connections gets no more than a user with one")
     func manyConnections() {
         var queue = queue()
         for connection in 0..<1000 {
@@ -67,7 +67,7 @@ struct FairQueueTests {
         #expect(abs(ones - taken.count / 2) <= 10)
     }
 
-    @Test("Whoever sends large things waits the longer for his next turn")
+    @Test("A user who sends large items waits longer for the next turn")
     func large() {
         var queue = queue()
         for _ in 0..<20 { queue.append("large", cost: 4096, user: 1, connection: 1) }
@@ -81,7 +81,7 @@ struct FairQueueTests {
         #expect(abs(spent.large - spent.small) <= 2 * 4096)
     }
 
-    @Test("All comes out that was put in, once")
+    @Test("Every item is returned exactly once")
     func completeness() {
         var queue = queue()
         var expected = Set<String>()

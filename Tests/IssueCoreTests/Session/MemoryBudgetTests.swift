@@ -1,14 +1,14 @@
 import IssueCore
 import Testing
 
-@Suite("The memory that users share")
+@Suite("Shared memory budget")
 struct MemoryBudgetTests {
     private func holding(_ connection: UInt64, _ owner: UInt32, _ bytes: Int, at seconds: Int) -> MemoryReservation {
         MemoryReservation(
             connection: connection, owner: owner, bytes: bytes, since: MonotonicInstant(sinceBoot: .seconds(seconds)))
     }
 
-    @Test("However many users take all they may, the budget holds, and a new user has the minimum")
+    @Test("However many users take all they may, the budget holds and a new user has the minimum")
     func shares() {
         var budget = MemoryBudget(limit: 64 << 20, guaranteed: 256 << 10)
         var held: [Int] = []
@@ -26,18 +26,18 @@ struct MemoryBudgetTests {
         #expect(held.allSatisfy { $0 >= 256 << 10 })
     }
 
-    @Test("What has stood still for longest is given up, of users above an equal share alone")
+    @Test("Connections without progress for the longest time are closed first, only of users above an equal share")
     func excess() {
         let holdings =
             (0..<8).map { holding(UInt64($0), 1, 100, at: 10 + $0) } + [holding(100, 2, 100, at: 1)]
             + [holding(200, 3, 400, at: 50)]
-        // 1,300 bytes of three users, of which 200 have to go.
+        // 1,300 bytes of three users; 200 have to be freed.
         let chosen = MemoryReservation.excess(of: holdings, above: 1100, guaranteed: 10)
         #expect(chosen == [0, 1])
         #expect(MemoryReservation.excess(of: holdings, above: 1300, guaranteed: 10) == [])
     }
 
-    @Test("A user within the minimum loses nothing, even where that keeps the rest above the target")
+    @Test("A user within the minimum loses nothing, even if the rest then exceeds the target")
     func minimum() {
         let holdings = (1...10).map { holding(UInt64($0), UInt32($0), 100, at: $0) }
         #expect(MemoryReservation.excess(of: holdings, above: 500, guaranteed: 100) == [])

@@ -1,9 +1,9 @@
 import IssueCore
 import Testing
 
-@Suite("Numbered reports behind a refused one")
+@Suite("Numbered reports after a refused one")
 struct NumberGateTests {
-    @Test("are refused until one begins at or below the refused number")
+    @Test("are refused until one starts at or below the refused number")
     func refuses() {
         var gate = NumberGate()
         #expect(gate.arrived(1) == .take)
@@ -16,7 +16,7 @@ struct NumberGateTests {
         #expect(gate.arrived(11) == .take)
     }
 
-    @Test("are taken again from below the refused number, too")
+    @Test("are accepted again from below the refused number too")
     func takesBelow() {
         var gate = NumberGate()
         gate.refused(10)

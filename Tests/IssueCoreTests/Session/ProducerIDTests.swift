@@ -2,9 +2,9 @@ import Foundation
 import IssueCore
 import Testing
 
-@Suite("The name of a producer")
+@Suite("The id of a producer")
 struct ProducerIDTests {
-    @Test("is a UUID in either case, and reads as Foundation reads it")
+    @Test("is a UUID in upper or lower case, parsed like Foundation's")
     func reads() {
         for _ in 0..<200 {
             let uuid = UUID()
@@ -20,7 +20,7 @@ struct ProducerIDTests {
     }
 
     @Test(
-        "is nothing else",
+        "is not parsed from invalid text",
         arguments: [
             "", "0123456789abcdeffedcba9876543210", "01234567-89ab-cdef-fedc-ba987654321",
             "01234567-89ab-cdef-fedc-ba98765432100", "01234567-89ab-cdef-fedc_ba9876543210",

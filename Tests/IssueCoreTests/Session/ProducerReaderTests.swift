@@ -1,9 +1,9 @@
 import IssueCore
 import Testing
 
-@Suite("Reading the names of producers")
+@Suite("Parsing producer ids")
 struct ProducerReaderTests {
-    @Test("says the same of a text whatever was read before it")
+    @Test("gives the same result for a text whatever was parsed before")
     func memory() {
         let name = "019aa3c5-7d4e-7000-8000-0123456789ab"
         var texts = [name, name.uppercased(), String(name.dropLast()), name + "0", ""]

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The order of calls on one connection")
 struct SessionTests {
-    @Test("lets reports follow each other before the first is answered")
+    @Test("allows reports to be pipelined")
     func pipelines() {
         var session = Session()
         #expect(session.reportArrived() == .begin)
@@ -14,7 +14,7 @@ struct SessionTests {
         #expect(session.isIdle)
     }
 
-    @Test("holds a question until all reports before it are answered, so that who asks sees what he reported")
+    @Test("holds a query until all earlier reports are answered, so that the client sees what it reported")
     func holdsQuestion() {
         var session = Session()
         _ = session.reportArrived()
@@ -23,7 +23,7 @@ struct SessionTests {
         #expect(session.questionArrived() == .begin)
     }
 
-    @Test("holds whatever comes after a question until its last reply")
+    @Test("holds everything after a query until its last reply")
     func holdsBehindQuestion() {
         var session = Session()
         #expect(session.questionArrived() == .begin)
@@ -33,7 +33,7 @@ struct SessionTests {
         #expect(session.reportArrived() == .begin)
     }
 
-    @Test("drops what comes from a client that is gone, and still ends what had begun")
+    @Test("drops calls of a closed connection, and still completes those that had begun")
     func drops() {
         var session = Session()
         _ = session.reportArrived()

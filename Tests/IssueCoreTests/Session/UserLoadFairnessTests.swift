@@ -1,9 +1,9 @@
 import IssueCore
 import Testing
 
-@Suite("Connections of a user who would have more under way than he may")
+@Suite("Connections of a user above the limit")
 struct UserLoadFairnessTests {
-    /// Connections that always have more to send, and a store that answers what came first.
+    /// Connections that always have more to send, and a store that answers in order.
     private struct Crowd {
         static let window = 300
         var load = UserLoad(limits: UserLoad.Limits(calls: 1000, replies: 500, quantum: 100, little: 10))
@@ -47,12 +47,12 @@ struct UserLoadFairnessTests {
         }
     }
 
-    @Test("wait no longer than it takes to answer what was under way, and get on alike", arguments: 0..<4)
+    @Test("wait no longer than it takes to answer what is in flight, and progress equally", arguments: 0..<4)
     func alike(seed: UInt64) {
         var traffic = Traffic(seed: seed)
         var crowd = Crowd()
         for step in 0..<20_000 {
-            // The first ones are looked at first, always.
+            // The first connections are always served first.
             for connection in crowd.own.indices where traffic.happens(oneIn: Int64(1 + connection)) {
                 crowd.read(connection, at: step)
             }

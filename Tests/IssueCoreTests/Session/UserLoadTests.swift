@@ -1,13 +1,13 @@
 import IssueCore
 import Testing
 
-@Suite("What a user has under way")
+@Suite("The load of a user")
 struct UserLoadTests {
     private func load() -> UserLoad {
         UserLoad(limits: UserLoad.Limits(calls: 1000, replies: 500, quantum: 100, little: 10))
     }
 
-    @Test("Above the limit no call begins, until half of it is answered")
+    @Test("Above the limit no call begins until half of it is answered")
     func calls() {
         var load = load()
         load.changed(unanswered: 1001)
@@ -20,12 +20,12 @@ struct UserLoadTests {
         let woken = load.takeWoken(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(woken == [7])
         #expect(load.mayBegin(unanswered: 10, unread: 0))
-        // It is told once.
+        // It is woken once.
         let again = load.takeWoken(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(again.isEmpty)
     }
 
-    @Test("From half of the limit on a connection is read up to its share, and goes on when half of that is answered")
+    @Test("From half the limit a connection is read up to its share, and continues when half of that is answered")
     func shares() {
         var load = load()
         for _ in 0..<4 { load.began() }
@@ -40,26 +40,27 @@ struct UserLoadTests {
         load.wait(1)
         load.wait(3)
         load.wait(4)
-        // The others keep the user near his limit, which holds nobody up who has less than his share.
+        // The others keep the user near the limit, which does not hold up connections below their
+        // share.
         let own: [UInt64: Int] = [1: 126, 3: 125, 4: 12]
         let woken = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(woken == [3, 4])
         let again = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(again.isEmpty)
-        // The fewer there are, the more each may have.
+        // The fewer connections there are, the more each may have.
         load.ended()
         let larger = load.takeWoken(underWay: { own[$0] ?? 0 }, unread: { _ in 0 })
         #expect(larger == [1])
     }
 
-    @Test("A call larger than the limit begins where nothing else is under way")
+    @Test("A call larger than the limit begins if nothing else is in flight")
     func largeCall() {
         var load = load()
         load.changed(received: 5000)
         #expect(load.mayBegin(unanswered: 10, unread: 0))
     }
 
-    @Test("Those who wait are told in the order in which they have come to wait")
+    @Test("Waiting connections are woken in the order in which they began to wait")
     func order() {
         var load = load()
         load.changed(unanswered: 2000)
@@ -70,7 +71,7 @@ struct UserLoadTests {
         #expect(woken == [3, 2])
     }
 
-    @Test("Of many halves of a message one is read on at a time, and so all come to their end")
+    @Test("Only one of many incomplete messages is read at a time, so all of them are completed")
     func halves() {
         var load = load()
         load.changed(received: 1001)
@@ -92,7 +93,7 @@ struct UserLoadTests {
         #expect(firstAgain)
     }
 
-    @Test("A connection with next to nothing under way goes on above the limit, a little at a time")
+    @Test("A connection with very little in flight continues above the limit, a little at a time")
     func little() {
         var load = load()
         load.changed(unanswered: 5000)
@@ -104,12 +105,12 @@ struct UserLoadTests {
         load.read(1000)
         let hasTurn = load.hasTurn(inRound: 1, lastRead: 9)
         #expect(hasTurn)
-        // But for what it does not read itself.
+        // Except for its own unread replies.
         load.changed(replies: 501)
         #expect(!load.mayBegin(unanswered: 0, unread: 0))
     }
 
-    @Test("Replies that nobody reads keep their user from asking for more")
+    @Test("Unread replies keep their user from making further requests")
     func replies() {
         var load = load()
         load.changed(replies: 501)
@@ -122,7 +123,7 @@ struct UserLoadTests {
         #expect(woken == [1])
     }
 
-    @Test("From half of the limit on, who leaves replies unread waits, and who reads his goes on")
+    @Test("From half the limit, connections with unread replies wait, and those that read them continue")
     func unread() {
         var load = load()
         load.changed(replies: 251)
@@ -138,7 +139,7 @@ struct UserLoadTests {
         #expect(all == [1])
     }
 
-    @Test("In one round no more than a quantum is read, and in the next one again")
+    @Test("At most a quantum is read per round")
     func rounds() {
         var load = load()
         let atFirst = load.hasTurn(inRound: 1, lastRead: 100)

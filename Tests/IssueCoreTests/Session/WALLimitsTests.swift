@@ -1,9 +1,9 @@
 import IssueCore
 import Testing
 
-@Suite("How large the write-ahead log may become")
+@Suite("WAL limits")
 struct WALLimitsTests {
-    @Test("Snapshots end long before commits must wait, and there is room for the commit that begins just below")
+    @Test("Snapshots end long before commits must wait, and a commit that begins just below the limit still fits")
     func order() {
         let limits = WALLimits(pageBytes: 8192)
         let frame: Int64 = 8192 + 24
@@ -24,7 +24,7 @@ struct WALLimitsTests {
         #expect(Int64(limits.frameLimit) * frame > bytes[.full] ?? .max)
     }
 
-    @Test("While a backup is made the WAL may grow to eight times that, and no further")
+    @Test("During a backup the WAL may grow to eight times the limit, and no further")
     func backup() {
         let limits = WALLimits(pageBytes: 8192, maxBytes: WALLimits.maxBytesDuringBackup)
         #expect(limits.pressure(frames: 8192) == .none)

@@ -14,7 +14,7 @@ struct FieldTypesTests {
         #expect(types.met(.string, at: "other") == .fits)
     }
 
-    @Test("let an integer stand where numbers do, and no fraction where integers do")
+    @Test("allow integers in number fields, but no fractions in integer fields")
     func widens() {
         var types = FieldTypes(["load": .number, "attempt": .integer])
         #expect(types.met(.integer, at: "load") == .fits)
@@ -23,7 +23,7 @@ struct FieldTypesTests {
         #expect(types.takeAdded().isEmpty)
     }
 
-    @Test("are given out once to be stored")
+    @Test("are returned once to be stored")
     func givesOut() {
         var types = FieldTypes(["known": .bool])
         _ = types.met(.bool, at: "known")
@@ -33,7 +33,7 @@ struct FieldTypesTests {
         #expect(types.takeAdded().isEmpty)
     }
 
-    @Test("are made for so many fields and no more")
+    @Test("are limited in number")
     func bounds() {
         var types = FieldTypes(Dictionary(uniqueKeysWithValues: (1..<FieldTypes.most).map { ("f\($0)", .string) }))
         #expect(types.met(.bool, at: "last") == .fits)

@@ -7,7 +7,7 @@ struct ApplicationVersionTests {
         ApplicationVersion(text: left).isNewer(than: ApplicationVersion(text: right))
     }
 
-    @Test("They come one after the other as people number them")
+    @Test("Versions are ordered the way people number them")
     func order() {
         let versions = [
             "0.9", "1.0-alpha", "1.0-alpha.2", "1.0-alpha.10", "1.0-beta", "1.0", "1.0.1", "1.2", "1.10", "1.10+1",
@@ -19,7 +19,7 @@ struct ApplicationVersionTests {
                 if Set([version, other]).isSubset(of: ["v2.0", "2.0 (7)", "2.0 (12)"]),
                     [version, other].contains("v2.0")
                 {
-                    // Where only one says its build, neither is newer.
+                    // If only one has a build, neither is newer.
                     #expect(!isNewer(version, other), "\(version) is no newer than \(other)")
                 } else {
                     #expect(isNewer(version, other) == (index > place), "\(version) and \(other)")
@@ -28,7 +28,7 @@ struct ApplicationVersionTests {
         }
     }
 
-    @Test("None is newer than itself, however it is written")
+    @Test("No version is newer than itself, however it is written")
     func same() {
         for (left, right) in [("1.0", "1.0.0"), ("v3", "3"), ("01.2", "1.2"), ("", ""), ("(5)", "(5)"), ("x", "x")] {
             #expect(!isNewer(left, right))
@@ -36,7 +36,7 @@ struct ApplicationVersionTests {
         }
     }
 
-    @Test("What names no version is newer than nothing, and the first that is named is newer than that")
+    @Test("A version name is newer than none, and versions without a name are compared by build")
     func unnamed() {
         #expect(isNewer("1.0", ""))
         #expect(!isNewer("", "1.0"))
@@ -45,7 +45,7 @@ struct ApplicationVersionTests {
         #expect(!isNewer("(2)", "(3)"))
     }
 
-    @Test("Words without an order: another one than the known one is taken for newer")
+    @Test("Version names without an order: any name other than the known one counts as newer")
     func words() {
         #expect(isNewer("9f8e7d6", "c0ffee1"))
         #expect(isNewer("c0ffee1", "9f8e7d6"))
@@ -55,7 +55,7 @@ struct ApplicationVersionTests {
     }
 
     @Test(
-        "It is read as it was written", arguments: ["", "2.0.0", "2.0.0 (2500)", "(7)", "a (b)", "1 (2) (3)", "(", ")"])
+        "A version keeps its text", arguments: ["", "2.0.0", "2.0.0 (2500)", "(7)", "a (b)", "1 (2) (3)", "(", ")"])
     func text(text: String) {
         #expect(ApplicationVersion(text: text).text == text)
     }

@@ -1,9 +1,9 @@
 import IssueCore
 import Testing
 
-@Suite("The rows in which a group was muted")
+@Suite("The rows during which a group was muted")
 struct MutedRowsTests {
-    @Test("It knows of each row whether it is one of them, and which is the last")
+    @Test("contain exactly the rows of the ranges, and the last of them is known")
     func rows() {
         let muted = MutedRows([3...3, 5...9, 20...Int64.max])
         #expect((0...22).filter { muted.contains($0) } == [3, 5, 6, 7, 8, 9, 20, 21, 22])

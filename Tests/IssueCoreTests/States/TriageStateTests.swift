@@ -2,11 +2,11 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-@Suite("What was said of a group")
+@Suite("The triage state of a group")
 struct GroupStandingTests {
     private let noon = Timestamp(milliseconds: 1_790_000_000_000)
 
-    /// Reports a record of each version, and answers what each has meant.
+    /// Reports a record of each version and returns the effect of each.
     private func report(
         _ standing: inout TriageState, _ versions: String..., at now: Timestamp
     ) -> [TriageState.Effect] {
@@ -21,7 +21,7 @@ struct GroupStandingTests {
         #expect(standing == TriageState(hasRegressed: true))
     }
 
-    @Test("The first record of a resolved group opens it again, and the next is one as any")
+    @Test("The first record of a resolved group reopens it, and the next one has no effect")
     func resolved() {
         var standing = TriageState(.resolved)
         let effects = report(&standing, "", "", at: noon)
@@ -29,7 +29,7 @@ struct GroupStandingTests {
         #expect(standing == TriageState(hasRegressed: true))
     }
 
-    @Test("Resolved until a newer version, records of the known ones leave it resolved")
+    @Test("A group resolved until a newer version stays resolved for records of known versions")
     func resolvedForVersions() {
         let said = TriageState(.resolved, knownVersion: ApplicationVersion(text: "2.0 (7)"))
         var standing = said
@@ -41,7 +41,7 @@ struct GroupStandingTests {
         #expect(standing == TriageState(hasRegressed: true))
     }
 
-    @Test("A muted group is silent until its time is over, and then open as if nothing had been said")
+    @Test("A muted group is silent until its mute period ends, and is then open as before")
     func muted() {
         var standing = TriageState(.muted, mutedUntil: noon)
         let before = report(&standing, "1", "2", at: noon.advanced(by: .milliseconds(-1)))
@@ -51,7 +51,7 @@ struct GroupStandingTests {
         #expect(standing == TriageState())
     }
 
-    @Test("A mute without a time does not end by itself")
+    @Test("A mute without an end does not expire")
     func mutedForEver() {
         var standing = TriageState(.muted)
         let last = Timestamp(milliseconds: .max)
@@ -61,7 +61,7 @@ struct GroupStandingTests {
         #expect(effects == [.silence])
     }
 
-    @Test("Muted until a newer version, that version ends it and is a regression; its time ends it before")
+    @Test("A group muted until a newer version reopens with that version as a regression, or earlier at its end time")
     func mutedForVersions() {
         let said = TriageState(.muted, mutedUntil: noon, knownVersion: ApplicationVersion(text: "1.0"))
         var standing = said
@@ -74,7 +74,7 @@ struct GroupStandingTests {
         #expect(standing == TriageState())
     }
 
-    @Test("What makes no sense together is named: a time for what is not muted or is over, a version for what is open")
+    @Test("The parameter that contradicts the state is named")
     func sense() {
         func invalid(_ state: GroupState, until: Timestamp? = nil, version: Bool? = nil) -> String? {
             SetStateParameters(group: "g1", state: state, until: until, untilNewerVersion: version)
