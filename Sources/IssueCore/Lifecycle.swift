@@ -65,7 +65,7 @@ package struct Lifecycle: Equatable, Sendable {
 
     package init() {}
 
-    /// Reports that everything is open and that reports can be accepted.
+    /// Handles the end of the start: everything is open and reports can be accepted.
     ///
     /// - Returns: The action the caller must perform.
     package mutating func started() -> StartAction {
@@ -86,7 +86,7 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// Reports that the user or the service manager asked for a reload.
+    /// Handles a request to reload the configuration.
     ///
     /// - Returns: The action the caller must perform.
     package mutating func reloadRequested() -> ReloadAction {
@@ -102,7 +102,7 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// Reports the end of a reload, whether the new configuration was applied or the old one was
+    /// Handles the end of a reload, whether the new configuration was applied or the old one was
     /// kept.
     ///
     /// - Returns: The action the caller must perform.
@@ -122,7 +122,7 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// Reports the reason for a shutdown: a signal, a fatal error, or that the daemon is idle.
+    /// Handles a reason to shut down: a signal, a fatal error or idleness.
     ///
     /// - Returns: The action the caller must perform.
     package mutating func stopRequested() -> StopAction {
@@ -135,7 +135,7 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// Reports that a stage of the shutdown is finished.
+    /// Handles the end of a shutdown stage.
     ///
     /// - Parameter stage: The finished stage. A stage that was cut short is ignored.
     /// - Returns: The action the caller must perform.
@@ -150,7 +150,7 @@ package struct Lifecycle: Equatable, Sendable {
         }
     }
 
-    /// Reports that the service manager's stop timeout is about to expire.
+    /// Handles the approaching end of the service manager's stop timeout.
     ///
     /// Skips to the last stage: the next start can do the rest. The second call ends the process.
     ///

@@ -24,7 +24,8 @@ package struct RecordLogClock: Equatable, Sendable {
     /// The time of one commit.
     package struct Reading: Equatable, Sendable {
         package var log: RecordLogInstant
-        /// The wall time to store. It may be slightly late, so that it never goes backwards.
+        /// The wall time to store. It may be slightly ahead of the wall clock, so that it never
+        /// goes backwards.
         package var wall: Timestamp
         /// The offset of this and all following commits, in milliseconds; nil if it did not change.
         package var newOffset: Int64?
@@ -115,6 +116,7 @@ package struct RecordLogClock: Equatable, Sendable {
 package struct RecordLogInstant: InstantProtocol {
     package var milliseconds: Int64
 
+    /// - Parameter milliseconds: The log time. Its origin has no meaning.
     package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }

@@ -132,8 +132,8 @@ extension Admission {
 
     /// Closes a window.
     ///
-    /// - Parameter wasTold: `true` if a summary used the window's sequence number; `false` returns
-    ///   the number.
+    /// - Parameter wasTold: `true` if a summary used the window's sequence number. Otherwise the
+    ///   next window uses it.
     private mutating func close(_ window: WindowRow, wasTold: Bool) {
         windows[window.key] = nil
         unsaved.windows.remove(window.key)
@@ -203,8 +203,11 @@ package struct SummaryDraft: Equatable, Sendable {
     package var reason: SuppressionReason
     package var windowStart: RecordLogInstant
     package var windowEnd: RecordLogInstant
+    /// The number of suppressed records.
     package var suppressedCount: Int64
+    /// The number of occurrences of the suppressed records.
     package var suppressedOccurrences: Int64
+    /// The number of records sent in the same time.
     package var forwardedCount: Int64
     /// The total number of occurrences so far. If several groups are covered, the sum of their
     /// totals.
@@ -213,11 +216,13 @@ package struct SummaryDraft: Equatable, Sendable {
     package var summarySequence: Int64
     package var firstSeen: RecordLogInstant
     package var lastSeen: RecordLogInstant
+    /// The row ids of some suppressed records.
     package var samples: [Int64]
     package var maxSeverity: Severity
     /// `true` if records were suppressed in the second half of the window, so the suppression is
     /// probably not over.
     package var stillSuppressing: Bool
+    /// The number of groups covered.
     package var distinctGroups: Int64
     /// The row ranges of the suppressed records. Stored for queries about single records; not sent.
     package var stretches: [SummaryStretch]
@@ -327,13 +332,17 @@ package struct WindowRow: Equatable, Sendable {
     package var due: RecordLogInstant
     /// The length of the window. The next one is twice as long, up to a limit.
     package var interval: Duration
+    /// The number of suppressed records.
     package var suppressedCount: Int64 = 0
+    /// The number of occurrences of the suppressed records.
     package var suppressedOccurrences: Int64 = 0
+    /// The number of records sent in the same time.
     package var forwardedCount: Int64 = 0
     /// The group's total number of occurrences when the last record was counted here.
     package var occurrences: Int64 = 0
     package var firstSeen: RecordLogInstant
     package var lastSeen: RecordLogInstant
+    /// The row ids of some suppressed records, at most `maxSamples`.
     package var samples: [Int64] = []
     /// The row ids of the first and the last record counted here; nil if none was. No other window
     /// counts a record of this group and reason between them.

@@ -49,6 +49,10 @@ package struct CardinalityGuard: Sendable {
     private var accounts: RecencyTable<Int64, Account>
     private var users: RecencyTable<UInt32, User>
 
+    /// - Parameters:
+    ///   - settings: The limits.
+    ///   - accounts: The maximum number of applications remembered.
+    ///   - users: The maximum number of users remembered.
     package init(settings: LimitSettings, accounts: Int = 4096, users: Int = 4096) {
         newGroups = settings.newGroupsPerApplication
         newSeries = settings.newSeriesPerApplication
@@ -179,6 +183,7 @@ package struct CardinalityOverflow: Hashable, Sendable {
         case variants
     }
 
+    /// The user whose names, groups or series exceed a limit.
     package var uid: UInt32
     package var kind: Kind
 

@@ -112,7 +112,7 @@ package struct FairBucket: Equatable, Sendable {
         min(scale.capacity / 5, scale.capacity - scale.partsPerToken - systemReserve(scale))
     }
 
-    // MARK: What users have outstanding
+    // MARK: Outstanding tokens
 
     private func outstanding(of user: UInt32, at now: RecordLogInstant) -> Int64 {
         guard let parts = shares.first(where: { $0.user == user })?.parts else { return 0 }

@@ -1,6 +1,7 @@
 /// The rate limits of a destination and the limits on new names and groups (`[Limits]`).
 ///
-/// A burst, rate or count of zero disables that limit.
+/// A burst, rate or count of zero disables that limit. A burst is the number of records that may be
+/// sent at once.
 package struct LimitSettings: Hashable, Sendable {
     package var groupBurst: Int64 = 5
     package var groupRefill = Rate(1, per: .seconds(300))
@@ -10,6 +11,7 @@ package struct LimitSettings: Hashable, Sendable {
     package var globalRefill = Rate(300, per: .seconds(60))
     package var newGroupsPerApplication = Rate(100, per: .seconds(900))
     package var newSeriesPerApplication = Rate(1000, per: .seconds(900))
+    /// The maximum number of new application names of a user per day.
     package var applicationsPerUser: Int64 = 50
     package var criticalReserve = Share(percent: 20)
     package var summaryReserve = Share(percent: 10)

@@ -63,6 +63,7 @@ package struct TokenBucket: Equatable, Sendable {
         return max(0, filled(at: now) / scale.partsPerToken)
     }
 
+    /// Returns `true` if the bucket holds at least `count` tokens.
     package func has(_ count: Int64 = 1, at now: RecordLogInstant) -> Bool {
         guard let scale else { return true }
         return filled(at: now) >= count.clampedProduct(scale.partsPerToken)
@@ -105,6 +106,7 @@ package struct TokenBucket: Equatable, Sendable {
 
 /// The capacity and the refill rate of a bucket, possibly only a share of them.
 package struct BucketLimit: Hashable, Sendable {
+    /// The capacity, in tokens.
     package var burst: Int64
     package var refill: Rate
     package var share: Share
@@ -237,6 +239,7 @@ struct SharedLimit: Equatable, Sendable {
 
 /// A share in per cent, from 0 to 100.
 package struct Share: Hashable, Comparable, Sendable {
+    /// The share, in per cent.
     package let percent: Int64
 
     package init(percent: Int64) {

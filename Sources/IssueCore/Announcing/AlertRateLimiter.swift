@@ -38,6 +38,7 @@ package struct AlertRateLimiter: Sendable {
     }
 
     package static let ofUser = BucketLimit(burst: 10, refill: Rate(5, per: .seconds(60)))
+    /// The number of users who may use their full limit at the same time.
     package static let noisyUsers: Int64 = 4
     package static let quietUsers: Int64 = 40
     /// A fifth of this is reserved for quiet users.
@@ -108,6 +109,7 @@ package struct AlertRateLimiter: Sendable {
 
 /// A record that operators are alerted to.
 package struct News: Equatable, Sendable {
+    /// The record's row id.
     package var record: Int64
     package var reason: PriorityReason
     /// The user accountable for the sender.
@@ -135,8 +137,11 @@ package struct SuppressedAlerts: Equatable, Sendable {
 
     package static let maxUsers = 5
 
+    /// The number of new groups.
     package private(set) var new: Int64 = 0
+    /// The number of critical records.
     package private(set) var critical: Int64 = 0
+    /// The number of records that reopened a resolved group.
     package private(set) var regressed: Int64 = 0
     /// The users with the most suppressed alerts, in descending order.
     package var users: [User] = []

@@ -48,6 +48,7 @@ package struct BatchLimit: Equatable, Sendable {
 /// stored.
 package struct BatchOutcome: Equatable, Sendable {
     package struct Dead: Equatable, Sendable {
+        /// The index of the line in the batch.
         package var line: Int
         package var reason: DeadLetterReason
 
@@ -149,6 +150,7 @@ package struct LineSet: Equatable, Sendable {
 
     package init() {}
 
+    /// Creates a set from ranges in any order, which may overlap.
     package init(_ ranges: [Range<Int>]) {
         for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) { insert(range) }
     }

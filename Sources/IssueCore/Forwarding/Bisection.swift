@@ -37,6 +37,7 @@ package struct Bisection: Equatable, Sendable {
     /// majority of the lines tried.
     package static let maxDead = 32
 
+    /// The number of lines of the batch.
     package private(set) var count: Int
     package private(set) var delivered: [Range<Int>] = []
     package private(set) var dead: [BatchOutcome.Dead] = []
@@ -48,6 +49,7 @@ package struct Bisection: Equatable, Sendable {
     private var parts: [Part]
     private var inFlight: Part?
 
+    /// - Parameter count: The number of lines of the batch.
     package init(count: Int) {
         precondition(count > 0, "A batch must have at least one line")
         self.count = count
@@ -198,7 +200,7 @@ package struct Bisection: Equatable, Sendable {
         return .stop
     }
 
-    /// Takes back all refusals, because the lines are not the cause.
+    /// Takes back all refusals, because the lines are probably not the cause.
     ///
     /// Lines that have not been tried yet are sent first at the next attempt.
     package mutating func stop() {
@@ -208,8 +210,8 @@ package struct Bisection: Equatable, Sendable {
         parts = back.reversed() + parts.map { Part($0.range) }
     }
 
-    /// Takes back all refusals unless the majority of the lines was accepted. Later responses may show that the
-    /// lines are not the cause.
+    /// Takes back all refusals unless the majority of the lines was accepted. Later responses may
+    /// show that the lines are not the cause.
     package mutating func takeBack() {
         if refusedCount > 0, !isMostTaken { stop() }
     }
@@ -244,7 +246,7 @@ package struct Bisection: Equatable, Sendable {
     }
 }
 
-/// Judges whether refused lines are bad themselves or whether the sender or the account is the
+/// Judges whether refused lines are bad themselves, or whether the sender or the account is the
 /// cause.
 struct RefusalEvidence: Equatable, Sendable {
     /// The outcomes of lines that have already been removed from the batch.
@@ -252,8 +254,8 @@ struct RefusalEvidence: Equatable, Sendable {
     private var refused = 0
     /// The largest number of refusals that were taken back.
     private var takenBack = 0
-    /// The response for the largest part with refused lines. It counts as the response for all
-    /// lines if they are sent at once.
+    /// The size of the largest part with refused lines, and how many of its lines were refused. If
+    /// all lines are sent at once, this is the whole batch.
     private var largest = (refused: 0, count: 0)
 
     static func == (left: RefusalEvidence, right: RefusalEvidence) -> Bool {
@@ -272,8 +274,9 @@ struct RefusalEvidence: Equatable, Sendable {
         self.refused += refused
     }
 
-    /// Returns `true` if most lines with an outcome were refused, and more than the response for
-    /// the largest part stated.
+    /// Returns `true` if the lines are probably not the cause: more than `Bisection.maxDead` lines
+    /// were refused, more than were delivered, and more than stated in the response for the largest
+    /// part.
     ///
     /// - Parameters:
     ///   - delivered: The number of delivered lines that are still in the batch.
@@ -287,8 +290,8 @@ struct RefusalEvidence: Equatable, Sendable {
         max(delivered + self.delivered, told) > max(refused + self.refused, takenBack)
     }
 
-    /// The number of lines stated as refused in the response for the largest part, if it accepted
-    /// most lines; otherwise 0.
+    /// The number of refused lines stated in the response for the largest part, if at least half of
+    /// its lines were accepted; otherwise 0.
     private var told: Int { largest.refused * 2 <= largest.count ? largest.refused : 0 }
 }
 

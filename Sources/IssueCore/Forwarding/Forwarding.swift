@@ -42,8 +42,8 @@ package struct Forwarding: Sendable {
 
     package static let firstProbe: Duration = .seconds(60)
     package static let lastProbe: Duration = .seconds(900)
-    /// A destination that refuses most lines for this long, request after request, is at fault
-    /// itself.
+    /// The time after which a destination that keeps refusing the majority of lines is considered
+    /// to be at fault.
     package static let longestBisection: Duration = .seconds(300)
     /// The maximum number of requests for parts of a batch before their outcomes are stored.
     package static let unstoredRequests = 64
@@ -274,6 +274,7 @@ package struct Forwarding: Sendable {
 extension Forwarding {
     /// The content of one request.
     package struct Shipment: Equatable, Sendable {
+        /// The id of the batch.
         package var batch: Int64
         /// The lines, numbered from 0.
         package var range: Range<Int>
@@ -415,6 +416,7 @@ package struct ForwardingView: Equatable, Sendable {
 
 /// The pending records, as far as they matter for the time of the next batch.
 package struct PendingCounts: Equatable, Sendable {
+    /// The number of records.
     package var records: Int
     /// The size of their lines in bytes. May be an estimate.
     package var bytes: Int

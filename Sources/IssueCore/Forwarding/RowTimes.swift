@@ -5,7 +5,9 @@
 package struct RowTimes: Sendable {
     /// The row id and the time of an existing record.
     package struct Sample: Equatable, Sendable {
+        /// The row id.
         package var row: Int64
+        /// The time in milliseconds.
         package var at: Int64
 
         package init(row: Int64, at: Int64) {

@@ -16,6 +16,7 @@ package struct SendPacer: Equatable, Sendable {
 
     /// The stored state, so that a restart does not allow another burst.
     package struct Saved: Equatable, Sendable {
+        /// The factor applied to the rate, from 0.1 to 1.
         package var factor: Double
         /// The level in records. Negative if more was sent than was available.
         package var level: Double

@@ -1,6 +1,7 @@
 package import IssueProtocol
 
-/// Computes what makes two records the same issue. It is the same on every host and for every user.
+/// Computes the fingerprint that identifies an issue. It is the same on every host and for every
+/// user.
 package enum Fingerprint {
     /// The version of the rule below. A changed rule gets the next number, and existing groups keep
     /// theirs.

@@ -247,6 +247,7 @@ package struct SipHash: Sendable {
         append(field.utf8)
     }
 
+    /// Returns the hash of everything that was appended.
     package consuming func finish() -> UInt64 {
         pending |= count << 56
         compress()
@@ -288,10 +289,12 @@ package struct SipHash: Sendable {
 package struct WordHash: Sendable {
     private let seed: UInt64
 
+    /// - Parameter seed: A random number that is kept secret.
     package init(seed: UInt64) {
         self.seed = seed | 1
     }
 
+    /// Returns the hash of a range of bytes.
     @inline(__always)
     package func callAsFunction(_ bytes: Span<UInt8>, from start: Int, to end: Int) -> UInt64 {
         // Two independent chains, since each multiplication waits for the one before it.

@@ -13,6 +13,7 @@ package struct OpenRange: Sendable {
         var bytes: Int
     }
 
+    /// The first row id of the range.
     package private(set) var firstID: Int64
     package private(set) var byteCount = 0
     private var entries: [Entry] = []
@@ -21,6 +22,7 @@ package struct OpenRange: Sendable {
         self.firstID = firstID
     }
 
+    /// The number of ids, including skipped ones.
     package var count: Int { entries.count }
     package var nextID: Int64 { firstID + Int64(entries.count) }
     package var lastID: Int64 { nextID - 1 }
@@ -116,6 +118,7 @@ package struct RangePostings: Equatable, Sendable {
         package var series: Int64
         package var records: Int64 = 0
         package var occurrences: Int64 = 0
+        /// The total size of the records, in bytes.
         package var bytes: Int64 = 0
         package var firstAt = Int64.max
         package var lastAt = Int64.min

@@ -10,6 +10,7 @@ package struct ProducerMark: Equatable, Sendable {
     package struct Call: Equatable, Sendable {
         /// The sequence number of its first record.
         package var sequence: Int64
+        /// The number of its records.
         package var count: Int64
         /// The row id of its first stored record. The row ids of the others follow without gaps.
         package var firstRow: Int64

@@ -27,6 +27,9 @@ package struct RecordDecoder: Sendable {
 
     private static let caution = 8
 
+    /// - Parameters:
+    ///   - limits: The limits of a record.
+    ///   - seed: A random number that is kept secret; the seed of the hash tables.
     package init(limits: RecordLimits, seed: UInt64) {
         self.limits = limits
         hash = WordHash(seed: seed)

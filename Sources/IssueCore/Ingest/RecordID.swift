@@ -5,8 +5,9 @@ package import IssueProtocol
 /// As text it is twelve characters for the store, a hyphen and the row id, in Crockford's base 32
 /// (without i, l, o and u, so that it can be read aloud). Clients treat it as opaque.
 package struct RecordID: Hashable, Sendable {
-    /// The store's random id of 60 bits.
+    /// The unique id of the store, in 60 bits.
     package var store: UInt64
+    /// The record's row id.
     package var row: Int64
 
     package static let storeBits: UInt64 = (1 << 60) - 1

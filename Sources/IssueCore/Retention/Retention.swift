@@ -12,7 +12,7 @@ package struct Retention: Equatable, Sendable {
 
     package enum Action: Equatable, Sendable {
         case forget(RetentionSnapshot.ClosedRange, Reason)
-        /// Remove the most frequent records of a user from a range.
+        /// Remove the records of a user's largest groups from a range.
         case thin(RetentionSnapshot.Holding, Reason)
         /// Close the open range: its oldest records are so old that they must not wait until it is
         /// full.
@@ -104,7 +104,9 @@ package struct RetentionSnapshot: Equatable, Sendable {
     /// A closed range of records.
     package struct ClosedRange: Equatable, Sendable {
         package var id: Int64
+        /// The first row id of the range.
         package var firstID: Int64
+        /// The last row id of the range.
         package var lastID: Int64
         /// The log time of its newest record.
         package var newest: RecordLogInstant
@@ -231,6 +233,10 @@ package struct GrowthReserve: Equatable, Sendable {
     /// The bytes that always stay free for other files that SQLite writes.
     private let least: Int64
 
+    /// - Parameters:
+    ///   - plenty: The free space above which no check is needed, in bytes.
+    ///   - log: The maximum size of the WAL before it restarts, in bytes.
+    ///   - least: The bytes that always stay free.
     package init(plenty: Int64 = 256 << 20, log: Int64 = 12 << 20, least: Int64 = 1 << 20) {
         self.plenty = plenty
         self.log = log

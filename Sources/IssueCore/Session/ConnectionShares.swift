@@ -57,6 +57,7 @@ package struct ConnectionShares: Sendable {
 
     package var userCount: Int { counts.count }
 
+    /// Returns the number of connections of a user.
     package func count(of owner: UInt32) -> Int { counts[owner] ?? 0 }
 
     /// Returns what to do about a new connection.
@@ -84,10 +85,12 @@ package struct ConnectionShares: Sendable {
         replaceable.max { ($0.value, $0.key) < ($1.value, $1.key) }.map { ($0.key, $0.value) }
     }
 
+    /// Counts a connection that was admitted.
     package mutating func opened(owner: UInt32, standing: Standing) {
         change(owner, standing, by: 1)
     }
 
+    /// Removes a connection from the counts.
     package mutating func closed(owner: UInt32, standing: Standing) {
         change(owner, standing, by: -1)
     }

@@ -7,6 +7,7 @@ package struct MemoryBudget: Sendable {
     package let limit: Int
     /// The bytes that each user may hold in any case.
     package let guaranteed: Int
+    /// The bytes that all users hold together.
     package private(set) var used = 0
 
     package init(limit: Int, guaranteed: Int) {
@@ -14,6 +15,9 @@ package struct MemoryBudget: Sendable {
         self.guaranteed = guaranteed
     }
 
+    /// Adds to the bytes in use.
+    ///
+    /// - Parameter difference: The change in bytes; negative when memory is freed.
     package mutating func changed(by difference: Int) {
         used += difference
     }

@@ -78,8 +78,10 @@ package struct UserLoad: Sendable {
 
     // MARK: Bytes in flight
 
+    /// Adds to the size of unanswered reports, in bytes. Negative when reports are answered.
     package mutating func changed(unanswered difference: Int) { unanswered += difference }
 
+    /// Adds to the bytes received but not begun. Negative when they are begun.
     package mutating func changed(received difference: Int) { received += difference }
 
     /// Handles the first bytes in flight on a connection that had none.
@@ -88,6 +90,8 @@ package struct UserLoad: Sendable {
     /// Handles the end of the last bytes in flight on a connection.
     package mutating func ended() { active -= 1 }
 
+    /// Adds to the size of unread replies and running queries, in bytes. Negative when they are
+    /// read.
     package mutating func changed(replies difference: Int) { replies += difference }
 
     /// Handles the end of a message. Another connection may be read above the limit then.

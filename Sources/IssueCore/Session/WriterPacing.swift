@@ -75,6 +75,7 @@ package struct CheckpointPace: Equatable, Sendable {
     private var copied = 0
     private var lacksSpace = false
 
+    /// - Parameter pages: The growth of the WAL, in pages, after which it is checkpointed.
     package init(pages: Int) {
         self.pages = pages
     }
@@ -138,6 +139,9 @@ package struct WALLimits: Equatable, Sendable {
     private let frameBytes: Int64
     private let maxFrames: Int64
 
+    /// - Parameters:
+    ///   - pageBytes: The page size of the database.
+    ///   - maxBytes: The size that the WAL must not reach, in bytes.
     package init(pageBytes: Int64, maxBytes: Int64 = Self.maxBytes) {
         precondition(pageBytes > 0, "The page size must be positive")
         frameBytes = pageBytes + Self.frameHeaderBytes

@@ -76,11 +76,16 @@ package struct OutboundSummary: Equatable, Sendable {
     package var windowEnd: Timestamp
     package var firstSeen: Timestamp
     package var lastSeen: Timestamp
+    /// The number of suppressed records.
     package var suppressedCount: Int64
+    /// The number of records sent in the same time.
     package var forwardedCount: Int64
+    /// The total number of occurrences so far.
     package var occurrences: Int64
     package var sequence: Int64
+    /// The number of groups covered.
     package var distinctGroups: Int64
+    /// The ids of some suppressed records.
     package var sampleIDs: [String]
     package var stillSuppressing: Bool
 

@@ -80,6 +80,7 @@ package struct MutedRows: Equatable, Sendable {
         self.stretches = stretches
     }
 
+    /// Returns `true` if the group was muted at a row.
     package func contains(_ row: Int64) -> Bool {
         guard let next = stretch(endingFrom: row) else { return false }
         return next.contains(row)
