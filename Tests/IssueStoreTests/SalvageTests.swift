@@ -211,7 +211,7 @@ struct SalvageTests {
             ).records
             #expect(Set(found.map(\.sender.uid)) == [1000])
             #expect(Set(found.map(\.sender.command)) == [command])
-            let isSaid = found.allSatisfy { $0.repairs.contains { $0.contains("who sent it is lost") } }
+            let isSaid = found.allSatisfy { $0.repairs.contains { $0.contains("part of its sender is lost") } }
             #expect(isSaid == (names != ["senders"]))
             try expectSound(store)
         }
@@ -228,7 +228,7 @@ struct SalvageTests {
             ).records
             #expect(found.count == 600)
             #expect(found.allSatisfy { !$0.record.message.isEmpty && $0.sender.command == "shop" })
-            #expect(found.allSatisfy { $0.repairs.contains { $0.contains("part of its words are lost") } })
+            #expect(found.allSatisfy { $0.repairs.contains { $0.contains("part of its message are lost") } })
             try expectSound(store)
         }
     }

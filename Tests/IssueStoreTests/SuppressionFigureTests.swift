@@ -80,7 +80,7 @@ struct SuppressionFigureTests {
                 filter: filter, order: .newest, limit: 10, after: nil, sparkline: nil, now: store.wall)
             let reader = try store.reader()
 
-            #expect(throws: QueryFailure.invalidFilter(field: "fates", reason: "records have fates, groups have none"))
+            #expect(throws: QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate"))
             {
                 try reader.groups(query, viewer: .everything)
             }

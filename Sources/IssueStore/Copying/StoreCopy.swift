@@ -1,25 +1,30 @@
 import SQLiteKit
 
-/// A copy of the whole store, made step by step while it is in use.
+/// A copy of the whole store, made in steps while the store is in use.
 ///
-/// It is marked as a copy when it is whole: a daemon that opens it gives what
-/// comes then ids of another store, so that none is given out twice.
+/// A complete copy is marked as such. A daemon that opens it gives new records ids with another store code, so that no
+/// id is assigned twice.
 package final class StoreCopy {
     private let path: String
     private var backup: OnlineBackup?
     private let pageSize: Int64
     private let control: (any SnapshotControl)?
     private var ticket: UInt64?
-    /// In bytes.
+    /// The number of bytes copied so far.
     package private(set) var done: Int64 = 0
+    /// The size of the store, in bytes. It can change while the copy is made.
     package private(set) var total: Int64
 
-    /// How many pages a step copies: 2 MiB.
+    /// The number of pages per step: 2 MiB.
     private static let pagesAtATime = 256
 
-    /// Begins a copy at a path where nothing is yet.
+    /// Starts a copy.
     ///
-    /// - Parameter control: Grants the snapshot, and can end it; nil if no writer waits for the file.
+    /// - Parameters:
+    ///   - source: The path of the database.
+    ///   - path: The path of the copy, where no file exists.
+    ///   - control: Grants the snapshot and can end it. Nil if no writer waits for the database.
+    /// - Throws: `StoreFailure` if the source cannot be read or the copy cannot be created.
     package init(
         of source: String, to path: String, control: (any SnapshotControl)? = nil
     ) throws(StoreFailure) {
@@ -30,7 +35,7 @@ package final class StoreCopy {
             ticket = try control?.begin(QueryInterruption(reader))
             do {
                 let writer = try Connection(path: path, busyTimeout: .seconds(5))
-                // A copy that is not whole is thrown away, and a whole one is synced by the caller.
+                // An incomplete copy is discarded, and the caller syncs a complete one.
                 try writer.setPragma("synchronous", to: "OFF")
                 try writer.setPragma("journal_mode", to: "MEMORY")
                 backup = try OnlineBackup(from: reader, to: writer)
@@ -45,7 +50,7 @@ package final class StoreCopy {
         } catch let error as SQLiteError {
             throw StoreFailure(error)
         } catch {
-            preconditionFailure("A copy fails with an error of SQLite or of the store: \(error)")
+            preconditionFailure("Unexpected error while starting a copy: \(error)")
         }
     }
 
@@ -58,9 +63,11 @@ package final class StoreCopy {
         ticket = nil
     }
 
-    /// Copies a few more pages, and returns whether the copy is complete.
+    /// Copies the next pages.
     ///
-    /// - Throws: `StoreFailure.walTooLarge` if too much was written meanwhile, so the copy is given up.
+    /// - Returns: `true` if the copy is complete.
+    /// - Throws: `StoreFailure.walTooLarge` if too much was written in the meantime, so that the copy was abandoned, or
+    ///   the error of the copy.
     package func step() throws(StoreFailure) -> Bool {
         guard let backup else { return true }
         if let ticket, control?.isInterrupted(ticket) == true {
@@ -79,7 +86,9 @@ package final class StoreCopy {
         }
     }
 
-    /// Marks the copy that has become whole as one, and makes it a single file.
+    /// Marks a complete copy, and turns its journal mode off WAL so that it is a single file.
+    ///
+    /// - Throws: `StoreFailure` if the copy cannot be opened or written.
     package static func mark(_ path: String) throws(StoreFailure) {
         do throws(SQLiteError) {
             let copy = try Connection(path: path, checkpointsOnClose: true)

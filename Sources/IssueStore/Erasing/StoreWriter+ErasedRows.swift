@@ -2,9 +2,9 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The ledger's side of erasing: each record is subtracted from its own fate.
+/// The ledger's part of erasing: subtracts each record from its current fate.
 extension StoreWriter {
-    /// One batch of the log, as far as fates need it.
+    /// The decoded row of one batch, with the data that determines the fates of its records.
     private struct Span {
         var id: Int64
         var rows: ClosedRange<Int64>
@@ -27,9 +27,10 @@ extension StoreWriter {
         var fate: Fate
     }
 
-    /// Takes records off the ledger, and out of batches that have no answer yet.
+    /// Subtracts erased records from the ledger, and removes them from batches that await a response.
     ///
-    /// - Returns: how many each destination has or is being given, and which of them are under way.
+    /// - Returns: The number of records that each destination has received or is receiving, by its name, and the rows
+    ///   that are in flight.
     func subtractFates(of toErase: [RecordToErase]) throws -> (delivered: [String: Int64], inFlight: Set<Int64>) {
         var ledger = LedgerChanges()
         for (account, records) in Dictionary(grouping: toErase, by: \.account) {
@@ -86,7 +87,7 @@ extension StoreWriter {
         return (delivered, inFlight)
     }
 
-    /// What an account has of a fate.
+    /// Returns what the ledger has for an account, a destination and a fate.
     func sum(of fate: Fate, _ account: Int64, _ destination: Int64) throws -> LedgerChanges.Sum {
         try connection.withStatement(
             "SELECT records, occurrences FROM ledger WHERE destination = ?1 AND account = ?2 AND fate = ?3"
@@ -98,8 +99,10 @@ extension StoreWriter {
         }
     }
 
-    /// A summary that could not be delivered has made its records dead letters; of old ones nobody knows which those
-    /// were.
+    /// Subtracts erased records from the ledger.
+    ///
+    /// Records counted by a summary that could not be delivered are dead letters. Which records those were is unknown
+    /// for old summaries, so whatever exceeds the summarised sum is subtracted from the dead letters.
     private func subtract(
         _ sum: LedgerChanges.Sum, _ key: Key, _ destination: Int64, _ ledger: inout LedgerChanges
     ) throws {
@@ -146,7 +149,8 @@ extension StoreWriter {
             dead: Set(PostingList.decode(row.bytes(6), base: first) ?? []), notes: BatchManifest(json: row.text(7)))
     }
 
-    /// A batch that is sent again after a restart must not ask for what is gone.
+    /// Removes erased records from in-flight batches, so that a batch that is sent again after a restart does not refer
+    /// to them.
     private func takeOut(_ rows: Set<Int64>, of destination: Int64) throws {
         let batches = try connection.withStatement(
             """
@@ -167,7 +171,7 @@ extension StoreWriter {
                 statement.bind(batch.id, at: 1)
                 statement.bind(blob: PostingList.encode(left.map(\.0), base: batch.rows.lowerBound), at: 2)
                 statement.bind(notes.json, at: 3)
-                // Of a batch of which nothing is left no answer is awaited.
+                // A batch without remaining records no longer awaits a response.
                 statement.bind(left.isEmpty && notes.summaries.isEmpty ? 1 : 0, at: 4)
                 try statement.run()
             }
@@ -175,16 +179,20 @@ extension StoreWriter {
     }
 }
 
-/// The end of an erasing: what is left of the series whose records went.
+/// The end of an erasure: cleaning up the series whose records were erased.
 extension StoreWriter {
-    /// How many series are looked at in one transaction.
+    /// Max number of series per transaction.
     package static let seriesAtATime = 32
 
-    /// Puts the times of some series right, and erases those of which no record is left, with what was said of them.
+    /// Corrects the first and last times of series, and erases series and groups that have no records left.
     ///
-    /// Counts of what is erased then are left for `collectCounts(from:)`.
+    /// Call `collectCounts(from:)` afterwards to remove the remaining counts of erased series.
     ///
-    /// - Parameter isWhole: whether all of a series was to go, so that counts of what retention took go, too.
+    /// - Parameters:
+    ///   - series: Series ids, at most `seriesAtATime`.
+    ///   - isWhole: `true` if all records of the series were to be erased. Then the counts of records that retention
+    ///     removed are erased too.
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func finishErasing(_ series: [Int64], isWhole: Bool) throws(StoreFailure) {
         try erasing {
             let reported = try reportedSinceLastRange()
@@ -194,7 +202,7 @@ extension StoreWriter {
                     try forgetChain(of: id)
                     try run("DELETE FROM totals WHERE series = ?1", id)
                     if reported.contains(id) {
-                        // It is counted anew when the open range closes.
+                        // The series is counted again when the open range closes.
                         try run("DELETE FROM counts WHERE series = ?1", id)
                     } else {
                         try erase(series: id)
@@ -207,7 +215,7 @@ extension StoreWriter {
         forgetCaches()
     }
 
-    /// Has the full-text index forget the words of what it lists no more.
+    /// Merges the full-text index, which removes the text of deleted entries from it.
     package func finishErasingText() throws(StoreFailure) {
         try erasing { try connection.execute("INSERT INTO group_text (group_text) VALUES ('optimize')") }
     }
@@ -225,8 +233,8 @@ extension StoreWriter {
         }
     }
 
-    /// Returns the account and the sender of erased rows, which keep only their ids. Their user id is 4294967295, which
-    /// no user has (credentials(7)).
+    /// Returns the account and the sender to which erased rows are assigned. Their user id is 4294967295, which no user
+    /// has (credentials(7)).
     private func nobody() throws -> (account: Int64, sender: Int64?) {
         try connection.execute(
             """
@@ -244,9 +252,13 @@ extension StoreWriter {
         return ids
     }
 
-    /// Takes all but the id from the newest process, sender and account if nothing refers to them.
+    /// Clears everything except the id in the newest process, sender and account if nothing refers to them. The newest
+    /// rows cannot be deleted, because their ids would be assigned again.
     ///
-    /// - Parameter processes: Those without a record up to a row.
+    /// - Parameters:
+    ///   - processes: Ids of processes that have no record up to and including row `edge`.
+    ///   - edge: The last row that was examined.
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func eraseNewestOwners(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
         let cached = Set(self.processes.values.map(\.process))
         try erasing {
@@ -294,11 +306,11 @@ extension StoreWriter {
         return series
     }
 
-    /// The times between which a series has records in closed ranges.
+    /// The first and last times of a series in closed ranges.
     private struct Chain {
         var firstAt: Int64?
         var lastAt: Int64?
-        /// Retention has taken what came before.
+        /// `true` if retention has removed earlier links of the chain.
         var isCut = false
         var isEmpty: Bool { lastAt == nil }
     }
@@ -372,10 +384,10 @@ extension StoreWriter {
         }
     }
 
-    // MARK: What was said of them
+    // MARK: Series and groups
 
-    /// Erases a series, and its group with the last of them; the newest row of a table only becomes empty, since its
-    /// number would be given out again.
+    /// Erases a series, and its group if this was the last one. The newest row of a table is only cleared, because its
+    /// id would be assigned again.
     private func erase(series: Int64) throws {
         let group = try connection.withStatement(#"SELECT "group" FROM series WHERE id = ?1"#) { statement in
             statement.bind(series, at: 1)
@@ -404,7 +416,8 @@ extension StoreWriter {
         }
     }
 
-    /// A group's title is the one of its first series, of which a word may have been erased.
+    /// Retitles a group after its first remaining series. The title came from its first series, which may have been
+    /// erased.
     private func rename(group: Int64, after series: SeriesDescription) throws {
         try unindex(group: group)
         try connection.withStatement("UPDATE groups SET title = ?2, domain = ?3 WHERE id = ?1") { statement in
@@ -436,7 +449,7 @@ extension StoreWriter {
             """
             DELETE FROM dead_letters WHERE summary IN (SELECT id FROM summaries WHERE "group" = ?1 AND state = 2)
             """, group)
-        // One that is in a request is needed until its answer is there.
+        // A summary that is in flight is needed until the response arrives.
         try run(
             """
             DELETE FROM summaries WHERE "group" = ?1 AND id NOT IN (

@@ -2,12 +2,17 @@ import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Erasing of single records: as if they had never come, but that their ids stay theirs.
+/// Erasing single records, as if they had never been reported. Their ids are not assigned again.
 ///
-/// Only what lies in closed ranges is erased: whoever erases closes the open
-/// one first, and with that it is written down which ids were given out.
+/// Only records in closed ranges can be erased. The caller closes the open range first, which also stores which ids
+/// were assigned.
 extension StoreWriter {
-    /// Erases some records of closed ranges, in one transaction.
+    /// Erases records in closed ranges, in one transaction. Rows that do not exist or are in the open range are
+    /// ignored.
+    ///
+    /// - Parameter rows: Row ids.
+    /// - Returns: The erased records and their effects.
+    /// - Throws: `StoreFailure`; nothing was erased then.
     package func erase(_ rows: [Int64]) throws(StoreFailure) -> Erasure {
         var inFlight: Set<Int64> = []
         var ahead: ClosedRange<Int64>?
@@ -29,27 +34,27 @@ extension StoreWriter {
         return erasure
     }
 
-    /// Rows are gone that may have been ahead of a cursor.
+    /// Extends `removedAhead` by rows that may have been ahead of a cursor.
     func noteRemoval(of rows: ClosedRange<Int64>) {
         let known = removedAhead ?? rows
         removedAhead = min(known.lowerBound, rows.lowerBound)...max(known.upperBound, rows.upperBound)
     }
 
-    /// Runs a transaction whose deletions leave nothing in the file that could be read with other tools.
+    /// Runs a transaction with `secure_delete`, which overwrites deleted content with zeros in the file.
     func erasing<Value>(_ body: () throws -> Value) throws(StoreFailure) -> Value {
         do throws(SQLiteError) { try connection.setPragma("secure_delete", to: 1) } catch { throw StoreFailure(error) }
         defer { try? connection.setPragma("secure_delete", to: 0) }
         return try transaction(body)
     }
 
-    /// Numbers as one parameter of a statement.
+    /// Returns numbers as a JSON array, to bind them as one parameter.
     static func list(_ numbers: some Sequence<Int64>) -> String {
         var writer = JSONWriter()
         writer.array { for number in numbers { $0.integer(number) } }
         return writer.text
     }
 
-    /// What is known of some rows, those that are still there and in a closed range, in ascending order.
+    /// Returns those rows that exist in a closed range, in ascending order.
     func toErase(_ rows: [Int64]) throws -> [RecordToErase] {
         try connection.withStatement(
             """
@@ -72,7 +77,7 @@ extension StoreWriter {
         }
     }
 
-    /// Takes records out of the posting lists of their ranges; a list that is empty then stays as a link of its chain.
+    /// Removes records from the posting lists of their ranges. An empty list remains as a link of its chain.
     func unlist(_ toErase: [RecordToErase]) throws {
         struct Key: Hashable {
             var range: Int64
@@ -117,7 +122,7 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes the rows themselves, what hangs on them, and takes them off their ranges.
+    /// Deletes the rows and everything that refers to them, and subtracts them from their ranges.
     func delete(_ toErase: [RecordToErase]) throws {
         removals += 1
         let rows = Self.list(toErase.map(\.row))
@@ -138,7 +143,7 @@ extension StoreWriter {
         for (range, gone) in Dictionary(grouping: toErase, by: \.range) { try shrink(range: range, by: gone.count) }
     }
 
-    /// So many records fewer are in a range.
+    /// Subtracts records from a range, and the same proportion of its bytes.
     func shrink(range: Int64, by count: Int) throws {
         try connection.withStatement(
             """
@@ -152,7 +157,7 @@ extension StoreWriter {
         }
     }
 
-    /// A user has so many bytes less in a range.
+    /// Subtracts bytes from a user's share of a range.
     func give(_ bytes: Int64, of user: Int64, in range: Int64) throws {
         for sql: StaticString in [
             "UPDATE shares SET bytes = bytes - ?3 WHERE range = ?1 AND uid = ?2",
@@ -167,7 +172,7 @@ extension StoreWriter {
         }
     }
 
-    /// Takes records out of what is counted, which says nothing of them any more.
+    /// Subtracts records from the counts per minute and the totals of their series.
     private func subtractCounts(of toErase: [RecordToErase]) throws {
         struct Key: Hashable {
             var minute: Int64
@@ -178,7 +183,7 @@ extension StoreWriter {
             try connection.withStatement(
                 """
                 UPDATE counts SET records = records - ?3, occurrences = occurrences - ?4
-                -- What is old is told by the hour.
+                -- Old counts are stored per hour.
                 WHERE series = ?2 AND minute = coalesce(
                     (SELECT minute FROM counts WHERE minute = ?1 AND series = ?2), ?1 - ?1 % 60)
                 """
@@ -210,28 +215,29 @@ extension StoreWriter {
     }
 }
 
-/// A record that is about to be removed, with all that has to be put right then.
+/// A record that is about to be erased, with the data needed to update everything that counts it.
 struct RecordToErase {
     var row: Int64
     var series: Int64
     var account: Int64
     var receivedAt: Int64
     var count: Int64
-    /// The closed range that lists it, and its first row.
+    /// The closed range that contains it, and the first row of that range.
     var range: Int64
     var base: Int64
 }
 
-/// What the erasing of some records has come to.
+/// The result of erasing records.
 package struct Erasure: Equatable, Sendable {
     package var records: Int64 = 0
-    /// Whose series they were; what is left of those is for the end of the erasing to see.
+    /// The series of the erased records. `finishErasing` cleans them up at the end.
     package var series: Set<Int64> = []
-    /// How many of them each destination has, or is just being given.
+    /// The number of erased records that each destination has received or is receiving, keyed by its name.
     package var delivered: [String: Int64] = [:]
 
     package init() {}
 
+    /// Adds the result of another transaction.
     package mutating func add(_ other: Erasure) {
         records += other.records
         series.formUnion(other.series)
@@ -240,17 +246,20 @@ package struct Erasure: Equatable, Sendable {
 }
 
 extension StoreReader {
-    /// Some rows that a filter matches, in ascending order, and up to which row all were looked at.
+    /// Rows that match a filter, in ascending order.
     package struct MatchingRows: Sendable {
         package var rows: [Int64] = []
-        /// Nothing where there is nothing more to look at.
+        /// The row up to which all rows were examined, or nil if no rows are left to examine.
         package var edge: Int64?
     }
 
-    /// How many rows one snapshot looks at, so that none is held for long.
+    /// Max number of rows examined per snapshot, so that no snapshot is held for long.
     private static let maxExamined = 20_000
 
-    /// Rows that a filter matches, above one row and up to another.
+    /// Returns rows that match a filter, with `row < id <= last`.
+    ///
+    /// - Parameter limit: Max number of rows.
+    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func rows(
         _ filter: IssueFilter, above row: Int64, through last: Int64, limit: Int
     ) throws -> MatchingRows {
@@ -283,7 +292,7 @@ extension StoreReader {
         return try matches(fatesOf: row, filter)
     }
 
-    /// How many dead letters there are of records that are gone, of which nobody can say what a filter thinks of them.
+    /// Returns the number of dead letters whose records are gone, so that no filter can be applied to them.
     package func orphanedDeadLetters() throws -> Int64 {
         try snapshot {
             try connection.withStatement(

@@ -2,42 +2,49 @@ import SQLiteKit
 
 /// The last phase of an erasure: overwrites what deleted rows have left in the file.
 ///
-/// Deleted rows may remain in free pages, in unused parts of pages, and in the log. This includes rows that retention
-/// deleted or that SQLite has moved. One pass covers the whole file in small steps. A page written meanwhile may bring
-/// something back behind the pass, so the pages seen in the log are done again at the end.
+/// Deleted rows may remain in free pages, in unused parts of pages, and in the WAL. This includes rows that retention
+/// deleted or that SQLite has moved. One pass covers the whole file in small steps. A page that is written in the
+/// meantime may bring deleted content back behind the pass, so the pages seen in the WAL are overwritten again at the
+/// end.
 extension StoreWriter {
-    /// How far a pass is.
+    /// The progress of a pass.
     package struct UnusedBytesPass: Sendable {
         /// The result of a step.
         package enum Step: Equatable, Sendable {
             case more
-            /// A reader keeps the log from being copied or restarted; try again later.
+            /// A reader prevents the WAL from being checkpointed or restarted. Try again later.
             case waiting
             case done
         }
 
+        /// The next page to overwrite.
         var next: UInt32 = 1
+        /// Pages written during the pass, which must be overwritten again.
         var left: Set<UInt32> = []
-        /// The number of pages that could not be parsed, so they may still hold deleted rows.
+        /// The number of pages that could not be parsed and may still contain deleted rows.
         package var unread = 0
 
         package init() {}
     }
 
-    /// The number of pages in one step: 4 MiB. More of the pages written meanwhile are taken, so that the pass ends.
+    /// The number of pages in one step: 4 MiB. More of the pages written in the meantime are processed per step, so
+    /// that the pass ends.
     private static let unusedPagesAtATime: UInt32 = 512
     private static let writtenPagesAtATime = 4096
 
-    /// Notes from now on which pages are written.
+    /// Starts collecting the numbers of written pages.
     package func beginErasingUnusedBytes() {
         connection.pagesCheckpointed = []
     }
 
+    /// Stops collecting the numbers of written pages.
     package func endErasingUnusedBytes() {
         connection.pagesCheckpointed = nil
     }
 
-    /// Takes one step of a pass over the file.
+    /// Performs one step of a pass over the file.
+    ///
+    /// - Throws: `StoreFailure` if reading or writing fails.
     package func eraseUnusedBytes(_ pass: inout UnusedBytesPass) throws(StoreFailure) -> UnusedBytesPass.Step {
         do {
             let isEmpty = try emptyLog()
@@ -45,7 +52,7 @@ extension StoreWriter {
             connection.pagesCheckpointed = []
             guard try isEmpty || isLogCopied() else { return .waiting }
             let isAtEnd = Int64(pass.next) > (try connection.pages)
-            // At the end nothing may be left in the log that would be read again.
+            // At the end, the WAL must not contain anything that would be read again.
             guard !isAtEnd || isEmpty else { return .waiting }
             let pages =
                 isAtEnd
@@ -69,7 +76,7 @@ extension StoreWriter {
         }
     }
 
-    /// Copies the log and truncates its file, unless a reader uses it; returns whether it did.
+    /// Checkpoints and truncates the WAL. Returns `false` if a reader prevents that.
     private func emptyLog() throws(SQLiteError) -> Bool {
         do throws(SQLiteError) {
             try withLittlePatience { () throws(SQLiteError) in _ = try connection.checkpoint(.truncate) }

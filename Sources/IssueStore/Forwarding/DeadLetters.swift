@@ -2,7 +2,7 @@ import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// What was given up, and how it gets another chance.
+/// Storing and requeueing dead letters.
 extension StoreWriter {
     func bury(
         _ row: Int64, _ reason: DeadLetterReason, _ settlement: BatchSettlement, line: Int, destination: Int64
@@ -39,12 +39,13 @@ extension StoreWriter {
         }
     }
 
-    /// Makes dead letters pending again, by their own numbers.
+    /// Makes dead letters pending again.
     ///
-    /// Those whose record is gone stay what they are, and so do those of a
-    /// destination that is not configured any more.
+    /// A dead letter is not changed if its record is gone or if its destination is no longer configured.
     ///
-    /// - Returns: how many will go once more, summaries among them.
+    /// - Parameter letters: Ids in the `dead_letters` table.
+    /// - Returns: The number of requeued dead letters, including summaries.
+    /// - Throws: `StoreFailure`; nothing is requeued then.
     package func requeue(_ letters: [Int64]) throws(StoreFailure) -> Int64 {
         try transaction {
             var count: Int64 = 0
@@ -95,7 +96,7 @@ extension StoreWriter {
         return true
     }
 
-    /// What it counted is told of after all.
+    /// Requeues a summary. The records that it counts become summarised again.
     private func requeue(summary: Int64, _ destination: Int64) throws -> Bool {
         guard let counted = try counted(by: summary) else { return false }
         let left = try sum(of: .deadLettered, counted.account, destination)
@@ -113,7 +114,13 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// Some dead letters, the newest first, and where the next page begins.
+    /// Returns a page of dead letters, newest first.
+    ///
+    /// - Parameters:
+    ///   - limit: Max number of dead letters. The page is shorter if their lines exceed the page size.
+    ///   - viewer: Dead letters of other users are left out, and their answers are redacted as this viewer requires.
+    /// - Returns: The dead letters, and the cursor of the next page if there is one.
+    /// - Throws: `QueryFailure` if a parameter is invalid or the destination is unknown, or the error of the query.
     package func deadLetters(
         _ parameters: DeadLettersParameters, limit: Int, viewer: Viewer
     ) throws -> DeadLettersReply {
@@ -127,7 +134,7 @@ extension StoreReader {
             for letter in found {
                 var entry = letter.entry
                 if letter.summary == nil { entry.record = try recordID(row: letter.record).text }
-                // One at a time, since all lines of a page could be hundreds of MiB.
+                // Read one at a time, because all lines of a page together could take hundreds of MiB.
                 entry.line = parameters.lines == true ? try line(ofLetter: letter.id) : nil
                 entry.answer = viewer.shown(answer: entry.answer)
                 bytes += entry.line?.utf8.count ?? 0
@@ -141,7 +148,9 @@ extension StoreReader {
         }
     }
 
-    /// The numbers of some dead letters, the oldest first.
+    /// Returns the ids of the matching dead letters, oldest first.
+    ///
+    /// - Throws: `QueryFailure` if a parameter is invalid or the destination is unknown, or the error of the query.
     package func deadLetterNumbers(_ parameters: RequeueParameters) throws -> [Int64] {
         try snapshot {
             try expectDestination(parameters.destination)

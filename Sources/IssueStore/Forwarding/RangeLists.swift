@@ -2,14 +2,15 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// What is left of a closed range behind a row, by the lists of its series.
+/// The records of a closed range after a given row, as the posting lists of its series.
 package struct RangeLists: Sendable {
     /// The records of one series.
     package struct List: Sendable {
         package let series: Int64
-        /// In ascending order, at least one.
+        /// In ascending order, never empty.
         package let rows: [Int64]
-        /// Those that stand for more than one occurrence, in ascending order, and for how many more.
+        /// The rows of records with more than one occurrence, in ascending order, and the number of their further
+        /// occurrences.
         package fileprivate(set) var more: [(row: Int64, occurrences: Int64)] = []
 
         init(series: Int64, rows: [Int64]) {
@@ -18,15 +19,16 @@ package struct RangeLists: Sendable {
         }
     }
 
-    /// In the order of their first records.
+    /// The lists, ordered by their first records.
     package private(set) var lists: [List]
-    /// The first and the last record.
+    /// The first and the last record of all lists.
     package let rows: ClosedRange<Int64>
-    /// What wall time lacks to be log time, in milliseconds.
+    /// The difference between record log time and wall time, in milliseconds.
     package let offset: Int64
+    /// The number of records.
     package let count: Int
 
-    /// Nothing where there are none.
+    /// Returns nil if there are no records.
     init?(_ lists: [List], offset: Int64) {
         self.lists = lists.filter { !$0.rows.isEmpty }.sorted { $0.rows[0] < $1.rows[0] }
         guard let first = self.lists.first?.rows.first, let last = self.lists.compactMap(\.rows.last).max() else {
@@ -37,7 +39,7 @@ package struct RangeLists: Sendable {
         count = self.lists.reduce(0) { $0 + $1.rows.count }
     }
 
-    /// Notes records that stand for more than one occurrence, in ascending order.
+    /// Adds the rows of records with more than one occurrence, in ascending order.
     mutating func note(_ more: [(series: Int64, row: Int64, occurrences: Int64)]) {
         let places = Dictionary(lists.indices.map { (lists[$0].series, $0) }) { first, _ in first }
         for record in more {
@@ -48,8 +50,11 @@ package struct RangeLists: Sendable {
 }
 
 extension StoreReader {
-    /// What is left behind a row of the closed range in which the next record lies; nothing where it has to be read row
-    /// by row.
+    /// Returns the posting lists of the range that contains the next record after `row`.
+    ///
+    /// - Returns: The records of the range after `row`, or nil if there is no such range or if reading it row by row is
+    ///   better.
+    /// - Throws: The error of the query.
     package func lists(after row: Int64) throws -> RangeLists? {
         try snapshot {
             let found = try connection.withStatement(
@@ -62,7 +67,7 @@ extension StoreReader {
             }
             guard let range = found else { return nil }
             let clock = try offset(after: row)
-            // The greater part has to be left, or the lists cost more than the rows.
+            // With half of the range or less left, decoding the lists costs more than reading the rows.
             guard clock.end >= range.last, range.last &- row > range.records / 2,
                 let lists = try lists(ofRange: range.id, range.first, range.last, records: range.records, after: row),
                 var left = RangeLists(lists, offset: clock.offset)
@@ -72,12 +77,12 @@ extension StoreReader {
         }
     }
 
-    /// The first record at a row or behind it, up to another.
+    /// Returns the first record with `row <= id <= last`, or nil if there is none.
     package func step(from row: Int64, through last: Int64) throws -> ScanRow? {
         try steps(above: row &- 1, through: last, limit: 1).first
     }
 
-    /// The lists of a range; nothing where they do not say exactly what is there, since some of it is being removed.
+    /// Returns the lists of a range, or nil if they do not match its records exactly because some are being removed.
     private func lists(
         ofRange range: Int64, _ first: Int64, _ last: Int64, records: Int64, after row: Int64
     ) throws -> [RangeLists.List]? {
@@ -106,7 +111,7 @@ extension StoreReader {
         return true
     }
 
-    /// Whether a series of a range has ever had a record that stood for more than one occurrence.
+    /// Returns whether any series of a range has ever had a record with more than one occurrence.
     private func isCoalesced(_ range: Int64) throws -> Bool {
         try connection.withStatement(
             """

@@ -2,10 +2,10 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Records that go outside the walk.
+/// Records that are sent outside the scan: priority records and requeued ones.
 extension StoreWriter {
-    /// Notes which batch carries a record that went ahead or goes again, and how far those that are express were looked
-    /// at.
+    /// Stores which batch contains each priority or requeued record, and how far the priority records have been
+    /// examined.
     func carry(_ batch: NewBatch, in id: Int64) throws {
         if batch.kind == .priority || batch.kind == .requeued {
             for record in batch.sent { try put(single: record.row, in: id, batch.destination) }
@@ -19,7 +19,9 @@ extension StoreWriter {
         }
     }
 
-    /// - Parameter batch: Nothing where it waits for one.
+    /// Stores the batch of a record that is sent outside the scan.
+    ///
+    /// - Parameter batch: Nil if the record waits for a batch.
     func put(single row: Int64, in batch: Int64?, _ destination: Int64) throws {
         try connection.withStatement(
             """
@@ -34,7 +36,8 @@ extension StoreWriter {
         }
     }
 
-    /// The batch that carries a record outside the walk: 0 where it waits for one, nothing where it went with the walk.
+    /// Returns the batch that contains a record outside the scan: 0 if the record waits for one, nil if the scan sent
+    /// it.
     func single(_ row: Int64, _ destination: Int64) throws -> Int64? {
         try connection.withStatement("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2") { statement in
             statement.bind(destination, at: 1)
@@ -43,7 +46,7 @@ extension StoreWriter {
         }
     }
 
-    /// Which of the records in a stretch go outside the walk, and in which batch.
+    /// Returns the records in `rows` that are sent outside the scan, and their batches.
     func singles(in rows: ClosedRange<Int64>, _ destination: Int64) throws -> [Int64: Int64] {
         let found = try connection.withStatement(
             "SELECT record, batch FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3"
@@ -56,7 +59,7 @@ extension StoreWriter {
         return Dictionary(found) { first, _ in first }
     }
 
-    /// They live as long as their records.
+    /// Deletes the entries of removed records.
     func forgetSingles(through row: Int64) throws {
         try connection.withStatement(
             "DELETE FROM singles WHERE destination IN (SELECT id FROM destinations) AND record <= ?1"
@@ -66,7 +69,7 @@ extension StoreWriter {
         }
     }
 
-    /// They live as long as their records.
+    /// Deletes the entries of removed records.
     func forgetSingles(in rows: ClosedRange<Int64>) throws {
         try connection.withStatement(
             """
@@ -82,19 +85,23 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// What of a stretch of the log the walk must not judge as if nothing had been.
+    /// The records of a row range that the scan must not treat as new.
     package struct GoneAhead: Equatable, Sendable {
-        /// They went outside the walk, and what became of them stands there.
+        /// Records that were sent outside the scan. Their batch decides their fate.
         package var gone: Set<Int64> = []
-        /// They are express and were refused as such, so that their reserved shares have been asked.
+        /// Priority records for which a reserved share of the limits was already requested and refused.
         package var refused: Set<Int64> = []
 
-        /// Whether a record is neither.
+        /// Returns `true` if the record is in neither set.
         package func isUsual(_ row: Int64) -> Bool {
             gone.isEmpty && refused.isEmpty || !gone.contains(row) && !refused.contains(row)
         }
     }
 
+    /// Returns the records in `rows` that were already handled as priority or requeued records.
+    ///
+    /// - Parameter priority: The row up to which priority records have been examined.
+    /// - Throws: The error of the query.
     package func goneAhead(of destination: Int64, in rows: ClosedRange<Int64>, priority: Int64) throws -> GoneAhead {
         try snapshot {
             var ahead = GoneAhead()
@@ -115,7 +122,10 @@ extension StoreReader {
         }
     }
 
-    /// Records behind a row that are critical or new and have not gone ahead of a destination's walk, the oldest first.
+    /// Returns priority records after a row that a destination has not sent ahead of its scan, oldest first.
+    ///
+    /// - Parameter limit: Max number of records.
+    /// - Throws: The error of the query.
     package func priority(for destination: Int64, above row: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let steps = try connection.withStatement(
@@ -147,14 +157,17 @@ extension StoreReader {
         }
     }
 
-    /// The newest record that is critical or new, also where it has gone already; 0 where there is none.
+    /// Returns the row of the newest priority record, whether it was sent or not, or 0 if there is none.
     package func newestPriority() throws -> Int64 {
         try snapshot {
             try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.int64(0) } ?? 0 }
         }
     }
 
-    /// Records that wait to go once more, the oldest first.
+    /// Returns records that wait to be sent again, oldest first.
+    ///
+    /// - Parameter limit: Max number of records.
+    /// - Throws: The error of the query.
     package func requeued(for destination: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let rows = try connection.withStatement(
@@ -168,12 +181,12 @@ extension StoreReader {
         }
     }
 
-    /// What the limiter knows of a group that it does not hold in memory.
+    /// Returns the stored limiter state of a group that is no longer in memory, or nil if there is none.
     package func limits(ofGroup group: Int64, _ destination: Int64) throws -> GroupRow? {
         try snapshot { try limits(.group, from: group, through: group, destination, LimitRows.group).first }
     }
 
-    /// What an application's buckets hold.
+    /// Returns the stored token buckets of an application's account.
     package func buckets(of account: Int64, _ destination: Int64) throws -> [BucketRow] {
         let first = LimitRows.key(BucketRow.Key(account: account, role: .common))
         return try snapshot { try limits(.bucket, from: first, through: first | 7, destination, LimitRows.bucket) }

@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// A destination as the store knows it now.
+    /// Returns the current row of a destination, or nil if there is none.
     package func destination(_ id: Int64) throws -> DestinationRow? {
         try snapshot {
             try connection.withStatement("SELECT id, name, cursor, express_id, state FROM destinations WHERE id = ?1") {
@@ -18,24 +18,33 @@ extension StoreReader {
         }
     }
 
-    /// What waits behind a destination's cursor.
+    /// The amount of data that a destination has not processed yet.
     package struct Backlog: Equatable, Sendable {
+        /// The number of ids after the cursor. It may include ids of records that are gone.
         package var records: Int64 = 0
+        /// When the oldest of them was received, or nil if there is none.
         package var oldest: Timestamp?
         package var priorityRecords: Int64 = 0
+        /// When the oldest priority record among them was received, or nil if there is none.
         package var oldestPriority: Timestamp?
-        /// Dead letters that wait to go once more.
+        /// Dead letters that wait to be sent again.
         package var requeued: Int64 = 0
+        /// Summaries that wait to be sent.
         package var unsentSummaries: Int64 = 0
     }
 
-    /// - Parameter express: Up to which record those that are express have been looked at.
+    /// Returns the backlog of a destination.
+    ///
+    /// - Parameters:
+    ///   - cursor: The destination's cursor, a row id.
+    ///   - priority: The row up to which priority records have been examined.
+    /// - Throws: The error of the query.
     package func backlog(of destination: Int64, after cursor: Int64, priority: Int64 = 0) throws -> Backlog {
         try snapshot {
             var backlog = Backlog()
             backlog.oldest = try time(
                 of: "SELECT received_at FROM records WHERE id > ?1 ORDER BY id LIMIT 1", after: cursor)
-            // Ids are also of records that are gone.
+            // Some ids may belong to records that are gone.
             backlog.records = backlog.oldest == nil ? 0 : max(0, try newestRow() - cursor)
             backlog.oldestPriority = try time(
                 of: """
@@ -65,7 +74,11 @@ extension StoreReader {
         }
     }
 
-    /// The records that lie behind the cursor, up to where their range or the log's clock changes.
+    /// Returns the records after the cursor, up to where their range ends or the offset of the record log's clock
+    /// changes.
+    ///
+    /// - Parameter limit: Max number of records.
+    /// - Throws: The error of the query.
     package func walk(after cursor: Int64, limit: Int) throws -> [OutboxRecord] {
         try snapshot {
             let stretch = try stretch(after: cursor, limit: limit)
@@ -78,7 +91,7 @@ extension StoreReader {
         }
     }
 
-    /// The same, without looking up what is said of their series.
+    /// Returns the same records as `walk`, without the attributes of their series.
     package func stretch(after cursor: Int64, limit: Int) throws -> ScanPage {
         try snapshot {
             var start = cursor
@@ -86,14 +99,14 @@ extension StoreReader {
                 let clock = try offset(after: start)
                 let end = min(try rangeEnd(after: start), clock.end)
                 let steps = try steps(above: start, through: end, limit: limit)
-                // Of a range whose records are gone there is nothing to walk, and the next may hold some.
+                // A range whose records are gone yields nothing, but the next one may have some.
                 guard steps.isEmpty, end < .max else { return ScanPage(steps: steps, offset: clock.offset) }
                 start = end
             }
         }
     }
 
-    /// One record as the walk would meet it, or nothing where it is gone.
+    /// Returns a record as the scan would read it, or nil if it is gone.
     func walked(row: Int64) throws -> OutboxRecord? {
         guard let step = try steps(above: row - 1, through: row, limit: 1).first else { return nil }
         return try facts(ofSeries: step.series)?.record(step, offset: try offset(after: row - 1).offset)
@@ -119,7 +132,7 @@ extension StoreReader {
         }
     }
 
-    /// What a walk has to know of a series; nothing where a damaged file has lost it.
+    /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
     package func facts(ofSeries id: Int64) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.withStatement(
@@ -145,7 +158,8 @@ extension StoreReader {
         }
     }
 
-    /// What wall time lacks to be log time behind the cursor, and up to which row that holds.
+    /// Returns the difference between record log time and wall time after the cursor, in milliseconds, and the last row
+    /// it applies to.
     func offset(after cursor: Int64) throws -> (offset: Int64, end: Int64) {
         let offset = try connection.withStatement(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
@@ -170,14 +184,15 @@ extension StoreReader {
         }
     }
 
-    /// The record at a row, its metadata as they are stored.
+    /// Returns the record at a row, with its metadata as stored, or nil if it is gone.
     package func outbound(row: Int64) throws -> RecordRow? {
         try snapshot { try record(row: row, isWhole: false) }
     }
 
-    /// The batch of a destination whose answer is not known, the oldest of them.
+    /// Returns the oldest batch of a destination that awaits a response, or nil if there is none.
     ///
-    /// - Parameter other: One that is known already.
+    /// - Parameter other: The id of a batch that is already known. Only later batches are considered.
+    /// - Throws: The error of the query.
     package func unansweredBatch(of destination: Int64, after other: Int64 = 0) throws -> StoredBatch? {
         try snapshot {
             let found = try connection.withStatement(
@@ -215,7 +230,7 @@ extension StoreReader {
         }
     }
 
-    /// Summaries that wait to be sent, the oldest first.
+    /// Returns the ids of summaries that wait to be sent, oldest first.
     package func unsentSummaries(of destination: Int64, limit: Int) throws -> [Int64] {
         try snapshot {
             try connection.withStatement(
@@ -228,6 +243,7 @@ extension StoreReader {
         }
     }
 
+    /// Returns the stored line of a summary, or an empty array if the summary is gone.
     package func line(ofSummary id: Int64) throws -> [UInt8] {
         try snapshot {
             try connection.withStatement("SELECT line FROM summaries WHERE id = ?1") { statement in
@@ -237,7 +253,7 @@ extension StoreReader {
         }
     }
 
-    /// What the limiter of a destination goes on from.
+    /// Returns the stored state of a destination's limiter.
     package func admissionState(of destination: Int64) throws -> AdmissionState {
         try snapshot {
             var state = AdmissionState()
@@ -262,6 +278,7 @@ extension StoreReader {
         }
     }
 
+    /// Returns the types of the fields that have been sent to a destination.
     package func fieldTypes(of destination: Int64) throws -> FieldTypes {
         try snapshot {
             var kinds: [String: FieldTypes.Kind] = [:]
@@ -273,7 +290,7 @@ extension StoreReader {
         }
     }
 
-    /// Whose application an account is.
+    /// Returns the user and the application name of an account, or nil if it does not exist.
     package func account(_ id: Int64) throws -> (uid: UInt32, app: String)? {
         try snapshot {
             try connection.withStatement("SELECT uid, app FROM accounts WHERE id = ?1") { statement in
@@ -284,34 +301,38 @@ extension StoreReader {
     }
 }
 
-/// A record as the cursor meets it, before anything is looked up.
+/// A record as the cursor reads it, without the attributes of its series.
 package struct ScanRow: Equatable, Sendable {
     package var row: Int64
     package var receivedAt: Timestamp
+    /// The number of occurrences that the record represents.
     package var count: Int64
     package var series: Int64
 }
 
-/// A stretch of the log over which its clock stays the same.
+/// Consecutive records with the same offset between wall time and record log time.
 package struct ScanPage: Equatable, Sendable {
     package var steps: [ScanRow]
-    /// What wall time lacks to be log time, in milliseconds.
+    /// The difference between record log time and wall time, in milliseconds.
     package var offset: Int64
 }
 
-/// A record as the cursor meets it: what admission has to know, and no more.
+/// A record with the attributes that admission needs.
 package struct OutboxRecord: Equatable, Sendable {
     package var candidate: Candidate
     package var at: RecordLogInstant
     package var receivedAt: Timestamp
 }
 
-/// A record that a batch sends, as far as the ledger and its line ask.
+/// A record that a batch sends, with the numbers that the ledger and its line need.
 package struct SentRecord: Equatable, Sendable {
     package var row: Int64
     package var account: Int64
+    /// The number of occurrences that the record represents.
     package var count: Int64
+    /// The number of records of its group that were suppressed since the last one that was sent.
     package var suppressedBefore: Int64
+    /// The number of occurrences of its group so far.
     package var occurrences: Int64
 
     package init(row: Int64, account: Int64, count: Int64, suppressedBefore: Int64, occurrences: Int64) {
@@ -323,21 +344,24 @@ package struct SentRecord: Equatable, Sendable {
     }
 }
 
-/// What a walk has to know of a series to judge its records.
+/// The attributes of a series that a scan needs to evaluate its records.
 package struct SeriesInfo: Equatable, Sendable {
     package var group: Int64
     package var account: Int64
-    /// Who sent it, or the user who answers for them.
+    /// The user who sent the records, or the user who is accountable for them.
     package var user: UInt32
     package var severity: Severity
     package var isReportable: Bool
     /// The row of the first record of its group.
     package var firstOfGroup: Int64
-    /// The record with which its group came back last, or none.
+    /// The row of the record that caused its group's last regression, or 0.
     package var regression: Int64
-    /// Which records of its group are told to nobody.
+    /// The rows of its group that are muted.
     package var mutes: MutedRows
 
+    /// Combines a row of the series with its attributes.
+    ///
+    /// - Parameter offset: The difference between record log time and wall time, in milliseconds.
     package func record(_ step: ScanRow, offset: Int64) -> OutboxRecord {
         OutboxRecord(
             candidate: Candidate(

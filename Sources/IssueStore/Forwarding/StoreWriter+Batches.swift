@@ -3,9 +3,12 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores what a walk has decided, before anything of it is sent: batch, cursor, limiter and ledger in one.
+    /// Stores the decisions of a scan before any of its records is sent: batch, cursor, limiter and ledger in one
+    /// transaction.
     ///
-    /// It fails as outdated when some of what it decides on has been removed meanwhile.
+    /// - Returns: The stored batch. Its id is 0 if there is nothing to send.
+    /// - Throws: `StoreFailure.outdated` if some of its records have been removed in the meantime; otherwise the
+    ///   failure of the transaction.
     package func store(_ batch: NewBatch) throws(StoreFailure) -> StoredBatch {
         let stored = try transaction { () throws -> StoredBatch in
             if let span = batch.span {
@@ -32,13 +35,14 @@ extension StoreWriter {
         return stored
     }
 
-    /// Stores how a batch ended, or those of its lines that have.
+    /// Stores the result of a batch, or of those of its lines that are finished.
     ///
-    /// - Returns: what is left of it, as a batch of its own.
+    /// - Returns: A new batch with the remaining lines, or nil if none remain.
+    /// - Throws: `StoreFailure`; nothing has changed then.
     @discardableResult
     package func settle(_ settlement: BatchSettlement, destination: Int64) throws(StoreFailure) -> StoredBatch? {
         let rest = try transaction { () throws -> StoredBatch? in
-            // First, since it goes by what the ledger says.
+            // Summaries come first, because settling them reads the ledger.
             for (line, summary) in settlement.batch.summaries.enumerated() where !settlement.outcome.left.contains(line)
             {
                 let dead = settlement.outcome.dead.first { $0.line == line }
@@ -52,17 +56,18 @@ extension StoreWriter {
             var ledger = LedgerChanges()
             var deadRows: [Int64] = []
             var run = FateRun()
-            // To look for each of them costs as much as all the rest.
+            // Looking up each record costs as much as everything else here.
             let isWhole = removalsWhenStored[batch.id] == removals
             let gone = isWhole ? [] : try missing(batch.sent.map(\.row))
             for (index, record) in batch.sent.enumerated() where !erasedWhileSent.contains(record.row) {
                 let line = batch.summaries.count + index
                 if settlement.outcome.left.contains(line) { continue }
-                // It has left the batch with the fate that it got when it went.
+                // The record left the batch, and its fate was set when it was removed.
                 if gone.contains(record.row), settlement.left.contains(line) { continue }
                 let arrived: Fate = settlement.outcome.isConfirmed ? .delivered : .unconfirmed
                 let fate = dead[line] == nil ? arrived : .deadLettered
-                // Retention may have taken it while the request was under way: now it is known to have arrived.
+                // Retention may have removed it while the request was in flight. Now it is known to have been
+                // delivered.
                 let before: Fate = gone.contains(record.row) ? .expired : .pending
                 if !run.add(record, from: before, to: fate) {
                     ledger.move(run, in: destination)
@@ -86,7 +91,7 @@ extension StoreWriter {
         return rest
     }
 
-    /// Stores the lines that have not come to an end as a batch of their own: they are made again just as they were.
+    /// Stores the unfinished lines as a new batch. They are rebuilt identically.
     private func storeRest(
         of settlement: BatchSettlement, without gone: Set<Int64>, _ destination: Int64
     ) throws -> StoredBatch? {
@@ -97,11 +102,11 @@ extension StoreWriter {
         guard batch.lineCount > 0 else { return nil }
         let id = try insert(batch)
         try carry(batch, in: id)
-        // In memory it has all its lines still, by their places.
+        // In memory the batch keeps all its lines at their indices.
         return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
     }
 
-    /// Stores how far the trying has come, so that a restart goes on from there.
+    /// Stores the state of a destination, so that a restart continues from it.
     package func save(_ state: DestinationRow.State, destination: Int64) throws(StoreFailure) {
         try transaction { try write(state, of: destination) }
     }
@@ -136,7 +141,8 @@ extension StoreWriter {
         }
     }
 
-    /// Whether all that a batch decides on is there; only where something was removed need that be counted.
+    /// Returns `true` if all records that a batch covers still exist. Counts them only if some were removed ahead of
+    /// the cursor.
     private func isStillThere(_ batch: NewBatch, in span: ClosedRange<Int64>) throws -> Bool {
         guard let removed = removedAhead, removed.overlaps(span) else { return true }
         let count = try connection.withStatement("SELECT count(*) FROM records WHERE id BETWEEN ?1 AND ?2") {
@@ -151,7 +157,7 @@ extension StoreWriter {
         return count == decided
     }
 
-    /// Which of some rows are not there any more.
+    /// Returns those rows that no longer exist.
     func missing(_ rows: [Int64]) throws -> Set<Int64> {
         var gone: Set<Int64> = []
         try connection.withStatement(
@@ -169,14 +175,14 @@ extension StoreWriter {
             statement.bind(row, at: 2)
             try statement.run()
         }
-        // A record is express only until every destination has met it.
+        // A record has priority only until every destination has scanned it.
         try connection.withStatement(
             "DELETE FROM express WHERE record <= (SELECT min(cursor) FROM destinations WHERE active = 1)"
         ) { try $0.run() }
     }
 
     private func answer(_ settlement: BatchSettlement, dead: [Int64]) throws {
-        // What its lines said is not made again.
+        // The lines of the batch are not rebuilt again, so the notes about them are removed.
         try connection.withStatement(
             """
             UPDATE batches SET state = ?7, at = ?2, attempts = ?3, answer = ?4, maybe_duplicate = ?5, dead = ?6,
@@ -237,9 +243,9 @@ extension LedgerChanges {
     }
 }
 
-/// A batch to be stored before its request: what the walk of a span has decided.
+/// A batch that is stored before its request: the decisions of a scan over a span of rows.
 package struct NewBatch: Sendable {
-    /// Records of one account that met the same fate in the walk.
+    /// The number of records of one account that got the same fate in the scan.
     package struct Tally: Equatable, Sendable {
         package var account: Int64
         package var records: Int64
@@ -252,25 +258,32 @@ package struct NewBatch: Sendable {
         }
     }
 
+    /// The id of the destination.
     package var destination: Int64
     package var kind: BatchKind
-    /// The rows that were walked, the last one being where the cursor stands then; empty for summaries alone.
+    /// The scanned rows. The cursor moves to the last one. Nil if the scan was not involved, for example in a batch of
+    /// summaries.
     package var span: ClosedRange<Int64>?
+    /// The records to send, in order.
     package var sent: [SentRecord] = []
+    /// Rows of records that are not forwarded, in ascending order.
     package var withheld: [Int64] = []
+    /// The numbers of withheld records, per account.
     package var withheldTally: [Tally] = []
+    /// The numbers of suppressed records that summaries count, per account.
     package var summarised: [Tally] = []
-    /// Which records were held back for which reason.
+    /// The suppressed records by reason.
     package var held: [SuppressionReason: [Int64]] = [:]
-    /// How many the walk met that had gone ahead of it.
+    /// The number of scanned records that had already been sent ahead of the scan.
     package var gone: Int64 = 0
-    /// Up to which record those that are express have been looked at now.
+    /// The row up to which priority records have been examined, or nil if unchanged.
     package var priorityThrough: Int64?
-    /// Summaries that travel in it, before the records.
+    /// Ids of the summaries in the batch. Their lines precede the records.
     package var summaries: [Int64] = []
-    /// Summaries whose windows closed in the walk; they travel in a later batch.
+    /// Summaries whose windows closed during the scan. A later batch sends them.
     package var newSummaries: [StoreWriter.NewSummary] = []
     package var changes = AdmissionChanges()
+    /// The types of fields that this batch sends for the first time, keyed by their path.
     package var fieldTypes: [String: FieldTypes.Kind] = [:]
     package var at: Timestamp
 
@@ -280,34 +293,36 @@ package struct NewBatch: Sendable {
         self.at = at
     }
 
+    /// The number of lines: one per summary and per record.
     package var lineCount: Int { summaries.count + sent.count }
 
-    /// It has nothing to send and moves no cursor.
+    /// `true` if the batch has nothing to send and does not move the cursor.
     var isEmpty: Bool { span == nil && lineCount == 0 }
 
     var storedKind: BatchKind { span == nil && sent.isEmpty ? .summaries : kind }
 }
 
-/// How a batch ended.
+/// The result of a batch.
 package struct BatchSettlement: Sendable {
     package var batch: StoredBatch
     package var outcome: BatchOutcome
+    /// The number of requests that were made for the batch or parts of it.
     package var attempts: Int64
-    /// What was said of the lines that were taken.
+    /// The destination's response to the accepted lines.
     package var answer: String?
-    /// What was said of those that were refused.
+    /// The destination's response to the refused lines.
     package var refusal: String?
-    /// The lines of the dead, by their place in the batch.
+    /// The lines that become dead letters, keyed by their index in the batch.
     package var deadLines: [Int: [UInt8]]
-    /// Lines that were not sent to the end, since their records were gone.
+    /// Indices of lines that were not sent completely because their records were gone.
     package var left: Set<Int>
     package var at: Timestamp
     package var state: DestinationRow.State
 
-    /// Which lines of what is left may have arrived, counted among themselves.
+    /// Lines of the remaining batch that may have been delivered, by their index there.
     package var unacknowledgedOfRest = LineSet()
 
-    /// What is left of the batch.
+    /// The remaining lines as a batch, or nil if there are none.
     package var rest: StoredBatch? {
         guard !outcome.left.isEmpty else { return nil }
         let summaries = batch.summaries.indices.filter { outcome.left.contains($0) }.map { batch.summaries[$0] }
@@ -330,21 +345,20 @@ package struct BatchSettlement: Sendable {
         self.state = state
     }
 
-    /// What was said of a line that was given up.
+    /// Returns the destination's response to a line that was given up for `reason`.
     func answer(to reason: DeadLetterReason) -> String? {
         switch reason {
         case .refused, .tooLarge: refusal ?? answer
-        // Whatever was refused before was another line.
+        // Earlier refusals concerned other lines.
         case .retriesExpired: state.lastAnswer ?? answer
         }
     }
 }
 
-/// What a batch's lines say beyond its records, so that they can be made again byte for byte.
+/// The parts of a batch's lines that are not in its records, so that the lines can be rebuilt byte for byte.
 struct BatchManifest: Equatable {
     var summaries: [Int64]
-    /// For each record that was sent, in order: how many were held back before it, and how often its group had
-    /// occurred.
+    /// For each sent record, in order: how many records were suppressed before it, and the occurrences of its group.
     var sent: [(suppressedBefore: Int64, occurrences: Int64)]
     var held: SuppressionReasons
 
@@ -384,8 +398,9 @@ struct BatchManifest: Equatable {
     }
 }
 
-/// A batch whose answer is not known, as the store holds it.
+/// A stored batch that awaits a response.
 package struct StoredBatch: Equatable, Sendable {
+    /// The id of the batch. 0 if it was not stored because it has no lines.
     package var id: Int64
     package var kind: BatchKind
     package var summaries: [Int64]
@@ -399,7 +414,7 @@ package struct StoredBatch: Equatable, Sendable {
     }
 }
 
-/// Records of one account, one after the other, that get the same fate.
+/// Consecutive records of one account with the same change of fate.
 struct FateRun {
     private(set) var account: Int64 = 0
     private(set) var before = Fate.pending
@@ -415,7 +430,7 @@ struct FateRun {
         sum = LedgerChanges.Sum(records: 1, occurrences: record.count)
     }
 
-    /// Counts one more; false where it is not of this run.
+    /// Adds a record to the run. Returns `false` if it does not belong to this run.
     mutating func add(_ record: SentRecord, from before: Fate, to fate: Fate) -> Bool {
         guard record.account == account, before == self.before, fate == self.fate else { return false }
         sum.records += 1
@@ -425,8 +440,8 @@ struct FateRun {
 }
 
 extension Fate {
-    /// What became of what a batch sent and nobody refused, by the batch's `state`: 0 has no answer yet, 1 has arrived,
-    /// 2 was sent to where no answer is given.
+    /// Returns the fate of records in a batch that were not refused, by the `state` of the batch: 0 awaits a response,
+    /// 1 is delivered, 2 was sent to a destination that does not confirm.
     init(ofSentByState state: Int64) {
         switch state {
         case 0: self = .pending

@@ -3,11 +3,11 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// A destination as it is configured.
+    /// A destination as configured.
     package struct ConfiguredDestination: Equatable, Sendable {
         package var name: String
         package var kind: String
-        /// Whether it gets what was stored before it was configured, too.
+        /// `true` if the destination also receives records that were stored before it was configured.
         package var takesBacklog: Bool
 
         package init(name: String, kind: String, takesBacklog: Bool) {
@@ -17,11 +17,14 @@ extension StoreWriter {
         }
     }
 
-    /// Makes the configured destinations known, in their order; from now on what comes in is theirs.
+    /// Registers the configured destinations. All records committed from now on are queued for them.
+    ///
+    /// - Returns: The rows of the destinations, in the order of `configured`.
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func configure(
         _ configured: [ConfiguredDestination], at now: Timestamp
     ) throws(StoreFailure) -> [DestinationRow] {
-        // To count a backlog all of it may be read, of which nothing is needed again.
+        // Counting a backlog may read the whole file, and none of these pages is needed again.
         try? connection.setPragma("cache_size", to: -1024)
         defer { try? Schema.setCache(connection) }
         let rows = try transaction { () throws -> [DestinationRow] in
@@ -38,7 +41,7 @@ extension StoreWriter {
         return rows
     }
 
-    /// Those that were configured last, and have not been told that they are so no more.
+    /// Returns the ids of the destinations that were configured last.
     static func activeDestinations(_ connection: Connection) throws -> [Int64] {
         try connection.withStatement("SELECT id FROM destinations WHERE active = 1 ORDER BY id") {
             try $0.all { $0.int64(0) }
@@ -60,7 +63,7 @@ extension StoreWriter {
         }
     }
 
-    /// Takes a known destination up again; what came in while it was not configured waits for it, too.
+    /// Reactivates a known destination. It also receives what was stored while it was not configured.
     private func resume(_ destination: ConfiguredDestination) throws -> Bool {
         let known = try connection.withStatement("SELECT id, active, given_id FROM destinations WHERE name = ?1") {
             statement in
@@ -69,7 +72,7 @@ extension StoreWriter {
         }
         guard let known else { return false }
         if !known.isActive { try give(known.id, recordsAbove: known.given) }
-        // What is so already is not written again: a start must need no room on the disk.
+        // An unchanged row is not written, because startup must not need free disk space.
         try connection.withStatement(
             "UPDATE destinations SET active = 1, kind = ?2 WHERE id = ?1 AND (active <> 1 OR kind <> ?2)"
         ) { statement in
@@ -95,9 +98,9 @@ extension StoreWriter {
         if destination.takesBacklog { try give(connection.lastInsertedRowID, recordsAbove: 0) }
     }
 
-    /// Counts records that are there already as received by a destination, and as pending.
+    /// Adds existing records to what a destination has received and to what is pending.
     ///
-    /// They are added up here: to group them, SQLite would sort all of them in memory.
+    /// The sums are computed here, because SQLite would sort all records to group them.
     private func give(_ destination: Int64, recordsAbove row: Int64) throws {
         var numbers = IDInterner()
         var sums: [LedgerChanges.Sum] = []
@@ -141,7 +144,7 @@ extension StoreWriter {
         }
     }
 
-    /// Whether the closed ranges hold all that ever was in them: retention leaves the totals as they are.
+    /// Returns `true` if no record was ever removed from the closed ranges. Retention does not update the totals.
     private func areTotalsOfWhatIsThere() throws -> Bool {
         try connection.withStatement(
             """
@@ -163,30 +166,34 @@ extension StoreWriter {
     }
 }
 
-/// What is stored of a destination beside its batches.
+/// The stored state of a destination, apart from its batches.
 package struct DestinationRow: Equatable, Sendable {
-    /// What has to be known again after a restart.
+    /// The part that must survive a restart.
     package struct State: Equatable, Sendable {
         package var progress = RetryProgress()
-        /// How often it was tried to send the batch that is under way, or parts of it.
+        /// The number of attempts to send the current batch or parts of it.
         package var batchAttempts: Int64 = 0
         package var lastAnswer: String?
         package var lastSuccess: Timestamp?
+        /// The number of requests sent.
         package var requests: Int64 = 0
+        /// The number of lines sent more than once.
         package var resent: Int64 = 0
+        /// The number of lines that may be at the destination twice.
         package var maybeDuplicate: Int64 = 0
-        /// The UTC day that the bytes were counted on, in days since 1970.
+        /// The UTC day that `dayBytes` refers to, in days since 1970.
         package var day: Int64 = 0
+        /// Bytes sent on that day.
         package var dayBytes: Int64 = 0
-        /// Those of them that were sent for each user, and for all users.
+        /// Bytes sent on that day per user, and `dayCharged` for all users.
         package var dayUsers: [UInt32: Int64] = [:]
         package var dayCharged: Int64 = 0
-        /// Which lines may have arrived without an answer that says so, of each batch without an end for which that is
-        /// known; of others it may be all.
+        /// For each unfinished batch, the lines that may have been delivered although no response confirmed it. If a
+        /// batch is missing here, that may be any of its lines.
         package var unacknowledged: [Int64: LineSet] = [:]
-        /// What was told last of the destination; nothing where it is well.
+        /// The last logged state of the destination, or nil if it is healthy.
         package var told: String?
-        /// How the sending was paced, and when that was.
+        /// The state of the send pacer, and when it was saved.
         package var pace: SendPacer.Saved?
         package var pacedAt: Timestamp?
 
@@ -195,8 +202,9 @@ package struct DestinationRow: Equatable, Sendable {
 
     package var id: Int64
     package var name: String
+    /// The last row that was scanned.
     package var cursor: Int64
-    /// Up to which record those that are express have been looked at.
+    /// The row up to which priority records have been examined.
     package var priority: Int64
     package var state: State
 }

@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Writes what the limiter of a destination has changed, in the transaction that moves its cursor.
+    /// Writes the changes of a destination's limiter, in the transaction that moves its cursor.
     func write(_ changes: AdmissionChanges, of destination: Int64) throws {
         for row in changes.buckets {
             try put(.bucket, LimitRows.key(row.key), LimitRows.json(row), of: destination)
@@ -18,7 +18,8 @@ extension StoreWriter {
                 try statement.run()
             }
         }
-        // Behind those that were closed, since one of the same group and reason may have been opened after it.
+        // Written after closed windows are deleted, because a new window of the same group and reason may have been
+        // opened since.
         for row in changes.windows { try put(.window, LimitRows.key(row.key), LimitRows.json(row), of: destination) }
         for (account, number) in changes.accountSequences { try put(.sequence, account, "\(number)", of: destination) }
     }
@@ -36,9 +37,9 @@ extension StoreWriter {
     }
 }
 
-/// The limiter's rows in the form in which they are stored.
+/// Encodes and decodes the rows of the `limits` table.
 enum LimitRows {
-    /// Which table of the limiter a row belongs to.
+    /// The part of the limiter that a row belongs to.
     enum Kind: Int64 {
         case bucket
         case group
@@ -175,9 +176,9 @@ enum LimitRows {
     }
 }
 
-/// For which reason each record of a span was held back, as it is kept with the batch.
+/// The reasons why records of a batch were suppressed, as stored with the batch.
 ///
-/// Nearly always it is one reason for all of a span, so only the others are listed.
+/// Almost always one reason applies to all of them, so only the exceptions are listed.
 struct SuppressionReasons: Equatable {
     private(set) var usual: SuppressionReason?
     private(set) var others: [SuppressionReason: [Int64]] = [:]
@@ -189,7 +190,7 @@ struct SuppressionReasons: Equatable {
         for (reason, rows) in sorted.dropFirst() { others[reason] = rows.sorted() }
     }
 
-    /// The reason for a record that was held back; nothing where it was not kept.
+    /// Returns the reason why a record was suppressed, or nil if it was not stored.
     func reason(of row: Int64) -> SuppressionReason? {
         others.first { $0.value.contains(row) }?.key ?? usual
     }

@@ -3,7 +3,9 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores summaries that are to be sent, and what closing their windows changes in the limiter.
+    /// Stores summaries to be sent and the limiter changes of closing their windows.
+    ///
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func store(
         _ summaries: [NewSummary], changes: AdmissionChanges, destination: Int64, at now: Timestamp
     ) throws(StoreFailure) {
@@ -13,7 +15,7 @@ extension StoreWriter {
         }
     }
 
-    /// A summary and the line that is sent for it, byte for byte.
+    /// A summary and the exact bytes of the line to send for it.
     package struct NewSummary: Sendable {
         package var draft: SummaryDraft
         package var line: [UInt8]
@@ -64,12 +66,12 @@ extension StoreWriter {
         }
     }
 
-    /// A summary that could not be delivered takes the records that it counted with it.
+    /// Stores the result of a summary. If it was not delivered, the records it counts become dead letters too.
     func settle(summary: Int64, isDead: Bool, _ destination: Int64) throws {
         guard isDead, let counted = try counted(by: summary) else {
             return try note(summary, .told, nil)
         }
-        // Some of them may have been erased since.
+        // Some of them may have been erased in the meantime.
         let left = try sum(of: .summarised, counted.account, destination)
         let sum = LedgerChanges.Sum(
             records: min(counted.records, left.records), occurrences: min(counted.occurrences, left.occurrences))
@@ -79,7 +81,7 @@ extension StoreWriter {
         try note(summary, .dead, sum)
     }
 
-    /// How much a summary stands for.
+    /// Returns the number of records and occurrences that a summary counts, or nil if the summary does not exist.
     func counted(by summary: Int64) throws -> NewBatch.Tally? {
         try connection.withStatement("SELECT account, records, occurrences FROM summaries WHERE id = ?1") {
             statement in
@@ -90,7 +92,7 @@ extension StoreWriter {
         }
     }
 
-    /// Some of what a summary counts is erased.
+    /// Subtracts erased records from what a summary counts.
     func take(_ sum: LedgerChanges.Sum, off summary: Int64) throws {
         try connection.withStatement(
             """
@@ -121,7 +123,7 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// What a summary says of its group, or of the application when it speaks for several.
+    /// The subject of a summary: its group, or its application if it covers several groups.
     package struct SummarySubject: Sendable {
         package var fingerprint: String?
         package var title: String
@@ -132,6 +134,9 @@ extension StoreReader {
         package var sampleIDs: [String]
     }
 
+    /// Returns the subject of a summary.
+    ///
+    /// - Throws: The error of the query.
     package func subject(of draft: SummaryDraft) throws -> SummarySubject {
         try snapshot {
             let app = try connection.withStatement("SELECT app FROM accounts WHERE id = ?1") { statement in
@@ -162,7 +167,7 @@ extension StoreReader {
         }
     }
 
-    /// The wall time of a moment of the log, by the offset that holds now.
+    /// Returns the current difference between record log time and wall time, in milliseconds.
     package func logOffset() throws -> Int64 {
         try snapshot {
             try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
@@ -172,9 +177,9 @@ extension StoreReader {
     }
 }
 
-/// The summary that counts a record which was held back.
+/// The summary that counts a suppressed record.
 struct SummaryDelivery: Equatable {
-    /// As in the table: 0 is to be sent, 1 has arrived, 2 was given up.
+    /// As in the `state` column: 0 waits to be sent, 1 was delivered, 2 was given up.
     enum State: Int64 {
         case waiting
         case told
@@ -186,7 +191,7 @@ struct SummaryDelivery: Equatable {
 }
 
 extension Connection {
-    /// Which summary tells of a record that was held back for a reason; nothing while its window is open.
+    /// Returns the summary that counts a record suppressed for `reason`, or nil while its window is open.
     func summary(
         tellingOf row: Int64, for reason: SuppressionReason, _ destination: Int64
     ) throws -> SummaryDelivery? {

@@ -2,35 +2,35 @@ import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Walks the rows of some series in the order of their ids, range by range.
+/// Iterates over the rows of some series in the order of their ids, range by range.
 ///
-/// Downwards it follows the chain of each series' posting rows, so that a rare
-/// series costs no more than a common one. Upwards it takes the ranges in turn.
-/// A closed range that lies wholly outside the times asked for is not read.
+/// In descending order it follows the chain of each series' posting lists, so that a rare series costs no more than a
+/// common one. In ascending order it reads the ranges one after the other. A closed range that is entirely outside the
+/// requested time is not read.
 struct RecordWalk {
-    /// Ids that are read together: a closed range, or the open one with all above.
+    /// Ids that are read together: a closed range, or the open range, which has no upper bound.
     private struct Span {
-        /// Nothing for what has no posting lists.
+        /// Nil if there are no posting lists for these ids.
         var range: Int64?
         var first: Int64
         var last: Int64
     }
 
-    /// The ids that come next, the next one last.
+    /// The ids that have been read but not returned, the next one last.
     private var ready: [Int64] = []
-    /// All series when nil.
+    /// The series to read, or nil for all series.
     private let series: [Int64]?
     private let isAscending: Bool
     private let bound: Int64
-    /// What is still to be read, the next one last.
+    /// The spans that have not been read, the next one last.
     private var spans: [Span] = []
-    /// Where no span says more: the chain says which range is next.
+    /// `true` if the chains of the series determine the next range when no span is left.
     private var isChained: Bool { series != nil && !isAscending }
-    /// Whether ranges outside the times are left out.
+    /// `true` if ranges outside the requested time are skipped.
     private let isTimed: Bool
-    /// For each range, the series that occur in it next, going down.
+    /// For each range, the series whose next records in descending order are in it.
     private var chain: [Int64: [Int64]] = [:]
-    /// How far a span has been read.
+    /// The last id that was read.
     private var edge: Int64
 
     init(
@@ -55,7 +55,7 @@ struct RecordWalk {
         if isChained { try findChain(on: reader) }
     }
 
-    /// The next row, or nothing at the end.
+    /// Returns the next row, or nil at the end.
     mutating func next(on reader: StoreReader) throws -> Int64? {
         while ready.isEmpty {
             guard try fetch(on: reader) else { return nil }
@@ -63,7 +63,7 @@ struct RecordWalk {
         return ready.removeLast()
     }
 
-    /// How many rows are read at a time where no series is asked for.
+    /// The number of rows per query if all series are read.
     private static let stretch: Int64 = 256
 
     private mutating func fetch(on reader: StoreReader) throws -> Bool {
@@ -87,7 +87,7 @@ struct RecordWalk {
         return true
     }
 
-    /// A stretch of all rows.
+    /// Reads the next rows of all series.
     private mutating func fetchAny(on reader: StoreReader) throws -> Bool {
         while let span = spans.last {
             let ids =
@@ -117,7 +117,7 @@ struct RecordWalk {
         return false
     }
 
-    /// The rows of the open range, which has no posting lists yet.
+    /// Reads the rows of the open range, which has no posting lists yet.
     private mutating func fetchOpen(_ series: [Int64], above row: Int64, on reader: StoreReader) throws {
         let wanted = Set(series)
         var ids: [Int64] = []
@@ -139,9 +139,9 @@ struct RecordWalk {
         }
     }
 
-    /// The newest range in which any of the series occurs.
+    /// Reads the newest range in which any of the series occurs.
     ///
-    /// - Parameter asked: The newest range whose rows are wanted; nothing where all are.
+    /// - Parameter asked: The newest range whose rows are wanted, or nil if all are.
     private mutating func fetchChain(in asked: Int64?, on reader: StoreReader) throws -> Bool {
         guard let range = chain.keys.max() else { return false }
         if let asked, range < asked {
@@ -153,7 +153,7 @@ struct RecordWalk {
         var ids: [Int64] = []
         let firstID = try Self.firstID(of: range, on: reader)
         for series in members {
-            // Where retention has taken it, there is nothing further down either.
+            // If retention has removed this list, it has removed all older ones too.
             guard let found = try posting(range, series, on: reader) else { continue }
             if let previous = found.previous { chain[previous, default: []].append(series) }
             if isWanted, let firstID, firstID < bound { ids += PostingList.decode(found.ids, base: firstID) ?? [] }
@@ -162,7 +162,8 @@ struct RecordWalk {
         return true
     }
 
-    /// The closed ranges that hold rows beyond the bound, the oldest first, unless they lie wholly outside the times.
+    /// Returns the closed ranges with rows beyond the bound, oldest first, without those that are entirely outside the
+    /// requested time.
     private static func closed(
         beyond bound: Int64, isAscending: Bool, since: Timestamp?, until: Timestamp?, on reader: StoreReader
     ) throws -> [Span] {
@@ -200,13 +201,16 @@ struct RecordWalk {
 }
 
 extension StoreReader {
-    /// What a follower has not seen yet, and up to which row he has seen all then.
+    /// The next records of a follower, and the row up to which it has then seen all records.
     package struct News: Sendable {
         package var records: [StoredRecord]
         package var seen: Int64
     }
 
-    /// Records above a row, the oldest first.
+    /// Returns the records above a row, oldest first.
+    ///
+    /// - Parameter limit: Max number of records.
+    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func news(above row: Int64, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> News {
         let page = try records(
             RecordQuery(filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row).text),
@@ -215,7 +219,7 @@ extension StoreReader {
         return News(records: page.records, seen: last ?? max(row, page.newest))
     }
 
-    /// The newest row, behind which a new follower begins.
+    /// Returns the newest row, after which a new follower starts.
     package func newest() throws -> Int64 {
         try snapshot { try newestRow() }
     }

@@ -2,14 +2,13 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The part of a filter that a series answers as a whole, as one fixed piece of SQL and what is bound to it.
+/// The part of a filter that depends only on the series, as a constant SQL query and its parameters.
 ///
-/// Lists are bound as JSON arrays, so that nothing from outside ever stands in
-/// the SQL itself. No `json_each` may depend on a column of another table: SQLite
-/// parses the list of an independent subquery once and keeps it as an index, but
-/// that of a correlated one anew for each series.
+/// Lists are bound as JSON arrays, so that the SQL never contains external input. No `json_each` may depend on a column
+/// of another table: SQLite parses the list of an independent subquery once and keeps it as an index. It would parse
+/// the list of a correlated subquery again for each series.
 struct SeriesSelection {
-    /// Selects `series.id` and `series."group"`; its parameters are `?1` to `?13`.
+    /// Selects `series.id` and `series."group"`. Its parameters are `?1` to `?13`.
     static let sql: StaticString = """
         SELECT series.id AS series, series."group" AS "group"
         FROM series
@@ -41,7 +40,9 @@ struct SeriesSelection {
     private var lists: [String?] = []
     private var severity: Int64?
 
-    /// - Throws: `QueryFailure.invalidFilter` if a part of the filter means nothing or is above its bound.
+    /// Converts a filter.
+    ///
+    /// - Throws: `QueryFailure.invalidFilter` if a part of the filter is invalid or exceeds its limit.
     init(_ filter: IssueFilter, viewer: Viewer) throws(QueryFailure) {
         do throws(QueryLimits.Excess) { try QueryLimits.check(filter) } catch { throw QueryFailure(error) }
         self.viewer = viewer.uid
@@ -51,7 +52,7 @@ struct SeriesSelection {
             keys = []
             for id in groups {
                 guard let key = GroupID.key(id) else {
-                    throw .invalidFilter(field: "groups", reason: "\"\(id)\" is no id of a group")
+                    throw .invalidFilter(field: "groups", reason: "\"\(id)\" is not a group id")
                 }
                 keys?.append(key)
             }
@@ -64,11 +65,12 @@ struct SeriesSelection {
         ]
     }
 
-    /// Whether every series is selected.
+    /// `true` if every series is selected.
     var isEverything: Bool {
         viewer == nil && severity == nil && lists.allSatisfy { $0 == nil }
     }
 
+    /// Binds the parameters `?1` to `?13`.
     func bind(to statement: borrowing Statement) {
         statement.bind(viewer, at: 1)
         for (index, list) in lists.enumerated() {
@@ -96,9 +98,9 @@ struct SeriesSelection {
         }
     }
 
-    /// Returns a full-text query that requires each word; the beginning of one is enough.
+    /// Returns a full-text query that requires every word as the beginning of a word, or nil if there are no words.
     private static func phrase(_ text: String) -> String? {
-        // The index takes a text as C does: it would end at a NUL, and its quotation marks would be left open.
+        // FTS5 reads the query as a C string. A NUL would end it with the quotation marks still open.
         var words: [String] = []
         for word in QueryLimits.words(of: text).map({ String($0) }) where !words.contains(word) { words.append(word) }
         guard !words.isEmpty else { return nil }

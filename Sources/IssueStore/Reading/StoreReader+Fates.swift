@@ -3,7 +3,7 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// What became of a record for each destination.
+    /// Returns the fate of a record at each destination.
     func fates(ofRow row: Int64) throws -> [DestinationFate] {
         let destinations = try connection.withStatement(
             """
@@ -21,7 +21,7 @@ extension StoreReader {
         return fates
     }
 
-    /// The same, as a viewer may see it.
+    /// Returns the fates with the responses that a viewer may see.
     private func fates(ofRow row: Int64, _ viewer: Viewer) throws -> [DestinationFate] {
         try fates(ofRow: row).map { fate in
             var fate = fate
@@ -30,14 +30,18 @@ extension StoreReader {
         }
     }
 
-    /// All that is known of one record, by its id or as the newest of a group.
+    /// The result of `show`: a record, its group, and its fates.
     package struct Shown: Sendable {
+        /// Nil if none of the group's records is stored any longer.
         package var record: StoredRecord?
         package var group: IssueGroup
         package var fates: [DestinationFate]
     }
 
-    /// A record by its id, or the newest of a group by the group's; a foreign one answers as an absent one.
+    /// Returns a record by its id, or the newest record of a group by the group's id.
+    ///
+    /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
+    ///   query.
     package func show(_ id: String, viewer: Viewer) throws -> Shown {
         try snapshot {
             let group: Int64
@@ -58,7 +62,14 @@ extension StoreReader {
         }
     }
 
-    /// The fates of a record by its id, for all destinations or one; a foreign record answers as an absent one.
+    /// Returns the fates of a record by its id.
+    ///
+    /// - Parameters:
+    ///   - id: The id of the record.
+    ///   - destination: The name of a destination, or nil for all of them.
+    ///   - viewer: The client that asks.
+    /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.invalidFilter`
+    ///   if there is no such destination; otherwise the error of the query.
     package func fates(of id: String, _ destination: String? = nil, viewer: Viewer) throws -> [DestinationFate] {
         try snapshot {
             let row = try find(id, viewer: viewer).row
@@ -67,7 +78,7 @@ extension StoreReader {
         }
     }
 
-    /// Whether a process, and no later one with the same number, reported a record.
+    /// Returns whether this process reported the record. Later processes with the same pid do not match.
     package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
         try snapshot {
             guard let id = RecordID(id), try recordID(row: id.row) == id else { return false }
@@ -136,7 +147,7 @@ extension StoreReader {
 }
 
 extension StoreReader {
-    /// Fails where a destination is asked for that there never was: what it has nothing of would read as good news.
+    /// Throws if the named destination never existed. An empty result would look like good news.
     func expectDestination(_ name: String?) throws {
         guard let name else { return }
         let isKnown = try connection.withStatement("SELECT 1 FROM destinations WHERE name = ?1") { statement in

@@ -3,18 +3,21 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// A page of groups, and where the next one begins.
+    /// A page of groups, and the cursor of the next page if there is one.
     package struct GroupPage: Sendable {
         package var groups: [IssueGroup]
         package var next: String?
     }
 
-    /// What is asked of a list of groups beside the filter.
+    /// The parameters of a list of groups.
     package struct GroupQuery: Sendable {
         package var filter: IssueFilter
         package var order: ResultOrder
+        /// Max number of groups.
         package var limit: Int
+        /// The cursor of the page, or nil for the first page.
         package var after: String?
+        /// The number of buckets of each sparkline, or nil for none.
         package var sparkline: Int?
         package var now: Timestamp
 
@@ -30,12 +33,14 @@ extension StoreReader {
         }
     }
 
-    /// Groups with counts of the records that the filter matches.
+    /// Returns groups with the counts of the records that match the filter.
     ///
-    /// Counts within a time are exact to the minute in closed ranges.
+    /// If the filter limits the time, the counts of closed ranges are exact to the minute.
+    ///
+    /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
         guard query.filter.fates == nil, query.filter.destination == nil else {
-            throw QueryFailure.invalidFilter(field: "fates", reason: "records have fates, groups have none")
+            throw QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate")
         }
         let selection = try SeriesSelection(query.filter, viewer: viewer)
         let cursor = try query.after.map { try PageCursor($0) }
@@ -63,7 +68,7 @@ extension StoreReader {
     }
 
     private func groupSums(_ query: GroupQuery, _ selection: SeriesSelection, after: PageCursor?) throws -> [GroupSum] {
-        // The order is one of four constants, each with the cursor's condition.
+        // The order is one of four constants. Each of them works with the cursor's condition.
         let sortKey: StaticString
         switch query.order {
         case .newest: sortKey = "max(last_at)"
@@ -121,7 +126,7 @@ extension StoreReader {
         }
     }
 
-    /// The group behind a sum.
+    /// Returns the group that a sum belongs to.
     func group(_ sum: GroupSum) throws -> IssueGroup {
         let newest = try newestRecord(of: sum.group)
         let group = try connection.withStatement(
@@ -158,7 +163,7 @@ extension StoreReader {
         return source == SourceLocation() ? nil : source
     }
 
-    /// The newest record of a group that is still there.
+    /// Returns the row of a group's newest stored record, or nil if none is stored.
     func newestRecord(of group: Int64) throws -> Int64? {
         let open = try connection.withStatement(
             """
@@ -176,7 +181,7 @@ extension StoreReader {
             WITH RECURSIVE chain (series, range) AS (
                 SELECT series, last_range FROM totals WHERE series IN (SELECT id FROM series WHERE "group" = ?1)
                 UNION ALL
-                -- A list from which all was removed is only a link.
+                -- A list without records is only a link of the chain.
                 SELECT chain.series, postings.previous FROM chain
                 JOIN postings ON postings.range = chain.range AND postings.series = chain.series
                 WHERE postings.records = 0 AND postings.previous IS NOT NULL
@@ -191,7 +196,8 @@ extension StoreReader {
             return try statement.all { ($0.int64(0), $0.bytes(1)) }
         }
         let newest = lists.compactMap { PostingList.decode($0.1, base: $0.0)?.last }.max()
-        // Of a range that is being forgotten, lists name what is gone; then all that is older is gone, too.
+        // While a range is being removed, its lists still contain removed records. Then all older records are gone,
+        // too.
         return try newest.flatMap { try isStored($0) ? $0 : nil }
     }
 
@@ -202,7 +208,7 @@ extension StoreReader {
         }
     }
 
-    /// Adds counts in equal buckets between the filter's times, or of the last 24 hours.
+    /// Adds the number of records per bucket. The buckets cover the time of the filter, or the last 24 hours.
     private func addSparklines(
         to groups: inout [IssueGroup], of rows: [Int64], buckets: Int, _ query: GroupQuery, _ selection: SeriesSelection
     ) throws {
@@ -241,7 +247,7 @@ extension StoreReader {
     }
 }
 
-/// What became of one record for one destination.
+/// Determining the fate of one record at one destination.
 extension StoreReader {
     func fate(
         ofRow row: Int64, _ destination: Int64, _ name: String, cursor: Int64
@@ -252,7 +258,7 @@ extension StoreReader {
         let list: (BatchList) -> Bool = { batch.lists[$0]?.contains(row) == true }
         fate.at = batch.at
         if list(.withheld) {
-            // It was never in a request, so the batch's answer is none to it.
+            // The record was never in a request, so the response does not apply to it.
             fate.fate = .withheld
             return fate
         } else if list(.dead) {
@@ -299,7 +305,8 @@ extension StoreReader {
         }
     }
 
-    /// The batch that says what became of a record: its own if it went outside the walk, or else that of its span.
+    /// Returns the batch that determines the fate of a record: its own if it was sent outside the scan, otherwise the
+    /// one whose span contains it. Nil if it was not scanned yet.
     private func batch(of row: Int64, _ destination: Int64, cursor: Int64) throws -> BatchRow? {
         let single = try connection.withStatement(
             "SELECT batch FROM singles WHERE destination = ?1 AND record = ?2"
@@ -320,7 +327,7 @@ extension StoreReader {
         }
     }
 
-    /// A record that was held back is dead with the summary that told of it.
+    /// Applies the fate of the summary that counts a suppressed record: the record is dead-lettered with it.
     private func makeCurrent(
         _ fate: inout DestinationFate, held reason: SuppressionReason?, _ row: Int64, _ destination: Int64
     ) throws {
@@ -338,7 +345,7 @@ extension StoreReader {
         }
     }
 
-    /// What was said of a record that was given up stands with it alone.
+    /// Takes the response to a dead-lettered record from its dead letter, which alone has it.
     private func makeCurrent(_ fate: inout DestinationFate, letterOf row: Int64, _ destination: Int64) throws {
         try connection.withStatement(
             "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2"
@@ -349,7 +356,7 @@ extension StoreReader {
         }
     }
 
-    /// How often the batch under way was tried stands with the destination; one that it has overtaken shows the same.
+    /// Takes the attempts of the current batch from the destination's state. A preempted batch shows the same numbers.
     private func makeCurrent(_ fate: inout DestinationFate, sending destination: Int64) throws {
         let state = try connection.withStatement("SELECT state FROM destinations WHERE id = ?1") { statement in
             statement.bind(destination, at: 1)

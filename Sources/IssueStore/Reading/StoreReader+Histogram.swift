@@ -3,18 +3,20 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// How many applications or groups have a series of their own, those with the most records.
+    /// Max number of applications or groups with a series of their own. Those with the most records are chosen.
     private static let maxKeys = 20
 
-    /// Counts of the records that a filter matches, by time.
+    /// Returns the number of records that match a filter, by time.
     ///
-    /// They are those of the store's counts, so what retention has taken is in
-    /// them. What is a week old is counted by the hour, in its first minute.
+    /// The counts include records that retention has removed. Counts older than a week are stored per hour, in the
+    /// first minute of the hour.
+    ///
+    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func histogram(
         _ filter: IssueFilter, _ frame: HistogramFrame, by dimension: HistogramDimension, viewer: Viewer
     ) throws -> [HistogramSeries] {
         guard filter.fates == nil, filter.destination == nil else {
-            throw QueryFailure.invalidFilter(field: "fates", reason: "counts say nothing of fates")
+            throw QueryFailure.invalidFilter(field: "fates", reason: "counts cannot be filtered by fate")
         }
         let selection = try SeriesSelection(filter, viewer: viewer)
         let key: StaticString

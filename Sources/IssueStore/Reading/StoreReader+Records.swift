@@ -3,19 +3,21 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// A page of records, and where the next one begins.
+    /// A page of records, and the cursor of the next page if there is one.
     package struct RecordPage: Sendable {
         package var records: [StoredRecord]
         package var next: String?
-        /// The newest row of the snapshot that answered, from which on a follower goes on.
+        /// The newest row of the snapshot, after which a follower continues.
         package var newest: Int64
     }
 
-    /// What is asked of a list of records beside the filter.
+    /// The parameters of a list of records.
     package struct RecordQuery: Sendable {
         package var filter: IssueFilter
         package var isAscending: Bool
+        /// Max number of records.
         package var limit: Int
+        /// The cursor of the page, or nil for the first page.
         package var after: String?
 
         package init(filter: IssueFilter, isAscending: Bool, limit: Int, after: String?) {
@@ -26,10 +28,12 @@ extension StoreReader {
         }
     }
 
-    /// A page ends with the record that makes it so large, so that large ones come a few at a time.
+    /// The size of records, in bytes, at which a page ends before it reaches its limit.
     package static let pageBytes = 1 << 20
 
-    /// A page of single records, by the order in which they came.
+    /// Returns a page of records in the order in which they were received.
+    ///
+    /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func records(_ query: RecordQuery, viewer: Viewer) throws -> RecordPage {
         let selection = try SeriesSelection(query.filter, viewer: viewer)
         let cursor = try query.after.map { try PageCursor($0) }
@@ -49,22 +53,26 @@ extension StoreReader {
         }
     }
 
-    /// Records above a row, the oldest first: what a follower has not seen yet.
+    /// Returns the records above a row, oldest first: the ones that a follower has not seen yet.
+    ///
+    /// - Parameter limit: Max number of records.
+    /// - Throws: `QueryFailure` if the filter is invalid, or the error of the query.
     package func records(above row: Int64, _ filter: IssueFilter, limit: Int, viewer: Viewer) throws -> RecordPage {
         let query = RecordQuery(
             filter: filter, isAscending: true, limit: limit, after: PageCursor(value: 0, row: row).text)
         return try records(query, viewer: viewer)
     }
 
-    /// The newest row, which need not be there any more where all are gone.
+    /// Returns the newest row. If no record is left, returns the last one that was stored in a closed range.
     func newestRow() throws -> Int64 {
         try connection.withStatement("SELECT max(id) FROM records") { try $0.first { $0.optionalInt64(0) } ?? nil }
             ?? lastClosedID()
     }
 
-    /// One record with all that belongs to it, or nothing.
+    /// Returns a record with its series and sender, or nil if one of them does not exist.
     ///
-    /// - Parameter isWhole: whether its metadata are read, and what it shares with its series is said of it, too.
+    /// - Parameter isWhole: `true` to parse the metadata and to include the attributes of the series in the record.
+    /// - Throws: The error of the query.
     package func record(row: Int64, isWhole: Bool = true) throws -> RecordRow? {
         let cells = try connection.withStatement(RecordCells.sql) { statement in
             statement.bind(row, at: 1)
@@ -107,14 +115,14 @@ extension StoreReader {
 
     static func present(_ text: String) -> String? { text.isEmpty ? nil : text }
 
-    /// Whether a record is what the filter asks for, of which its series has been looked at already.
+    /// Returns whether a record matches the filter, provided that its series does.
     private func matches(_ record: RecordRow, _ filter: IssueFilter) throws -> Bool {
         if let since = filter.since, record.receivedAt < since { return false }
         if let until = filter.until, record.receivedAt > until { return false }
         return try matches(fatesOf: record.row, filter)
     }
 
-    /// Whether a record has one of the fates that the filter asks for.
+    /// Returns whether a record has one of the fates in the filter.
     func matches(fatesOf row: Int64, _ filter: IssueFilter) throws -> Bool {
         guard let fates = filter.fates else { return true }
         return try self.fates(ofRow: row).contains { own in
@@ -122,6 +130,9 @@ extension StoreReader {
         }
     }
 
+    /// Returns an iterator over the rows of the selected series.
+    ///
+    /// - Parameter row: The row after which to start, or nil to start at the beginning.
     func walk(_ selection: SeriesSelection, _ query: RecordQuery, from row: Int64?) throws -> RecordWalk {
         var series: [Int64]?
         if !selection.isEverything {
@@ -135,11 +146,11 @@ extension StoreReader {
     }
 }
 
-/// What stands in a record's own row.
+/// The columns of a record's own row.
 struct RecordCells {
     enum Message {
         case whole(String)
-        /// What the template of its series leaves open.
+        /// The variable parts, which fill the gaps of the series' template.
         case parts([UInt8])
     }
 
@@ -159,7 +170,7 @@ struct RecordCells {
         FROM records WHERE id = ?1
         """
 
-    /// Reads a row of the query above.
+    /// Reads a row of `sql`.
     init(_ row: borrowing Row) {
         self.row = row.int64(0)
         series = row.int64(1)
@@ -186,14 +197,14 @@ package struct RecordRow: Sendable {
     package var isFirstOfGroup: Bool
     package var fingerprint: String
     package var accountName: String
-    /// All of it, or what is its own where there is a memory of the rest.
+    /// The complete record, or only what differs from its series if `memory` is set.
     package var stored: StoredRecord
-    /// The metadata as they are stored, where they were not read.
+    /// The metadata as stored, or nil if it was parsed or there is none.
     package var metadata: String?
-    /// What its series has in common; nothing where all of it was asked for, or the record is kept under a series that
-    /// is not its own.
+    /// The cached attributes of its series. Nil if `stored` is complete, or if the record is stored in an overflow
+    /// series.
     package var memory: (any LineCache)?
-    /// How many bytes of it can be long.
+    /// The size of its variable-length parts, in bytes.
     var size: Int
 
     init(_ cells: RecordCells, of series: SeriesRowCache, by sender: Sender, id: String, isWhole: Bool) {
@@ -213,7 +224,7 @@ package struct RecordRow: Sendable {
             }
         let details = cells.details.flatMap { try? JSONValue(json: $0) }
         var record = IssueRecord(message: message, count: cells.count)
-        // To copy it for each record costs more than to look it up where it is asked for.
+        // Copying the shared attributes for each record costs more than looking them up when they are needed.
         let isShared = !isWhole && details?["original"] == nil
         memory = isShared ? series : nil
         if !isShared { series.complete(&record) }
@@ -232,7 +243,7 @@ package struct RecordRow: Sendable {
             record.add(details, repairs: &repairs)
             if let said = details["sender"].flatMap({ try? Sender(json: $0.json) }) {
                 sender = said
-                repairs.append("kept under an overflow sender, since its user had too many different ones")
+                repairs.append("stored under an overflow sender because its user has too many different senders")
             }
         }
         stored = StoredRecord(
@@ -241,18 +252,18 @@ package struct RecordRow: Sendable {
 }
 
 extension IssueRecord {
-    /// Adds what few records have, from the JSON in which it is stored.
+    /// Adds the rarely used members, from the JSON in which they are stored.
     fileprivate mutating func add(_ details: JSONValue, repairs: inout [String]) {
         if let recovered = details["recovered"] {
             let (id, time) = (recovered["id"]?.asString ?? "?", recovered["received_at"]?.asString ?? "?")
-            var words = "brought over from a database that was set aside, where it was \(id), received at \(time)"
-            if recovered["pending"]?.asBool == false { words += "; not forwarded again, since it had a fate there" }
-            if recovered["series"] != nil { words += "; its place and application, and part of its words are lost" }
-            if recovered["sender"] != nil { words += "; who sent it is lost, in part" }
+            var words = "recovered from a quarantined database, where it was \(id), received at \(time)"
+            if recovered["pending"]?.asBool == false { words += "; not forwarded again because it had a fate there" }
+            if recovered["series"] != nil { words += "; its source, application and part of its message are lost" }
+            if recovered["sender"] != nil { words += "; part of its sender is lost" }
             repairs.append(words)
         }
         if let original = details["original"] {
-            repairs.append("kept under an overflow series, since there were too many different ones")
+            repairs.append("stored under an overflow series because there are too many different series")
             if let said = IssueRecord(message: message, details: original) {
                 severity = said.severity
                 domain = said.domain
@@ -269,7 +280,7 @@ extension IssueRecord {
         }
     }
 
-    /// A record of which only some members were kept.
+    /// Creates a record from the members that were stored.
     private init?(message: String, details: JSONValue) {
         guard case .object(let members) = details else { return nil }
         let whole = JSONValue.object(members + [JSONValue.Member("message", .string(message))])

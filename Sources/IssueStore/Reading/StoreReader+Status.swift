@@ -3,13 +3,13 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreReader {
-    /// What a viewer may know of the store, of what came in, and of each destination's sums.
+    /// The status of the store and the ledgers of each destination, as far as a viewer may see them.
     package struct Figures: Sendable {
         package var store: StoreStatus
         package var received: Int64
         package var ledgers: [DestinationFigures]
         package var suppressions: [Suppression]
-        /// How many there are besides.
+        /// The number of suppressions that are not listed.
         package var otherSuppressions: Int
 
         package init(
@@ -24,20 +24,25 @@ extension StoreReader {
         }
     }
 
-    /// A destination's sums, and the oldest record that has no fate yet.
+    /// The ledger of a destination, and when the oldest pending record was received.
     package struct DestinationFigures: Sendable {
         package var name: String
         package var kind: String
         package var ledger: Ledger
+        /// Nil if no record is pending or if the viewer must not see it.
         package var oldestPending: Timestamp?
     }
 
     /// Returns the figures that a viewer may see.
+    ///
+    /// - Throws: The error of the query.
     package func figures(viewer: Viewer) throws -> Figures {
         try figures().visible(to: viewer)
     }
 
-    /// The figures of all users, which are not read again while nothing was committed.
+    /// Returns the figures of all users. They are cached until the next commit.
+    ///
+    /// - Throws: The error of the query.
     package func figures() throws -> StoreFigures {
         try snapshot {
             let version = try connection.pragma("data_version")
@@ -75,7 +80,8 @@ extension StoreReader {
         return figures
     }
 
-    /// How many records are there: of closed ranges that is noted, those of the open one are counted once a commit.
+    /// Returns the number of records. The closed ranges contain theirs; those of the open range are counted once per
+    /// commit.
     private func recordCount(version: Int64) throws -> Int64 {
         if let counted, counted.version == version { return counted.records }
         let records = try connection.withStatement(
@@ -88,8 +94,8 @@ extension StoreReader {
         return records
     }
 
-    /// A sentence for each ledger in which not every record has exactly one fate: our own mistake, and to be seen as
-    /// one.
+    /// Returns a message for each ledger in which not every record has exactly one fate. This is always a bug in
+    /// issued, and is reported as one.
     private func ledgerFaults() throws -> [String] {
         try connection.withStatement(
             """
@@ -107,7 +113,7 @@ extension StoreReader {
         }
     }
 
-    /// How many groups each user has.
+    /// Returns the number of groups of each user.
     private func groupCounts() throws -> [Int64: Int64] {
         try connection.withStatement(
             """
@@ -115,12 +121,12 @@ extension StoreReader {
             GROUP BY accounts.uid
             """
         ) { statement in
-            // A damaged index can give a user twice.
+            // A corrupt index can return a user twice.
             Dictionary(try statement.all { ($0.int64(0), $0.int64(1)) }, uniquingKeysWith: { $0.clampedSum($1) })
         }
     }
 
-    /// Reads the sums of each destination and user, and how many records of each user came in.
+    /// Reads the ledger of each destination and user, and the number of received records of each user.
     private func readLedgers(_ ledgers: inout [Int64: [Int64: Ledger]], received: inout [Int64: Int64]) throws {
         try connection.withStatement(
             """
@@ -160,9 +166,9 @@ extension StoreReader {
         }
     }
 
-    /// What is being held back now, by limit and application: the windows of each limiter that have not been told yet.
+    /// Returns the current suppressions by limit and application: the limiter windows that no summary covers yet.
     ///
-    /// - Returns: The largest first.
+    /// - Returns: The suppressions, largest first.
     private func suppressions() throws -> [(user: Int64, suppression: Suppression)] {
         struct Key: Hashable {
             var destination: String
@@ -213,7 +219,7 @@ extension StoreReader {
     }
 }
 
-/// The figures of all users, read in one snapshot. Each viewer is shown only their own.
+/// The figures of all users, read in one snapshot. Each viewer sees only their own.
 package struct StoreFigures: Sendable {
     struct Destination: Sendable {
         var name: String
@@ -227,13 +233,13 @@ package struct StoreFigures: Sendable {
     var bytes: Int64 = 0
     var oldest: Timestamp?
     var faults: [String] = []
-    /// By user, as are the ledgers.
+    /// By user id, as are `received` and the ledgers.
     var groups: [Int64: Int64] = [:]
     var received: [Int64: Int64] = [:]
     var destinations: [Destination] = []
     /// The largest first.
     var suppressions: [(user: Int64, suppression: Suppression)] = []
-    /// How many of them a viewer is told of.
+    /// Max number of suppressions that a viewer sees.
     private static let maxSuppressions = 50
 
     /// Returns the figures that a viewer may see.
@@ -276,22 +282,24 @@ package struct StoreFigures: Sendable {
     }
 }
 
-/// Reads a file through, to find out whether it is damaged.
+/// Checks whether a database file is corrupt.
 package enum StoreCheck {
     package enum Finding: Equatable, Sendable {
-        /// All of its pages are as they should be.
+        /// All pages are intact.
         case whole
-        /// Some are not, or can't be read.
+        /// Some pages are corrupt or unreadable.
         case damaged
-        /// It could not be told: the look was ended, or the machine lacks what a look needs.
+        /// Inconclusive: the check was interrupted, or the machine lacks a resource that it needs.
         case untold
     }
 
-    /// Looks at all pages of a file.
+    /// Checks all pages of a file.
     ///
     /// - Parameters:
-    ///   - time: how long it may take, but for a single step of SQLite, which may read the whole file.
-    ///   - begun: given what ends such a step, for another thread; it does nothing to what has not begun, or has ended.
+    ///   - path: The path of the database.
+    ///   - time: The time limit. A single step of SQLite may exceed it, and may read the whole file.
+    ///   - begun: Called with a closure that interrupts the check from another thread. The closure has no effect before
+    ///     the check begins or after it has ended.
     package static func look(
         at path: String, within time: Duration, begun: (_ end: @escaping @Sendable () -> Void) -> Void
     ) -> Finding {

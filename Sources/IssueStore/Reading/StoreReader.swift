@@ -3,26 +3,29 @@ import IssueProtocol
 package import SQLiteKit
 import Synchronization
 
-/// A connection that answers questions: it belongs to the thread that made it.
+/// A connection for queries. It belongs to the thread that created it.
 ///
-/// Each question sees one snapshot, and none outlives its answer, so that the
-/// writer's log can be copied back.
+/// Each query uses one snapshot, and none outlives its result, so that the writer can checkpoint the WAL.
 package final class StoreReader {
     let connection: Connection
-    /// Of the snapshot that is open, or of none.
+    /// Rows of the open snapshot that were already looked up.
     var known = RowCache()
-    /// Which ids share the limits of one user, for those who forward.
+    /// Determines which user ids share the limits of one user, for the forwarding loop.
     package var users = AccountableUsers()
-    /// How many records were there when it was asked last, and as of which state of the file.
+    /// The last record count, and the data version of the database at that time.
     var counted: (version: Int64, records: Int64)?
-    /// The last figures that were read, with the data version of the file at that time.
+    /// The last figures that were read, and the data version of the database at that time.
     var lastFigures: (version: Int64, figures: StoreFigures)?
     private let control: (any SnapshotControl)?
 
+    /// Opens the database for reading.
+    ///
     /// - Parameters:
-    ///   - cache: How much of the file it keeps in memory, in KiB; whoever reads a row once needs little.
-    ///   - control: Grants each snapshot, and can end it; nil if no writer waits for the file.
-    ///   - toleratesDamage: Whether it reads what can be read of a file that lacks its end.
+    ///   - path: The path of the database.
+    ///   - cache: The size of the page cache, in KiB. A small one suffices for callers that read each row once.
+    ///   - control: Grants each snapshot and can end it. Nil if no writer waits for the file.
+    ///   - toleratesDamage: `true` to read whatever is readable of a truncated or corrupt file.
+    /// - Throws: `StoreFailure` if the file cannot be opened.
     package init(
         path: String, cache: Int64 = 2048, control: (any SnapshotControl)? = nil, toleratesDamage: Bool = false
     ) throws(StoreFailure) {
@@ -37,10 +40,17 @@ package final class StoreReader {
         }
     }
 
-    /// Ends the question that is being answered, from another thread.
+    /// A handle to interrupt the current query from another thread.
     package var interruption: QueryInterruption { QueryInterruption(connection) }
 
-    /// Answers one question from one snapshot, or gives up at the deadline; a question within it sees the same.
+    /// Runs queries in one snapshot. A nested call uses the same snapshot.
+    ///
+    /// - Parameters:
+    ///   - deadline: The max duration. An outer call's deadline applies to nested calls.
+    ///   - body: The queries.
+    /// - Returns: The value that `body` returns.
+    /// - Throws: `StoreFailure.tooSlow` after the deadline, `.walTooLarge` if the snapshot was ended because the WAL is
+    ///   too large, or the error of `body`.
     package func snapshot<Value>(within deadline: Duration = .seconds(10), _ body: () throws -> Value) throws -> Value {
         if connection.isInTransaction { return try body() }
         let ticket = try control?.begin(interruption)
@@ -56,14 +66,14 @@ package final class StoreReader {
         }
     }
 
-    /// The last id that the closed ranges hold.
+    /// Returns the last id of the closed ranges, or 0 if there are none.
     func lastClosedID() throws -> Int64 {
         try connection.withStatement("SELECT coalesce(max(last_id), 0) FROM ranges") {
             try $0.first { $0.int64(0) } ?? 0
         }
     }
 
-    /// The id of a record by its row.
+    /// Returns the id of the record in `row`.
     func recordID(row: Int64) throws -> RecordID {
         if let known = known.code, known.rows.contains(row) { return RecordID(store: known.code, row: row) }
         let found = try connection.withStatement(
@@ -85,50 +95,50 @@ package final class StoreReader {
 @available(*, unavailable)
 extension StoreReader: Sendable {}
 
-/// Ends the queries of a reader from another thread.
+/// A handle to interrupt the queries of a reader from another thread.
 package struct QueryInterruption: Sendable {
     private let handle: InterruptHandle
 
+    /// Creates a handle for a connection.
     package init(_ connection: Connection) {
         handle = connection.interruptHandle
     }
 
-    /// Interrupts what runs now, and has all that follows fail until `clear` is called.
+    /// Interrupts the current query, and makes all further ones fail until `clear` is called.
     ///
-    /// Repeat this until the query has ended: SQLite drops an interruption that comes between two statements.
+    /// Repeat this until the query has ended: SQLite ignores an interrupt between two statements.
     package func cancel() { handle.cancel() }
 
-    /// Lets queries run again.
+    /// Allows queries again.
     package func clear() { handle.clearCancellation() }
 }
 
-/// Decides when a reader may take a snapshot of the database, and ends one that must go.
+/// Decides when a reader may take a snapshot of the database, and ends snapshots that block the writer.
 ///
-/// A snapshot keeps SQLite from restarting its write-ahead log, so every reader
-/// must ask for one.
+/// A snapshot keeps SQLite from restarting the WAL, so every reader must ask for one.
 package protocol SnapshotControl: Sendable {
-    /// Registers a snapshot that is about to be taken. May wait.
+    /// Registers a snapshot that is about to be taken. May block.
     ///
-    /// - Parameter interruption: Ends the queries of the connection that takes it.
-    /// - Returns: The number to call `end` with.
-    /// - Throws: `StoreFailure.walTooLarge` if none may be taken for now.
+    /// - Parameter interruption: Interrupts the queries of the connection that takes the snapshot.
+    /// - Returns: A ticket to pass to `isInterrupted` and `end`.
+    /// - Throws: `StoreFailure.walTooLarge` if no snapshot may be taken for now.
     func begin(_ interruption: QueryInterruption) throws(StoreFailure) -> UInt64
 
-    /// Returns whether the snapshot must end because the write-ahead log is too large.
+    /// Returns `true` if the snapshot must end because the WAL is too large.
     func isInterrupted(_ snapshot: UInt64) -> Bool
 
-    /// Unregisters the snapshot, and returns whether it was interrupted.
+    /// Unregisters the snapshot. Returns `true` if it was interrupted.
     func end(_ snapshot: UInt64) -> Bool
 }
 
-/// What records of one snapshot share, so that each of it is looked up once.
+/// Rows shared by the records of one snapshot, so that each is looked up only once.
 struct RowCache {
-    /// More than a page of records or a batch nearly ever has.
+    /// Max number of entries per table. A page of records or a batch rarely needs more.
     private static let most = 4096
 
     private var series: [Int64: SeriesRowCache] = [:]
     private var senders: [Int64: Sender] = [:]
-    /// The code that the ids of some rows carry.
+    /// A store code, and the rows whose ids contain it.
     private(set) var code: (rows: ClosedRange<Int64>, code: UInt64)?
 
     mutating func forget() {
@@ -156,13 +166,14 @@ struct RowCache {
     }
 }
 
-/// What all records of one series share; one object, since a copy of it for each record would cost more than it says.
+/// The attributes shared by all records of a series. A class, because copying them for each record would cost more than
+/// the reference.
 final class SeriesRowCache: LineCache {
     let description: SeriesDescription
     let app: Application?
     let source: SourceLocation?
     let group: Int64
-    /// As it is shown.
+    /// The group's id in text form.
     let groupID: String
     let fingerprint: String
     let firstOfGroup: Int64
@@ -176,7 +187,7 @@ final class SeriesRowCache: LineCache {
         WHERE series.id = ?1
         """
 
-    /// What a destination has made of it.
+    /// The cached line that a destination has prepared for this series.
     var memo: CachedLine {
         get { kept.withLock { $0 } }
         set { kept.withLock { $0 = newValue } }
@@ -192,7 +203,7 @@ final class SeriesRowCache: LineCache {
         record.reportable = description.isReportable
     }
 
-    /// One of which no more may be known than what its records have in common.
+    /// Creates an entry for a series whose other attributes may be unknown.
     init(
         _ description: SeriesDescription, group: Int64 = 0, groupID: String = "", fingerprint: String = "",
         firstOfGroup: Int64 = 0, account: Int64 = 0, accountName: String = ""
@@ -208,7 +219,7 @@ final class SeriesRowCache: LineCache {
         self.accountName = accountName
     }
 
-    /// Reads a row of the query above; nothing where it is damaged.
+    /// Reads a row of `sql`. Returns nil if the row is corrupt.
     convenience init?(_ row: borrowing Row) {
         guard let description = SeriesKey.decode(row.bytes(0)) else { return nil }
         self.init(
@@ -217,7 +228,7 @@ final class SeriesRowCache: LineCache {
     }
 }
 
-/// A group's id as text: a `g` and the sixteen hexadecimal digits of its key.
+/// A group's id in text form: a `g` and the sixteen hexadecimal digits of its key.
 enum GroupID {
     static func text(key: Int64) -> String {
         let digits = String(UInt64(bitPattern: key), radix: 16)
@@ -235,16 +246,16 @@ enum GroupID {
     }
 }
 
-/// Whose records somebody may see; it stands inside every query.
+/// The records that a client may see. Part of every query.
 package enum Viewer: Equatable, Sendable {
-    /// Root, the daemon's own user and the configured readers.
+    /// All records: for root, the daemon's own user and the configured readers.
     case everything
-    /// What a user reported himself.
+    /// The records that this user reported.
     case user(UInt32)
-    /// Nothing: the user's number is one that the system gives to another tomorrow.
+    /// No records: for a user id that the system assigns dynamically, and may assign to another user later.
     case nothing
 
-    /// The only user whose rows are seen, or nothing when all are; -1 is nobody's.
+    /// The only user whose rows are visible, or nil if all rows are. -1 matches no user.
     var uid: Int64? {
         switch self {
         case .everything: nil
@@ -253,37 +264,37 @@ package enum Viewer: Equatable, Sendable {
         }
     }
 
-    /// Returns the part of a destination's answer that this viewer may see.
+    /// Returns the part of a destination's response that this viewer may see.
     ///
-    /// A request carries records of several users, and an answer may quote any
-    /// of them and name the destination's address. Only a viewer of everything
-    /// is shown the text; others see the status code.
+    /// A request contains records of several users. The response may quote any of them and contain the destination's
+    /// address. Only a viewer of everything sees the text; others see the status code.
     func shown(answer: String?) -> String? {
         self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
     }
 }
 
-/// Why a question can't be answered as it was put.
+/// The reason why a query is invalid or has no result.
 package enum QueryFailure: Error, Equatable, Sendable {
-    /// A part of the filter that means nothing.
+    /// A part of the filter is invalid.
     case invalidFilter(field: String, reason: String)
-    /// A parameter beside the filter that means nothing.
+    /// A parameter other than the filter is invalid. The string is its name.
     case invalidParameter(String)
-    /// No record or group of this id, or none that may be seen.
+    /// No record or group with this id exists, or the viewer must not see it.
     case notFound(id: String)
 }
 
 extension QueryFailure {
+    /// Converts the excess of a query limit to a failure.
     package init(_ excess: QueryLimits.Excess) {
         self = .invalidFilter(field: excess.field, reason: excess.reason)
     }
 }
 
-/// Where the next page begins; opaque to whoever gets it.
+/// The position where the next page begins. Clients must treat it as opaque.
 struct PageCursor: Equatable {
-    /// What the page is sorted by, of its last row.
+    /// The sort key of the last row of the page.
     var value: Int64
-    /// The last row itself.
+    /// The last row of the page.
     var row: Int64
 
     var text: String { "\(value).\(row)" }

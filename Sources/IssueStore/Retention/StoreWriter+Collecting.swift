@@ -2,17 +2,22 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Removes rows to which nothing refers any more, a few at a time.
+/// Removes rows that nothing refers to any longer, a few per transaction.
 ///
-/// The newest row of a table stays in any case, since its number would be
-/// given out again, and so does what the caches still give out.
+/// The newest row of a table is always kept, because its id would be assigned again. So are the rows that the caches
+/// still contain.
 extension StoreWriter {
-    /// How many rows one transaction removes at most.
+    /// Max number of rows that one transaction removes.
     package static let collectedAtATime = 256
     private static let countsAtATime = 8192
     private static let summariesAtATime = 512
 
-    /// Removes processes that had no record up to a row.
+    /// Removes processes without records.
+    ///
+    /// - Parameters:
+    ///   - processes: Ids of processes without a record up to and including row `edge`.
+    ///   - edge: The last row that was examined. Processes with later records are kept.
+    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collect(processes: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
         let cached = Set(self.processes.values.map(\.process))
         try transaction {
@@ -26,7 +31,12 @@ extension StoreWriter {
         }
     }
 
-    /// Removes series that had no record up to a row, with their counts, and groups that have no series then.
+    /// Removes series without records, their totals, and groups that have no series left.
+    ///
+    /// - Parameters:
+    ///   - series: Ids of series without a record up to and including row `edge`.
+    ///   - edge: The last row that was examined. Series with later records are kept.
+    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collect(series: [Int64], seenThrough edge: Int64) throws(StoreFailure) {
         try transaction {
             let used = try connection.withStatement("SELECT DISTINCT series FROM records WHERE id > ?1") { statement in
@@ -53,7 +63,8 @@ extension StoreWriter {
         triageStates.removeAll()
     }
 
-    /// A group goes with its last series, unless somebody has said something about it or a limit holds it back.
+    /// Removes a group without series, unless its state is not open, a limiter window refers to it, or a summary is
+    /// unsent.
     private func collect(group: Int64) throws {
         let isLeft = try connection.withStatement(
             """
@@ -75,9 +86,10 @@ extension StoreWriter {
         try delete("DELETE FROM groups WHERE id IN (SELECT value FROM json_each(?1))", [group])
     }
 
-    /// Removes senders and accounts that nothing refers to, and rows of the clock and of mutes that no record goes by.
+    /// Removes senders and accounts that nothing refers to, and rows of the clock and of mutes that apply to no record.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: `true` if there may be more.
+    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectOwners() throws(StoreFailure) -> Bool {
         let isMore = try transaction {
             var count = 0
@@ -116,9 +128,11 @@ extension StoreWriter {
         return isMore
     }
 
-    /// Removes counts of series that are not counted any more, from a minute on.
+    /// Removes counts of series that have no totals any longer.
     ///
-    /// - Returns: the minute to go on from, or nothing at the end.
+    /// - Parameter minute: The minute to start at, in minutes since 1970.
+    /// - Returns: The minute to continue from, or nil at the end.
+    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectCounts(from minute: Int64) throws(StoreFailure) -> Int64? {
         try transaction {
             let last = try connection.withStatement(
@@ -143,9 +157,13 @@ extension StoreWriter {
         }
     }
 
-    /// Removes summaries that have arrived and are older than what is kept, above a number.
+    /// Removes summaries that were delivered and that are older than the retention period.
     ///
-    /// - Returns: the number to go on from, or nothing at the end.
+    /// - Parameters:
+    ///   - number: Only summaries with a higher id are examined.
+    ///   - time: Only summaries stored before this time are removed.
+    /// - Returns: The id to continue from, or nil at the end.
+    /// - Throws: `StoreFailure`; nothing was removed then.
     package func collectSummaries(above number: Int64, before time: Timestamp) throws(StoreFailure) -> Int64? {
         try transaction {
             let some = try connection.withStatement(
@@ -162,7 +180,7 @@ extension StoreWriter {
             try delete(
                 "DELETE FROM summary_windows WHERE summary NOT IN (SELECT id FROM summaries) AND summary IN (SELECT value FROM json_each(?1))",
                 old.map(\.id))
-            // They are in the order of their times.
+            // Summaries are in chronological order.
             return some.count == Self.summariesAtATime && old.count == some.count ? some.last?.id : nil
         }
     }
@@ -176,13 +194,15 @@ extension StoreWriter {
     }
 }
 
-/// What is so old that nothing of it is kept any more, and what is told of old times at less length.
+/// The max age of catalog rows, and the coarser resolution of old counts.
 extension StoreWriter {
-    /// From which age on counts are kept by the hour.
+    /// The age from which counts are stored per hour.
     package static let countsByHour: Duration = .seconds(7 * 86_400)
     private static let agedCountsAtATime = 8192
 
-    /// The wall time before which nothing is kept any more, by the clock that holds now.
+    /// Returns the wall-clock time before which nothing is kept, according to the current clock offset.
+    ///
+    /// - Throws: `StoreFailure` if reading fails.
     package func keptSince(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Timestamp {
         do {
             let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
@@ -193,14 +213,17 @@ extension StoreWriter {
         } catch let error as SQLiteError {
             throw StoreFailure(error)
         } catch {
-            preconditionFailure("Reading fails with an error of SQLite: \(error)")
+            preconditionFailure("Unexpected error while reading the clock: \(error)")
         }
     }
 
-    /// The last range all of whose records are older than what is kept; 0 where there is none. What is known of the age
-    /// of earlier ones is of no use any more, and goes.
+    /// Returns the last range whose records are all older than the retention period, or 0 if there is none. Deletes the
+    /// ages of earlier ranges, which are no longer needed.
     ///
-    /// A series has no log time of its own, and a wall clock that was set back makes what came meanwhile look old.
+    /// Ranges are used because a series has no time on the record log's clock. After a wall clock was set back, records
+    /// received in the meantime would look too old.
+    ///
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func lastOldRange(wall: Timestamp, monotonic: MonotonicInstant) throws(StoreFailure) -> Int64 {
         let moment = logTime(wall: wall, monotonic: monotonic).advanced(by: .zero - retention.maxAge)
         return try transaction {
@@ -217,11 +240,15 @@ extension StoreWriter {
         }
     }
 
-    /// Sums some counts of before a time up by the hour, from a minute on; the sums stay exact.
+    /// Sums up old counts by the hour. Sums over whole hours stay exact.
     ///
-    /// - Returns: the minute to go on from, or nothing at the end.
+    /// - Parameters:
+    ///   - minute: The minute to start at, in minutes since 1970.
+    ///   - time: Counts before this time are summed up, rounded down to a whole hour.
+    /// - Returns: The minute to continue from, or nil at the end.
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func rollUpCounts(from minute: Int64, before time: Timestamp) throws(StoreFailure) -> Int64? {
-        // Whole hours only, so that none is told half by the minute.
+        // Only whole hours, so that no hour is stored partly per minute.
         let end = time.milliseconds / 3_600_000 * 60
         return try transaction {
             let last = try connection.withStatement(
@@ -263,20 +290,23 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// To what records refer, as far as they have been looked at.
+    /// The ids that the examined records refer to.
     package struct References: Sendable {
         package var series: Set<Int64> = []
         package var processes: Set<Int64> = []
-        /// Up to which row all were looked at.
+        /// The last row that was examined.
         package var edge: Int64 = 0
 
         package init() {}
     }
 
-    /// How many rows one snapshot looks at.
+    /// Max number of rows examined per snapshot.
     private static let maxReferences: Int64 = 20_000
 
-    /// Looks at some more records, and answers whether there may be more.
+    /// Examines some more records and adds the ids that they refer to.
+    ///
+    /// - Returns: `true` if there may be more records.
+    /// - Throws: The error of the query.
     package func read(_ references: inout References) throws -> Bool {
         var found = references
         var count: Int64 = 0
@@ -285,7 +315,7 @@ extension StoreReader {
                 statement in
                 statement.bind(references.edge, at: 1)
                 statement.bind(Self.maxReferences, at: 2)
-                // The same one mostly comes again and again.
+                // Consecutive records mostly have the same series and process.
                 var (series, process): (Int64, Int64) = (0, 0)
                 try statement.forEach { row in
                     count += 1
@@ -305,7 +335,12 @@ extension StoreReader {
         return count == Self.maxReferences
     }
 
-    /// Series without a record whose last one came in some range or before it, and processes without a record.
+    /// Returns series and processes that none of the examined records refers to.
+    ///
+    /// - Parameters:
+    ///   - references: The ids that records refer to.
+    ///   - range: Only series whose last closed range is this one or an earlier one are returned.
+    /// - Throws: The error of the query.
     package func unreferenced(
         _ references: References, quietSince range: Int64
     ) throws -> (series: [Int64], processes: [Int64]) {

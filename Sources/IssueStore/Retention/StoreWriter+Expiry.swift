@@ -2,11 +2,11 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The ledger's side of retention: what goes while pending becomes `expired`.
+/// The ledger's part of retention: pending records that are removed become `expired`.
 extension StoreWriter {
-    /// Books records as expired wherever they are pending, and moves the cursors behind them.
+    /// Marks records as expired wherever they are pending, and moves the cursors past them.
     ///
-    /// - Returns: how many fates became `expired`, over all destinations.
+    /// - Returns: The number of fates that became `expired`, over all destinations.
     func expire(_ rows: ClosedRange<Int64>) throws -> Int64 {
         let known = try given()
         var ledger = LedgerChanges()
@@ -26,7 +26,7 @@ extension StoreWriter {
         return expired
     }
 
-    /// Books some records as expired wherever they are pending; others beside them stay, so no cursor moves.
+    /// Marks single records as expired wherever they are pending. Records between them remain, so no cursor moves.
     func expire(_ toErase: [RecordToErase]) throws -> Int64 {
         guard let first = toErase.first?.row, let last = toErase.last?.row else { return 0 }
         let rows = Set(toErase.map(\.row))
@@ -56,7 +56,7 @@ extension StoreWriter {
         return expired
     }
 
-    /// Whether no destination waits for its turn with a record of some rows, or for an answer that is about one.
+    /// Returns `true` if no destination still has to send one of the rows or awaits a response for one.
     func isSettled(_ rows: ClosedRange<Int64>) throws -> Bool {
         for destination in try given() {
             guard rows.upperBound <= destination.above || rows.lowerBound > destination.through,
@@ -67,11 +67,11 @@ extension StoreWriter {
         return true
     }
 
-    /// Of which rows each destination waits for its turn: those above one, up to another.
+    /// Returns the rows that each destination still has to scan: those above `above`, up to `through`.
     private func given() throws -> [(id: Int64, above: Int64, through: Int64)] {
         try connection.withStatement("SELECT id, first_id, cursor, active, given_id FROM destinations") {
             try $0.all { row in
-                // What came in while a destination was not configured was never given to it.
+                // Records that arrived while a destination was not configured are not queued for it.
                 (
                     id: row.int64(0), above: max(row.int64(1) - 1, row.int64(2)),
                     through: row.int64(3) != 0 ? Int64.max : row.int64(4)
@@ -89,7 +89,7 @@ extension StoreWriter {
 
     private typealias AccountSum = (account: Int64, sum: LedgerChanges.Sum)
 
-    /// Records that lie behind the cursor and did not go ahead of it.
+    /// Returns the records after the cursor that were not sent ahead of it, summed up by account.
     private func waiting(_ first: Int64, _ last: Int64, _ destination: Int64) throws -> [AccountSum] {
         guard first <= last else { return [] }
         return try connection.withStatement(
@@ -110,7 +110,7 @@ extension StoreWriter {
         }
     }
 
-    /// Records that wait to go once more.
+    /// Returns the records that wait to be sent again, summed up by account.
     private func requeued(_ rows: ClosedRange<Int64>, _ destination: Int64) throws -> [AccountSum] {
         try connection.withStatement(
             """
@@ -129,7 +129,8 @@ extension StoreWriter {
         }
     }
 
-    /// Records that batches have sent whose answer is not known; of a batch of which nothing is left, none is awaited.
+    /// Returns the records of batches that await a response, summed up by account. A batch without remaining records no
+    /// longer awaits one.
     private func unanswered(_ rows: ClosedRange<Int64>, of destination: Int64) throws -> [AccountSum] {
         let batches = try unanswered(overlapping: rows, of: destination)
         for batch in batches where batch.summaries == 0 && batch.sent.allSatisfy({ $0 <= rows.upperBound }) {

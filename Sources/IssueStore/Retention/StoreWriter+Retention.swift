@@ -2,20 +2,22 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// What retention removes, in steps that hold up no commit for long.
+/// Removes ranges, in steps that delay no commit for long.
 ///
-/// A range goes in slices of its records, from the first on, each with its
-/// share of the ledger in one transaction; then its posting lists; its row
-/// last. So at any time all that is left can be found, and all books are right.
-/// Counts and totals stay.
+/// A range is removed from its first record on, in slices. Each slice and its ledger entries are removed in one
+/// transaction. Then its posting lists are removed, and finally its own row. So everything that is left can be found at
+/// any time, and the ledger always balances. Counts and totals are kept.
 extension StoreWriter {
-    /// How many records a slice holds at most, and of how many bytes, about.
+    /// The limits of a slice: records, and approximate bytes.
     private static let sliceRecords: Int64 = 2048
     private static let sliceBytes: Int64 = 1 << 20
     private static let slicePostings: Int64 = 1024
     private static let sliceBatches: Int64 = 512
 
-    /// Takes a step of forgetting a closed range, before which no older one is left.
+    /// Performs a step of removing a closed range. No older range may be left.
+    ///
+    /// - Returns: The removed records. `isDone` is `true` after the last step.
+    /// - Throws: `StoreFailure`; the step can be repeated then.
     package func forget(_ range: RetentionSnapshot.ClosedRange) throws(StoreFailure) -> ExpiryProgress {
         try transaction(isSynced: false) {
             if let last = try sliceEnd(of: range) { return try forgetRecords(range, through: last) }
@@ -29,15 +31,19 @@ extension StoreWriter {
     }
 
     /// Closes the open range before it is full.
+    ///
+    /// - Throws: `StoreFailure`; the range stays open then.
     package func closeOpenRange() throws(StoreFailure) {
         guard open.first != nil else { return }
         try transaction { try closeRange() }
         startRange()
     }
 
-    /// Gives free pages back to the file system, which has them once the log is copied.
+    /// Returns free pages to the file system. They are freed once the WAL is checkpointed.
     ///
-    /// - Returns: how many are left.
+    /// - Parameter pages: Max number of pages.
+    /// - Returns: The number of free pages left in the file.
+    /// - Throws: The failure of the operation.
     package func shrink(pages: Int64) throws(StoreFailure) -> Int64 {
         do {
             try connection.execute(composedSQL: "PRAGMA incremental_vacuum(\(pages))")
@@ -47,9 +53,11 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes some marks of producers that were last used before a moment of the log.
+    /// Deletes marks of producers that have not reported since `moment`.
     ///
-    /// - Returns: whether there may be more.
+    /// - Parameter limit: Max number of marks to delete.
+    /// - Returns: `true` if there may be more.
+    /// - Throws: `StoreFailure`; nothing was deleted then.
     package func forgetMarks(before moment: RecordLogInstant, limit: Int64 = 512) throws(StoreFailure) -> Bool {
         try transaction {
             try connection.withStatement(
@@ -107,9 +115,9 @@ extension StoreWriter {
         return progress
     }
 
-    // MARK: What hangs on them
+    // MARK: Postings and batches
 
-    /// - Returns: whether there may be more.
+    /// Deletes some of the posting lists of a range. Returns `true` if there may be more.
     private func forgetPostings(of range: Int64) throws -> Bool {
         try connection.withStatement(
             """
@@ -124,12 +132,12 @@ extension StoreWriter {
         return connection.changes >= Self.slicePostings
     }
 
-    /// Deletes batches of which no record is left; one that has summaries to send stays until it is answered.
+    /// Deletes batches that have no records left. A batch with summaries is kept until its response arrives.
     ///
-    /// They are in the order of the log, nearly: those behind the first that still has records wait for it. The newest
-    /// stays in any case, so that its number is not given out again while its answer is awaited.
+    /// Batches are nearly in the order of their rows. Deletion stops at the first batch that still has records. The
+    /// newest batch is always kept, because its id would be assigned again while a response to it is awaited.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: `true` if there may be more.
     private func forgetBatches(through last: Int64) throws -> Bool {
         try connection.withStatement(
             """
@@ -151,7 +159,7 @@ extension StoreWriter {
     }
 
     private func end(_ range: RetentionSnapshot.ClosedRange) throws {
-        // Nothing is left below, so there is nothing to walk there either.
+        // No records are left up to there, so there is nothing to scan either.
         try moveCursors(to: range.lastID)
         try connection.withStatement("UPDATE ranges SET records = 0, bytes = 0 WHERE id = ?1") { statement in
             statement.bind(range.id, at: 1)
@@ -161,7 +169,7 @@ extension StoreWriter {
             statement.bind(range.id, at: 1)
             try statement.run()
         }
-        // The newest row says which ids were given out, and so stays until there is a newer one.
+        // The newest row shows which ids were assigned, so it is kept until there is a newer one.
         try connection.withStatement(
             "DELETE FROM ranges WHERE id <= ?1 AND id < (SELECT max(id) FROM ranges)"
         ) { statement in
@@ -172,9 +180,13 @@ extension StoreWriter {
 }
 
 extension StoreWriter {
-    /// What retention goes by.
+    /// Returns the current state of the store that retention decisions depend on.
     ///
-    /// - Parameter freeBytes: what is free on the file system, where that is known.
+    /// - Parameters:
+    ///   - freeBytes: The free space of the file system, in bytes, or nil if it is unknown.
+    ///   - wall: The current wall-clock time.
+    ///   - monotonic: The current monotonic time.
+    /// - Throws: `StoreFailure` if reading fails.
     package func retentionFacts(
         freeBytes: Int64?, wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> RetentionSnapshot {
@@ -191,15 +203,15 @@ extension StoreWriter {
         } catch let error as SQLiteError {
             throw StoreFailure(error)
         } catch {
-            preconditionFailure("Reading fails with an error of SQLite: \(error)")
+            preconditionFailure("Unexpected error while reading the retention state: \(error)")
         }
     }
 
-    /// How many ranges were ever closed: when it moves, it is time to look.
+    /// The number of ranges closed so far. Retention needs to check again when it changes.
     package var closedRanges: Int64 { rangeID - 1 }
 
     private func oldestRange() throws -> RetentionSnapshot.ClosedRange? {
-        // The newest range's row outlives its records, so that no id is ever given out again.
+        // The row of the newest range is kept after its records are gone, so that no id is assigned again.
         let row = try connection.withStatement(
             """
             SELECT id, first_id, last_id FROM ranges
@@ -212,9 +224,9 @@ extension StoreWriter {
             isUnderWay: try isUnderWay(row.first, row.last))
     }
 
-    /// The log time of a range's last record, or where none is left, of the last that there was.
+    /// Returns the record log time of a range's last record, or of the last one it had if none are left.
     private func newest(ofRange range: Int64, _ first: Int64, _ last: Int64) throws -> RecordLogInstant {
-        // Log time never goes back, so the last record's is the highest, which of wall times need not be so.
+        // Record log time never goes back, so the last record has the highest. That is not true of wall-clock times.
         let record = try connection.withStatement(
             "SELECT id, received_at FROM records WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1"
         ) { statement in
@@ -223,7 +235,7 @@ extension StoreWriter {
             return try statement.first { (id: $0.int64(0), at: $0.int64(1)) }
         }
         if let record { return try logTime(ofRow: record.id, receivedAt: record.at) }
-        // What is no longer known has long been old.
+        // A range without a stored age is old.
         let age = try connection.withStatement("SELECT at FROM ages WHERE range = ?1") { statement in
             statement.bind(range, at: 1)
             return try statement.first { $0.int64(0) } ?? 0
@@ -249,7 +261,7 @@ extension StoreWriter {
         }
     }
 
-    /// Up to which row every destination has said of every record what became of it.
+    /// Returns the row up to which the fate of every record is final at all destinations.
     private func settledThrough() throws -> Int64 {
         try connection.withStatement(
             """
@@ -290,12 +302,12 @@ extension StoreWriter {
     }
 }
 
-/// How far the forgetting of a range has come with one step.
+/// The progress of removing a range in one step.
 package struct ExpiryProgress: Equatable, Sendable {
-    /// Records that this step removed.
+    /// The number of records that this step removed.
     package var records: Int64 = 0
-    /// How many fates of them were still pending, over all destinations.
+    /// The number of their fates that were still pending, over all destinations.
     package var expired: Int64 = 0
-    /// Nothing is left of the range.
+    /// `true` if nothing is left of the range.
     package var isDone = false
 }

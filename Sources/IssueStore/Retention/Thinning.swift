@@ -2,23 +2,24 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// What of a range is removed so that others keep theirs: the noisiest groups of one user, and how far that is.
+/// The plan and progress of removing the largest groups of one user from a range.
 package struct Thinning: Sendable {
     package let range: RetentionSnapshot.ClosedRange
     package let user: UInt32
-    /// Whether nothing of the range would be left, and it is the oldest: it goes as a whole, which is cheaper.
+    /// `true` if all records of the oldest range would be removed. Then the range is deleted as a whole, which is
+    /// cheaper.
     package let isWhole: Bool
-    /// The series that go, and whose they are.
+    /// The series whose records are removed, mapped to their accounts.
     let accounts: [Int64: Int64]
-    /// The last records of their groups, which go last of all.
+    /// The rows of the last records of their groups, by series. They are kept as long as possible.
     let spared: [Int64: Int64]
-    /// The rows of the range that stay, in ascending order.
+    /// The rows of the range that remain, in ascending order.
     let staying: [Int64]
-    /// The row to go on from.
+    /// The next row to process.
     private(set) var next: Int64
-    /// How many of those that stay lie before it.
+    /// The number of remaining rows before `next`.
     private(set) var passed = 0
-    /// The series whose posting lists still name what is gone.
+    /// The series whose posting lists still contain removed rows.
     var lists: [Int64]
 
     init(
@@ -35,24 +36,26 @@ package struct Thinning: Sendable {
         lists = accounts.keys.sorted()
     }
 
-    /// Goes on from a row.
+    /// Continues at a row.
     mutating func turn(to row: Int64) {
         next = row
         while passed < staying.count, staying[passed] < row { passed += 1 }
     }
 }
 
-/// Fair retention: in a range that is not forgotten whole, the records of some series go, in the order of their ids.
+/// Fair retention: removes the records of some series from a range, in the order of their ids.
 ///
-/// A slice of rows goes with its share of the ledger in one transaction; the
-/// posting lists are emptied behind them, and stay as links of their chains.
+/// Each slice of rows is removed in one transaction together with its ledger entries. The posting lists are emptied
+/// afterwards, and remain as links of their chains.
 extension StoreWriter {
-    /// How many posting lists are emptied in one transaction.
+    /// Max number of posting lists per transaction.
     private static let sliceLists = 256
     private static let sliceRecords: Int64 = 2048
     private static let sliceBytes: Int64 = 1 << 20
 
-    /// Finds out what of a user's records in a range is to go.
+    /// Determines which of a user's records in a range to remove.
+    ///
+    /// - Throws: `StoreFailure` if reading fails.
     package func planThinning(
         of range: RetentionSnapshot.ClosedRange, user: UInt32
     ) throws(StoreFailure) -> Thinning {
@@ -61,11 +64,14 @@ extension StoreWriter {
         } catch let error as SQLiteError {
             throw StoreFailure(error)
         } catch {
-            preconditionFailure("Reading fails with an error of SQLite: \(error)")
+            preconditionFailure("Unexpected error while planning to thin a range: \(error)")
         }
     }
 
-    /// Takes a step of it.
+    /// Performs one step of the plan.
+    ///
+    /// - Returns: The removed records. `isDone` is `true` after the last step.
+    /// - Throws: `StoreFailure`; the step can be repeated then.
     package func thin(_ thinning: inout Thinning) throws(StoreFailure) -> ExpiryProgress {
         let now = thinning
         typealias Step = (ExpiryProgress, next: Int64, lists: [Int64])
@@ -83,7 +89,7 @@ extension StoreWriter {
         return progress
     }
 
-    // MARK: What goes
+    // MARK: Planning
 
     private struct Member {
         var series: Int64
@@ -119,7 +125,7 @@ extension StoreWriter {
         let noisiest = Fairness.noisiest(groups)
         let chosen = members.filter { noisiest.contains($0.group) }
         var spared = try lastRecords(of: chosen, in: range)
-        // Where there is nothing but last ones, they go, too.
+        // If only last records are left, they are removed too.
         if spared.count == Int(chosen.reduce(0) { $0 + $1.records }) { spared = [:] }
         let isWhole = try chosen.count == members.count && spared.isEmpty && isOldest(range)
         return Thinning(
@@ -129,7 +135,7 @@ extension StoreWriter {
             spared: spared)
     }
 
-    /// The rows of some series and single ones, in ascending order.
+    /// Returns the rows of the given series and the spared rows, in ascending order.
     private func staying(
         of members: [Member], _ spared: [Int64: Int64], in range: RetentionSnapshot.ClosedRange
     ) throws -> [Int64] {
@@ -145,7 +151,7 @@ extension StoreWriter {
         }
     }
 
-    /// The newest record of each group that has none in a younger range, by its series.
+    /// Returns the newest record of each group that has none in a later range, by series.
     private func lastRecords(
         of members: [Member], in range: RetentionSnapshot.ClosedRange
     ) throws -> [Int64: Int64] {
@@ -193,9 +199,9 @@ extension StoreWriter {
         return PostingList.decode(list, base: range.firstID) ?? []
     }
 
-    // MARK: Removing it
+    // MARK: Removing records
 
-    /// The rows that are looked at next, or nothing where none are left.
+    /// Returns the next slice of rows, or nil if none are left.
     private func slice(of thinning: Thinning) throws -> ClosedRange<Int64>? {
         guard thinning.next <= thinning.range.lastID else { return nil }
         let count = try connection.withStatement(
@@ -211,7 +217,7 @@ extension StoreWriter {
 
     private func remove(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> ExpiryProgress {
         var progress = ExpiryProgress()
-        // Where somebody still waits for some of them, the ledger is told of each.
+        // If a destination still waits for some of the rows, each of them must be booked in the ledger.
         if try !isSettled(rows) { progress.expired = try expire(toErase(rows, thinning)) }
         progress.records = try deleteRecords(rows, thinning)
         guard progress.records > 0 else { return progress }
@@ -243,9 +249,9 @@ extension StoreWriter {
         }
     }
 
-    /// Deletes the stretches between those that stay.
+    /// Deletes the rows between those that remain.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: The number of deleted rows.
     private func deleteRecords(_ rows: ClosedRange<Int64>, _ thinning: Thinning) throws -> Int64 {
         var count: Int64 = 0
         var next = rows.lowerBound
@@ -266,7 +272,7 @@ extension StoreWriter {
         return Int64(connection.changes)
     }
 
-    /// Leaves of a list what is spared, and takes the rest off the user's share.
+    /// Reduces a posting list to the spared row, and subtracts the rest from the user's share.
     private func emptyList(of series: Int64, _ thinning: Thinning) throws {
         let size = try connection.withStatement("SELECT records, bytes FROM postings WHERE range = ?1 AND series = ?2")
         {

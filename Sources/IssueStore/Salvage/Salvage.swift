@@ -2,14 +2,15 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// Reading a record of a damaged file, of which other tables may be gone.
+/// Reading records from a corrupt database whose other tables may be unreadable.
 extension StoreReader {
-    /// What can be read of a record and of what it refers to.
+    /// Reads what is readable of a record and the rows it refers to.
     ///
-    /// Without its series it still has its own words, its metadata and times; without its process or sender, the user.
-    /// A record of which nobody knows whose it was is root's.
+    /// Without its series, a record still has its own message text, metadata and times. Without its process or sender,
+    /// it has the user. A record whose user is unknown is attributed to root.
     ///
-    /// - Throws: what keeps its own row from being read.
+    /// - Returns: The record, or nil if the row does not exist.
+    /// - Throws: The error that prevents reading the record's own row.
     func salvage(row: Int64) throws -> SalvagedRecord? {
         let found = try connection.withStatement(RecordCells.sql) { statement in
             statement.bind(row, at: 1)
@@ -36,10 +37,10 @@ extension StoreReader {
             bytes: record.size)
     }
 
-    /// What its message had in the place of each thing that varies, the template being gone.
+    /// Returns the variable parts of a message whose template is lost.
     private static func words(of parts: [UInt8]) -> String {
         let words = parts.split(separator: 0x1F).map { String(decoding: $0, as: UTF8.self) }
-        return words.isEmpty ? "(what it said is lost)" : words.joined(separator: " … ")
+        return words.isEmpty ? "(message lost)" : words.joined(separator: " … ")
     }
 
     private func salvageSeries(_ id: Int64) -> SeriesRowCache? {
@@ -54,7 +55,8 @@ extension StoreReader {
         }
     }
 
-    /// By its table, by the index that holds the same, or at least the user that the series was kept for.
+    /// Returns the sender from its table, or from the index that contains the same columns, or at least the user of the
+    /// series.
     private func sender(of process: Process?, series: Int64) -> (sender: Sender, isWhole: Bool)? {
         let sender = process?.sender ?? first("SELECT sender FROM series WHERE id = ?1", series) { $0.int64(0) }
         let read = { (row: borrowing Row) -> (Sender, Bool)? in
@@ -81,7 +83,7 @@ extension StoreReader {
         }
     }
 
-    /// The first row, or nothing where there is none or it can't be read.
+    /// Returns the first row, or nil if there is none or it cannot be read.
     private func first<Value>(_ sql: StaticString, _ id: Int64, _ read: (borrowing Row) -> Value?) -> Value? {
         let found = try? connection.withStatement(sql) { statement in
             statement.bind(id, at: 1)
@@ -92,11 +94,15 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Stores records of a database that was set aside, those that have not been brought over before.
+    /// Stores records of a quarantined database, except those that were imported before.
     ///
-    /// No guard against new groups counts them: they were let in once.
+    /// The cardinality guard does not count them, because it admitted them once already.
     ///
-    /// - Returns: how many are new.
+    /// - Parameters:
+    ///   - wall: The current wall-clock time.
+    ///   - monotonic: The current monotonic time.
+    /// - Returns: The number of records that are new.
+    /// - Throws: `StoreFailure`; nothing was stored then.
     package func bringOver(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> Int64 {
@@ -106,7 +112,9 @@ extension StoreWriter {
         return outcomes.reduce(0) { $0 + $1.receipts.storedCount }
     }
 
-    /// Takes over what was said of groups that are here, too, and of which nothing has been said here.
+    /// Imports the triage states of groups that exist here and have none of their own.
+    ///
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func bringOver(_ notes: some Sequence<GroupNote>) throws(StoreFailure) {
         let changed = try transaction {
             var changed: [(group: Int64, series: Set<Int64>, isWatched: Bool)] = []
@@ -120,7 +128,7 @@ extension StoreWriter {
         for (group, series, isWatched) in changed { try self.changed(group, series, isWatched: isWatched) }
     }
 
-    /// The group that a note is of, where nothing has been said of it here.
+    /// Returns the group that a note refers to, or nil if it does not exist or already has a triage state.
     private func group(of note: GroupNote) throws -> Int64? {
         try connection.withStatement(
             """
@@ -139,7 +147,7 @@ extension StoreWriter {
 }
 
 extension ReceiptList {
-    /// How many records were stored that were not there before.
+    /// The number of newly stored records.
     fileprivate var storedCount: Int64 {
         switch self {
         case .run(_, let count): Int64(count)

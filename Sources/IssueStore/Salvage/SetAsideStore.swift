@@ -2,54 +2,61 @@ package import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// A database that was set aside, read as far as it can be; it is not changed.
+/// A quarantined database, read as far as possible. It is not changed.
 ///
-/// It may hold anything: no number in it is trusted, and work is bounded by the length of the file and by time.
+/// Its content is untrusted: no number in it is relied upon, and the work is bounded by the size of the file and by
+/// time.
 package final class SetAsideStore {
-    /// What one step has read.
+    /// The result of one step.
     package struct Portion {
-        /// Calls that can be given to the store in use.
+        /// Calls to commit to the current store.
         package var submissions: [Submission] = []
-        /// Rows that can't be read, as far as something says that they were there.
+        /// The number of unreadable rows that are known to have existed.
         package var unreadable: Int64 = 0
     }
 
     private let reader: StoreReader
-    /// Tells this file from all others: what it has brought over is known by it.
+    /// A producer id derived from this database. It identifies records that were imported from it before.
     private let producer: ProducerID
-    /// What makes connections of this file's processes unlike any other.
+    /// Makes the connection numbers of this file's processes distinct from all others.
     private let salt: UInt64
     private var decoder: RecordDecoder
-    /// The rows that are still to be looked for, the first ones last. All of them are above 0.
+    /// The row ranges that have not been read yet, the lowest last. All rows are above 0.
     private var waiting: [ClosedRange<Int64>] = []
-    /// The newest row that anything says there was.
+    /// The newest row that is mentioned anywhere.
     private let known: Int64
-    /// How many lookups may still fail. A file can't hold more rows than it has room for, whatever its numbers say.
+    /// How many more lookups may fail. The size of the file limits how many rows it can contain, whatever its numbers
+    /// claim.
     private var failuresLeft: Int64
-    /// How often in a row a step came to its deadline without having read anything.
+    /// The number of consecutive steps that reached their deadline without reading anything.
     private var fruitlessSteps = 0
-    /// Whether reading was given up, so that some rows were left out.
+    /// `true` if reading was abandoned, so that some rows were left out.
     package private(set) var hasGivenUp = false
-    /// It was made by an earlier version, and lacks what came later.
+    /// `true` if an earlier version created the file, so that it lacks later tables.
     private let isOlder: Bool
 
-    /// How many rows one lookup reads.
+    /// The number of rows per lookup.
     private static let stretch: Int64 = 256
     /// The limits of one step.
     private static let lookupsAtATime = 256
     private static let bytesAtATime = 8 << 20
     private static let timeOfStep: Duration = .seconds(2)
     private static let maxFruitlessSteps = 10
-    /// No row is as long; with the members that can be long, a record of the largest size has several times that.
+    /// Max size of a value, in bytes. No valid row is larger: a record of the max size has several such values.
     private static let longestValue = 64 << 20
-    /// No id is as high: a writer refuses such a file.
+    /// The highest valid id. The writer rejects a file with a higher one.
     private static let highestRow: Int64 = (1 << 60) - 1
-    /// No row takes less of the file.
+    /// The minimum size of a row in the file, in bytes.
     private static let minRowBytes: Int64 = 8
 
-    /// Opens a file; fails where it is none of ours, or where nothing can be told of its records.
+    /// Opens a quarantined database.
     ///
-    /// - Parameter original: The file that this is a copy of, if it is one.
+    /// - Parameters:
+    ///   - path: The path of the database.
+    ///   - original: The path of the file that this one is a copy of, or nil if it is not a copy.
+    ///   - randomBits: Random bits for the seed of hash tables and for connection numbers.
+    /// - Throws: `StoreFailure.foreign` if the file is not a database of issued, or another failure if nothing can be
+    ///   determined about its records.
     package init(path: String, original: String? = nil, randomBits: UInt64) throws(StoreFailure) {
         reader = try StoreReader(path: path, toleratesDamage: true)
         reader.connection.setLongestValue(bytes: Self.longestValue)
@@ -58,7 +65,7 @@ package final class SetAsideStore {
         do throws(SQLiteError) {
             reader.connection.setDeadline(.after(Self.timeOfStep))
             if let name = try Self.nameOfNoTable(reader.connection) {
-                throw SQLiteError(code: .corrupt, message: "\(name) is no table")
+                throw SQLiteError(code: .corrupt, message: "\(name) is not a table")
             }
             id = Int32(truncatingIfNeeded: try reader.connection.pragma("application_id"))
             (known, last) = id == Schema.applicationID ? try Self.lastRow(reader.connection) : (0, 0)
@@ -66,7 +73,7 @@ package final class SetAsideStore {
         } catch {
             throw StoreFailure(error)
         }
-        guard id == Schema.applicationID else { throw .foreign("it is no database of issued") }
+        guard id == Schema.applicationID else { throw .foreign("the file is not a database of issued") }
         if last > 0 { waiting = [1...last] }
         let pages = (try? reader.connection.pragma("page_count")) ?? 0
         let pageBytes = (try? reader.connection.pragma("page_size")) ?? 0
@@ -74,17 +81,19 @@ package final class SetAsideStore {
         failuresLeft = (isBeyond ? .max : bytes) / Self.minRowBytes + 131_072
         producer = Self.producer(reader.connection, original ?? path)
         reader.connection.setDeadline(nil)
-        // Connections of the socket count from one on.
+        // Connection numbers of the socket start at 1.
         salt = 1 << 63 | (randomBits & 0x3F_FFFF) << 40
         var limits = RecordLimits()
-        // They were taken once, and are written more at large now.
+        // The records were within the limits once, but their JSON is larger now.
         limits.recordBytes = 16 << 20
         limits.depth = 64
         limits.keys = 65_536
         decoder = RecordDecoder(limits: limits, seed: randomBits)
     }
 
-    /// Reads a few rows more; nil behind the last.
+    /// Reads some more rows.
+    ///
+    /// - Returns: The records read, or nil after the last row.
     package func step() -> Portion? {
         guard !waiting.isEmpty else { return nil }
         let began = ContinuousClock.now
@@ -99,7 +108,7 @@ package final class SetAsideStore {
                 if try read(rows, since: began, into: &portion) { break }
             } catch let error as SQLiteError where error.isInterrupted {
                 isInterrupted = true
-                // A row that can't be read in that time is left out.
+                // A row that cannot be read within the time limit is skipped.
                 let isFirst = lookups == 1 && portion.submissions.isEmpty
                 if isFirst { failed(rows, &portion) } else { waiting.append(rows) }
             } catch {
@@ -107,7 +116,7 @@ package final class SetAsideStore {
             }
         }
         fruitlessSteps = isInterrupted && portion.submissions.isEmpty ? fruitlessSteps + 1 : 0
-        // Reading this file would not end.
+        // Otherwise reading this file might never end.
         if fruitlessSteps >= Self.maxFruitlessSteps { giveUp() }
         return portion
     }
@@ -117,9 +126,10 @@ package final class SetAsideStore {
         hasGivenUp = true
     }
 
-    /// Reads the states that users have set on groups, from group rows above `row`.
+    /// Reads the triage states that users have set, from group rows above `row`.
     ///
-    /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they can't be read.
+    /// - Returns: Some notes in the order of their rows, and the last row; nil if there are none or they cannot be
+    ///   read.
     package func notes(above row: Int64 = 0) -> (notes: [GroupNote], last: Int64)? {
         reader.connection.setDeadline(.after(Self.timeOfStep))
         defer { reader.connection.setDeadline(nil) }
@@ -156,7 +166,8 @@ package final class SetAsideStore {
         'batches', 'singles', 'summaries', 'summary_windows', 'dead_letters', 'mutes', 'limits', 'clock', 'express'
         """
 
-    /// Returns a name from `tables` that is not a table. A view can produce endless rows from a file of a few pages.
+    /// Returns a name from `tables` that is not a table, or nil if all are. A view can produce endless rows from a file
+    /// of a few pages.
     private static func nameOfNoTable(_ connection: Connection) throws(SQLiteError) -> String? {
         try Statement(
             composedSQL: """
@@ -166,13 +177,13 @@ package final class SetAsideStore {
         ).first { $0.text(0) }
     }
 
-    /// The last row, by whatever can be read that says so.
+    /// Returns the newest row that any readable table mentions, and the last row to look for.
     private static func lastRow(_ connection: Connection) throws(SQLiteError) -> (known: Int64, last: Int64) {
         var failure: SQLiteError?
         var rows: [Int64] = []
         for sql: StaticString in [
             "SELECT max(id) FROM records", "SELECT max(last_id) FROM ranges", "SELECT max(first_record) FROM groups",
-            // Each record that was received has a row of its own, from the first on.
+            // Each received record has a row id of its own, starting at 1.
             "SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7",
         ] {
             do throws(SQLiteError) {
@@ -185,14 +196,14 @@ package final class SetAsideStore {
             }
         }
         guard let newest = rows.max() else {
-            throw failure ?? SQLiteError(code: .corrupt, message: "nothing can be read")
+            throw failure ?? SQLiteError(code: .corrupt, message: "no row id can be read")
         }
         let last = min(max(newest, 0), highestRow)
-        // Where the newest rows can't be seen, there may be a range of them behind what is known.
+        // If the newest rows cannot be read, up to a range of records may follow the last known one.
         return (last, failure == nil ? last : min(last + 65_536, highestRow))
     }
 
-    /// By the codes of the store, so that a copy of the file under another name is known, too.
+    /// Derives the producer id from the store's codes, so that a copy of the file under another name has the same id.
     private static func producer(_ connection: Connection, _ path: String) -> ProducerID {
         var hash = SipHash(key0: 3)
         let codes = try? connection.withStatement("SELECT code FROM stores ORDER BY first_id") {
@@ -207,11 +218,11 @@ package final class SetAsideStore {
         return ProducerID(high: 0x6973_7364_7265_7061, low: hash.finish())
     }
 
-    // MARK: Reading what is there
+    // MARK: Reading rows
 
-    /// Reads the first of some rows, and leaves the others for later.
+    /// Reads the first of some rows, and keeps the rest for later.
     ///
-    /// - Returns: Whether the portion is as large as it may be.
+    /// - Returns: `true` if the step should end.
     private func read(
         _ rows: ClosedRange<Int64>, since began: ContinuousClock.Instant, into portion: inout Portion
     ) throws -> Bool {
@@ -237,7 +248,7 @@ package final class SetAsideStore {
         return !ids.isEmpty
     }
 
-    /// Looks for what can be read of some rows in smaller parts.
+    /// Splits a range that could not be read, and keeps the parts for later.
     private func failed(_ rows: ClosedRange<Int64>, _ portion: inout Portion) {
         failuresLeft -= 1
         guard failuresLeft > 0 else { return giveUp() }
@@ -268,14 +279,15 @@ package final class SetAsideStore {
         return record
     }
 
-    /// What became of it may be unreadable: then it is as one that still has to go, since at least once is promised.
+    /// Returns whether a destination still has to receive the record. If that is unreadable, returns `true`, because
+    /// records are delivered at least once.
     private func isPending(_ row: Int64) -> Bool {
         if let fates = try? reader.fates(ofRow: row) { return fates.isEmpty || fates.contains { $0.fate == .pending } }
         guard isOlder else { return true }
         return (try? isPendingByCursors(row)) ?? true
     }
 
-    /// The same by what a file of every version has: a cursor, and batches without an answer.
+    /// Returns the same from what files of all versions contain: cursors and batches without a response.
     private func isPendingByCursors(_ row: Int64) throws -> Bool {
         try reader.connection.withStatement(
             """
@@ -289,7 +301,7 @@ package final class SetAsideStore {
         }
     }
 
-    // MARK: As calls
+    // MARK: Converting records to calls
 
     private func add(_ salvaged: SalvagedRecord, to portion: inout Portion) {
         let connection = salt | UInt64(truncatingIfNeeded: salvaged.process) & 0xFF_FFFF_FFFF
@@ -329,7 +341,7 @@ package final class SetAsideStore {
         return true
     }
 
-    /// Where it comes from, before what else few records have.
+    /// Returns the record's details with its origin added to them.
     private static func details(_ salvaged: SalvagedRecord, before more: [UInt8]) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { details in
@@ -353,35 +365,35 @@ package final class SetAsideStore {
 extension SetAsideStore: Sendable {}
 
 extension SalvagedRecord {
-    /// How much of a portion it takes, about.
+    /// Approximate size in a portion, in bytes.
     fileprivate var size: Int { 256 + bytes }
 }
 
-/// A record as a database that was set aside still has it.
+/// A record of a quarantined database.
 struct SalvagedRecord {
-    /// What belonged to it and can't be read any more.
+    /// The parts of a record that are unreadable.
     enum Loss: String, Comparable {
         case sender, series
 
         static func < (one: Loss, other: Loss) -> Bool { one.rawValue < other.rawValue }
     }
 
-    /// Where it was there, which is also its number when it is brought over.
+    /// Its row in the quarantined database, which is also its sequence number when it is imported.
     var row: Int64
-    /// The row of the process that has reported it there.
+    /// The id of the process that reported it, in the quarantined database.
     var process: Int64
     var startTime: Int64
     var stored: StoredRecord
     var losses: Set<Loss>
-    /// How many bytes of it can be long.
+    /// The size of its variable-length parts, in bytes.
     var bytes: Int
-    /// Whether some destination still had to be given it.
+    /// `true` if a destination still has to receive it.
     var isPending = true
 }
 
-/// What somebody has said of a group, as a database that was set aside still has it.
+/// The triage state of a group in a quarantined database.
 package struct GroupNote: Equatable, Sendable {
-    /// Whose group it is: a user's application's.
+    /// The user of the group's application.
     package var uid: UInt32
     package var app: String
     package var fingerprint: String

@@ -1,12 +1,12 @@
 import IssueCore
 package import SQLiteKit
 
-/// The tables, as the steps that lead to them.
+/// The schema, as a list of migrations.
 ///
-/// A step that a release has taken is never changed; the next change is a step
-/// of its own. What each table is for stands in `Documentation/Storage.md`.
+/// A migration is never changed after its release; a later change is a new migration. `Documentation/Storage.md`
+/// describes the tables.
 package enum Schema {
-    /// `issd`, as `file` and other programs may recognise ours.
+    /// `issd`, by which `file` and other programs can recognize the database.
     package static let applicationID: Int32 = 0x6973_7364
 
     package static let migrator = Migrator(
@@ -16,7 +16,7 @@ package enum Schema {
             Migration(singles), Migration(ages), Migration(states),
         ])
 
-    /// Refuses a file of another program or of a newer version before anything in it is changed.
+    /// Rejects a file of another program or a newer version before anything in it is changed.
     static func recognize(_ connection: Connection) throws {
         let id = Int32(truncatingIfNeeded: try connection.pragma("application_id"))
         let version = Int(try connection.pragma("user_version"))
@@ -33,50 +33,51 @@ package enum Schema {
         }
     }
 
-    /// Refuses a file whose tables and views are not what the steps make: each commit would fail, and again.
+    /// Rejects a file whose tables and views differ from what the migrations create. Every commit to it would fail.
     static func checkWhole(_ connection: Connection) throws {
         let pattern = try Connection(path: ":memory:")
         do { try migrator.migrate(pattern) } catch { throw StoreFailure(error) }
         let found = Set(try descriptions(connection))
         guard let other = try descriptions(pattern).first(where: { !found.contains($0) }) else { return }
         throw StoreFailure.damaged(
-            SQLiteError(code: .corrupt, message: "this is missing or different: \(other.prefix(40))"))
+            SQLiteError(code: .corrupt, message: "missing or different in the schema: \(other.prefix(40))"))
     }
 
-    /// How all that the steps make was made; what the full-text index makes for itself depends on SQLite's version.
+    /// Returns the SQL of all schema objects, except for the full-text index. Its own tables depend on SQLite's
+    /// version.
     private static func descriptions(_ connection: Connection) throws -> [String] {
         try connection.withStatement(
             "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'group\\_text\\_%' ESCAPE '\\'"
         ) { try $0.all { $0.text(0) } }
     }
 
-    /// How much of the file the writer keeps in memory.
+    /// Sets the size of the writer's page cache to 16 MiB.
     static func setCache(_ connection: Connection) throws(SQLiteError) {
         try connection.setPragma("cache_size", to: -16_384)
     }
 
-    /// What must be said before the first table is made.
+    /// Sets what must be set before the first table is created, and the options of the writer's connection.
     static func prepare(_ connection: Connection) throws(SQLiteError) {
         guard !connection.isReadOnly else {
-            throw SQLiteError(code: .readOnly, message: "nothing can be written to the file")
+            throw SQLiteError(code: .readOnly, message: "the file is read-only")
         }
         try connection.setPragma("page_size", to: 8192)
-        // Saying so again would write to the file, for which a full disk may have no room.
+        // Setting it again would write to the file, which fails if the disk is full.
         if try connection.pragma("auto_vacuum") != 2 { try connection.setPragma("auto_vacuum", to: "INCREMENTAL") }
         _ = try connection.setPragma("journal_mode", to: "WAL")
         try connection.setPragma("synchronous", to: "FULL")
         try connection.setPragma("foreign_keys", to: "ON")
         try setCache(connection)
         try connection.setPragma("temp_store", to: "MEMORY")
-        // A log file that grew in a busy time is truncated when the log restarts.
+        // A WAL file that grew in a busy period is truncated when the WAL restarts.
         try connection.setPragma("journal_size_limit", to: WALLimits.typicalBytes)
-        // Debian's default overwrites all that is deleted, also by retention; where something is erased it is set.
+        // Debian's default overwrites everything that is deleted, even by retention. Erasing enables it where needed.
         try connection.setPragma("secure_delete", to: 0)
     }
 }
 
 extension Schema {
-    /// The log of records, what it refers to, and the checkpoints of it that are looked up.
+    /// The records, the catalog that they refer to, and the index of closed ranges.
     static let log: StaticString = """
         -- Whose ids they are: from this row on, ids carry this store's code.
         CREATE TABLE stores (
@@ -247,7 +248,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// What became of the log for each destination.
+    /// Destinations, batches and the ledger.
     static let forwarding: StaticString = """
         CREATE TABLE destinations (
             id INTEGER PRIMARY KEY,
@@ -349,7 +350,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// Who takes how much room in which range, for a retention that is fair.
+    /// Bytes per user and range, for fair retention.
     static let shares: StaticString = """
         -- What a user's records take in a closed range: their texts, and the rows beside them, about.
         CREATE TABLE shares (
@@ -372,7 +373,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// What went outside the walk, and which records a summary tells of.
+    /// Records sent outside the scan, and the records that each summary counts.
     static let singles: StaticString = """
         -- Records that go ahead of the backlog, or once more. `batch` is the one that carries them, or carried them last;
         -- 0 while they wait for one. They are looked at before the span that holds the record.
@@ -405,7 +406,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// What somebody says of groups, and which records that befalls.
+    /// Triage states of groups, and the rows they apply to.
     static let states: StaticString = """
         -- The record that has opened the group again last; it goes ahead as the first of a group does. In muted_version
         -- stands the newest version of the application when its state was set, where only a newer one undoes it.
@@ -424,7 +425,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// How old closed ranges are, also when nothing is left of them.
+    /// The ages of closed ranges, which are kept after their records are removed.
     static let ages: StaticString = """
         -- The log time of a range's last record: what has not come since then is old by it, whatever the wall clock said.
         CREATE TABLE ages (
@@ -439,7 +440,7 @@ extension Schema {
 }
 
 extension Schema {
-    /// What tells a copy from the store that it was made of.
+    /// The marker that distinguishes a copy from the original store.
     static let copies: StaticString = """
         -- When this file was made as a copy; a store that is in use has no row here.
         CREATE TABLE copies (

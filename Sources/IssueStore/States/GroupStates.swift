@@ -2,9 +2,9 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// What was said of the groups whose records come in now; the database holds all of it.
+/// A cache of the triage states of groups that currently receive records. The database holds all of them.
 struct TriageCache {
-    /// What has to be known of a series to judge its records by.
+    /// The attributes of a series that triage needs.
     struct Series {
         var group: Int64
         var version: ApplicationVersion
@@ -31,7 +31,7 @@ struct TriageCache {
         return found
     }
 
-    /// It has changed.
+    /// Removes a group whose state has changed.
     mutating func forget(_ group: Int64) {
         triageStates[group] = nil
     }
@@ -43,14 +43,17 @@ struct TriageCache {
 }
 
 extension StoreReader {
-    /// A group of which somebody wants to say something.
+    /// A group whose state a user wants to change.
     package struct Subject: Equatable, Sendable {
         package var group: Int64
         package var uid: UInt32
         var account: Int64
     }
 
-    /// A group by its id; a foreign one answers as an absent one.
+    /// Returns a group by its id.
+    ///
+    /// - Throws: `QueryFailure.notFound` if there is no such group or if the viewer must not see it; otherwise the
+    ///   error of the query.
     package func subject(_ id: String, viewer: Viewer) throws -> Subject {
         try snapshot {
             guard let key = GroupID.key(id), let group = try group(key: key, viewer: viewer) else {
@@ -67,7 +70,7 @@ extension StoreReader {
         }
     }
 
-    /// The newest version that a group's application has reported with, as far as that is still known.
+    /// Returns the newest version that a group's application has reported with, as far as the series are still stored.
     package func newestVersion(of subject: Subject) throws -> ApplicationVersion {
         try snapshot {
             var newest = ApplicationVersion()
@@ -83,7 +86,7 @@ extension StoreReader {
         }
     }
 
-    /// Whether it was this record with which its group came back last.
+    /// Returns whether this record caused the last regression of its group.
     package func isRegression(row: Int64) throws -> Bool {
         try snapshot {
             try connection.withStatement(
@@ -98,7 +101,7 @@ extension StoreReader {
         }
     }
 
-    /// Which rows of a group are told to nobody.
+    /// Returns the muted rows of a group.
     func mutes(ofGroup id: Int64) throws -> MutedRows {
         let stretches = try connection.withStatement(
             #"SELECT first_id, coalesce(last_id, ?2) FROM mutes WHERE "group" = ?1 ORDER BY first_id"#
@@ -111,14 +114,15 @@ extension StoreReader {
     }
 }
 
-/// What somebody says of groups, and what their records do to that.
+/// Changing triage states, and applying them to new records.
 extension StoreWriter {
-    /// How many mutes one transaction ends at most.
+    /// Max number of mutes that one transaction ends.
     private static let mutesAtATime = 256
 
-    /// Keeps what somebody says of a group.
+    /// Sets the triage state of a group.
     ///
-    /// - Returns: whether the group is there.
+    /// - Returns: `false` if the group does not exist.
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func set(_ standing: TriageState, ofGroup id: Int64) throws(StoreFailure) -> Bool {
         let series = try transaction {
             guard try write(standing, of: id, from: open.nextID) else { return Set<Int64>?.none }
@@ -129,7 +133,7 @@ extension StoreWriter {
         return true
     }
 
-    /// Opens the groups again that were muted until now.
+    /// Reopens groups whose mute ended by `now`, at most 256 per call, and updates `nextMuteEnd`.
     package func endMutes(at now: Timestamp) throws(StoreFailure) {
         let ended = try transaction {
             let ended = try connection.withStatement(
@@ -147,19 +151,19 @@ extension StoreWriter {
         if ended.isEmpty { nextMuteEnd = try transaction { try Self.nextMuteEnd(connection) } }
     }
 
-    /// A group of some series is not as it was.
+    /// Updates the caches after the state of a group has changed.
     func changed(_ group: Int64, _ series: Set<Int64>, isWatched: Bool) throws(StoreFailure) {
         self.series.watch(series, isWatched)
         triageStates.forget(group)
         nextMuteEnd = try transaction { try Self.nextMuteEnd(connection) }
     }
 
-    /// What a record that is about to be stored does to its group, of which somebody has said something.
+    /// Returns how a record that is about to be stored affects the triage state of its group. Stores the new state.
     func effect(of place: SeriesLocation, _ commit: inout Commit) throws -> TriageState.Effect {
         guard let found = try triageStates.series(place.series, or: { try triageSeries(place.series) }) else {
             return .none
         }
-        // A series that takes the rest has no version of its own.
+        // An overflow series has no version of its own.
         let version = place.original.map { ApplicationVersion(name: $0.app.version, build: $0.app.build) }
         var standing = try triageStates.standing(of: found.group) { try self.standing(ofGroup: found.group) }
         let row = commit.rows.nextID
@@ -175,7 +179,7 @@ extension StoreWriter {
         return effect
     }
 
-    /// What was said of a group, as it is stored.
+    /// Returns the stored triage state of a group.
     func standing(ofGroup id: Int64) throws -> TriageState {
         try connection.withStatement(
             "SELECT state, muted_until, muted_version, regressed FROM groups WHERE id = ?1"
@@ -191,7 +195,7 @@ extension StoreWriter {
         } ?? TriageState()
     }
 
-    /// Writes what holds of a group from a row on; answers whether it is there.
+    /// Writes the state of a group that applies from `row` on. Returns `false` if the group does not exist.
     func write(_ standing: TriageState, of group: Int64, from row: Int64) throws -> Bool {
         try connection.withStatement(
             "UPDATE groups SET state = ?2, muted_until = ?3, muted_version = ?4, regressed = ?5 WHERE id = ?1"

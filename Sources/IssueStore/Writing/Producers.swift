@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Stores the records of numbered calls none of which has been received before; answers nothing for others.
+    /// Stores the records of numbered calls if none of them has been received before; otherwise returns nil.
     func takeFresh(
         _ call: ReportCall, _ numbering: ReportCall.Numbering, of submission: Submission, _ process: ProcessEntry,
         _ commit: inout Commit
@@ -26,17 +26,18 @@ extension StoreWriter {
             sequence: numbering.sequence, count: Int64(call.count), on: connection)
     }
 
-    /// Stores those records of a numbered call that have not been received before, and answers all of them.
+    /// Stores those records of a numbered call that have not been received before, and returns the receipts of all of
+    /// them.
     func takeNumbered(
         _ call: ReportCall, of submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> ReceiptList {
         guard let numbering = call.numbering else {
-            preconditionFailure("A call without a number is taken as it is")
+            preconditionFailure("Only numbered calls can contain duplicates")
         }
         switch try reception(of: call, numbering, submission) {
         case .fresh:
             guard let receipts = try takeFresh(call, numbering, of: submission, process, &commit) else {
-                preconditionFailure("A call that has not been received is still so a moment later")
+                preconditionFailure("A fresh call is still fresh within the same transaction")
             }
             return receipts
         case .resend(let answers):
@@ -48,7 +49,8 @@ extension StoreWriter {
         }
     }
 
-    /// Splits a call of which the first records are known: old receipts, then new records.
+    /// Stores the new records of a call whose first records are already known. Returns the old receipts, then the new
+    /// ones.
     private func takeRest(
         of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastAnswer],
         _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
@@ -82,7 +84,7 @@ extension StoreWriter {
     }
 }
 
-/// The marks of the producers that report now; the database holds all of them.
+/// The marks of the currently active producers. A cache: the database holds all of them.
 struct ProducerTable {
     struct Key: Hashable {
         var uid: UInt32
@@ -93,12 +95,13 @@ struct ProducerTable {
 
     private var marks: [Key: ProducerMark] = [:]
     private var changed: Set<Key> = []
-    /// Calls of one producer mostly follow each other: its mark is kept at hand, and changed in place.
+    /// The producer of the last call. Consecutive calls mostly come from the same producer, so its mark is kept outside
+    /// the table and changed in place.
     private var current: Key?
     private var mark = ProducerMark()
     private var isChanged = false
 
-    /// Which records of a call are known already.
+    /// Returns which records of a call are already known.
     mutating func received(
         _ key: Key, sequence: Int64, count: Int64, on connection: Connection
     ) throws -> ProducerMark.Reception {
@@ -106,7 +109,7 @@ struct ProducerTable {
         return mark.received(sequence: sequence, count: count)
     }
 
-    /// The call of the producer that was asked about last is in the transaction that is about to be committed.
+    /// Records that the last call passed to `received` is part of the current transaction.
     mutating func stored(_ call: ProducerMark.Call) {
         mark.stored(call)
         isChanged = true
@@ -114,7 +117,7 @@ struct ProducerTable {
 
     private mutating func turn(to key: Key, on connection: Connection) throws {
         putBack()
-        // Taken out of the table, so that it is changed in place.
+        // Removed from the table so that it can be changed in place.
         mark = try marks.removeValue(forKey: key) ?? stored(key, on: connection)
         current = key
     }
@@ -138,7 +141,7 @@ struct ProducerTable {
         return stored.flatMap { ProducerMark(bytes: $0) } ?? ProducerMark()
     }
 
-    /// Writes the marks that moved, in the transaction of the records that moved them.
+    /// Writes the changed marks in the transaction of the records that changed them.
     mutating func writeChanges(on connection: Connection, at now: RecordLogInstant) throws {
         putBack()
         for key in changed {
@@ -157,7 +160,7 @@ struct ProducerTable {
         if marks.count > Self.capacity { marks.removeAll() }
     }
 
-    /// Forgets all that is not in the database.
+    /// Discards all cached marks, including changes that are not in the database.
     mutating func removeAll() {
         marks.removeAll()
         changed.removeAll()

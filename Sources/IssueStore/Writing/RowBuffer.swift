@@ -2,13 +2,14 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// The rows of one commit, as the database reads them from memory.
+/// The rows of one commit, which SQLite reads directly from memory through a `BatchTable`.
 struct RowBuffer {
-    /// One row of `records`, its text in the buffer's bytes.
+    /// One row of `records`. Its ranges refer to the buffer's text.
     struct Row {
         var series: Int64
         var process: Int64
-        /// How long before or after it was received it occurred, or `absent`.
+        /// Milliseconds from the time it was received to the time it occurred (negative if it occurred before), or
+        /// `absent`.
         var occurred: Int64
         var firstOccurred: Int64
         var count: Int64
@@ -17,7 +18,7 @@ struct RowBuffer {
         var metadata: ByteRange
         var details: ByteRange
 
-        /// How many bytes its texts have.
+        /// The total size of its text, in bytes.
         var byteCount: Int { Int(message.count) + Int(metadata.count) + Int(details.count) }
     }
 
@@ -25,7 +26,7 @@ struct RowBuffer {
         "id", "series", "process", "occurred", "first_occurred", "count", "message", "metadata", "details",
     ]
 
-    /// The id of the first row; the others take those that follow it.
+    /// The id of the first row. The following rows have consecutive ids.
     var firstID: Int64 = 0
     var receivedAt: Int64 = 0
     private(set) var count = 0
@@ -34,7 +35,7 @@ struct RowBuffer {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The id of the row that comes next.
+    /// The id of the next row.
     var nextID: Int64 { firstID + Int64(count) }
 
     mutating func clear() {
@@ -66,7 +67,7 @@ struct RowBuffer {
         range.isEmpty ? .null : .text(range.lower..<range.upper)
     }
 
-    /// Copies a part of a batch and answers where it is here.
+    /// Copies a range of a batch's bytes into the buffer and returns its range there.
     @inline(__always)
     mutating func take(_ range: ByteRange, from batch: Span<UInt8>) -> ByteRange {
         guard !range.isEmpty else { return .empty }
@@ -75,6 +76,7 @@ struct RowBuffer {
         return ByteRange(from: start, to: text.count)
     }
 
+    /// Copies bytes into the buffer and returns their range there.
     mutating func take(_ bytes: [UInt8]) -> ByteRange {
         let start = text.count
         text.append(contentsOf: bytes)

@@ -1,26 +1,27 @@
 package import SQLiteKit
 
-/// Why the store could not do what it was asked.
+/// An error of the store.
 package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConvertible {
-    /// The disk is full; what was asked can be asked again.
+    /// The disk is full. The operation can be retried.
     case noSpace
-    /// The file is damaged and must be set aside.
+    /// The database is corrupt and must be quarantined.
     case damaged(SQLiteError)
-    /// The file is of a newer version, or of another program.
+    /// The file belongs to a newer version or to another program. The string is the error message.
     case foreign(String)
-    /// Another daemon has the file.
+    /// Another daemon has the database open.
     case inUse
-    /// The folder, or an entry in it that has the file's name, must not be used.
+    /// The folder, or an entry in it with the name of the database, must not be used. The string is the error message.
     case unusableLocation(String)
-    /// Records about which something was decided have been removed since.
+    /// The records that the operation refers to have been removed in the meantime.
     case outdated
-    /// A query ran past its deadline.
+    /// A query exceeded its deadline.
     case tooSlow
-    /// The write-ahead log must restart first; the operation can be repeated.
+    /// The WAL must be restarted first. The operation can be retried then.
     case walTooLarge
-    /// Anything else that SQLite says.
+    /// Any other SQLite error.
     case failed(SQLiteError)
 
+    /// Classifies a SQLite error.
     package init(_ error: SQLiteError) {
         if error.isCorruption {
             self = .damaged(error)
@@ -33,6 +34,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
+    /// Classifies an error of the schema migration.
     package init(_ error: MigrationError) {
         switch error {
         case .newerVersion, .foreignApplication: self = .foreign(error.description)
@@ -40,7 +42,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
-    /// Whether nobody can say if what failed is stored: the disk did not do what the commit asked of it last.
+    /// `true` if it is unknown whether the transaction was stored, because the disk failed during the final step of the
+    /// commit.
     package var isUncertain: Bool {
         switch self {
         case .damaged(let error), .failed(let error): error.isOfCommit
@@ -48,23 +51,24 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         }
     }
 
+    /// `true` if the database is corrupt.
     package var isDamage: Bool {
         if case .damaged = self { true } else { false }
     }
 
-    /// Whether it may be only what names the tables that can't be read.
+    /// `true` if the error may affect only the schema, so that the tables could still be readable.
     package var mayBeOfItsSchema: Bool {
         if case .failed(let error) = self { error.code == .error } else { isDamage }
     }
 
-    /// Whether it is called damage because the disk would not give a page.
+    /// `true` if the database counts as corrupt because the disk failed to read a page.
     package var isUnreadable: Bool {
         if case .damaged(let error) = self { error.isUnreadable } else { false }
     }
 
-    /// Whether another file in the place of the one that could not be opened may be opened well.
+    /// `true` if opening a new file instead of this one may succeed.
     ///
-    /// It may not where the machine lacks something, or where another program has the file.
+    /// It cannot succeed if the machine lacks a resource or if another program has the file open.
     package var mayBeOfTheFile: Bool {
         switch self {
         case .damaged, .foreign: true
@@ -82,7 +86,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .outdated: "the records have been removed"
         case .tooSlow: "the query took too long"
         case .walTooLarge: "the write-ahead log is too large"
-        case .failed(let error): "the database says: \(error.words)"
+        case .failed(let error): "database error: \(error.words)"
         }
     }
 }

@@ -3,10 +3,16 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Makes the records of some calls durable in one transaction, and answers each call.
+    /// Stores the records of several calls in one transaction.
     ///
-    /// When it returns, all of them have been synced to disk. When it throws,
-    /// none of them is stored, and all can be given again.
+    /// When this returns, all records have been synced to disk. When it throws, none of them is stored, and the same
+    /// submissions can be committed again.
+    ///
+    /// - Parameters:
+    ///   - wall: The current wall-clock time.
+    ///   - monotonic: The current monotonic time.
+    /// - Returns: The outcomes of the calls, in order. A run of similar calls may share one outcome.
+    /// - Throws: `StoreFailure` as `transaction` does.
     package func commit(
         _ submissions: [Submission], wall: Timestamp, monotonic: MonotonicInstant
     ) throws(StoreFailure) -> [CallOutcome] {
@@ -46,7 +52,7 @@ extension StoreWriter {
         commit.rows.receivedAt = time.wall.milliseconds
         let outcomes = try take(submissions, &commit)
         if commit.rows.isEmpty {
-            // The clock goes on from the last row, so a commit without rows has no time.
+            // The clock continues from the last row, so a commit without rows does not advance it.
             clock = clockBefore
         } else if let offset = time.newOffset {
             try write(clockOffset: offset, from: commit.rows.firstID)
@@ -62,7 +68,7 @@ extension StoreWriter {
         return outcomes
     }
 
-    /// Stores the records of all calls, as rows of the commit.
+    /// Adds the records of all calls to the rows of the commit.
     private func take(_ submissions: [Submission], _ commit: inout Commit) throws -> [CallOutcome] {
         swap(&commit.open, &open)
         swap(&commit.series, &series)
@@ -82,7 +88,7 @@ extension StoreWriter {
         return outcomes
     }
 
-    /// Stores a call's records, or finds out that they are there already.
+    /// Stores the records of a call, or recognizes them as duplicates.
     private func take(
         _ call: ReportCall, of submission: Submission, process: ProcessEntry, _ commit: inout Commit,
         _ outcomes: inout [CallOutcome]
@@ -107,7 +113,7 @@ extension StoreWriter {
             connection: submission.process.connection, token: call.token, receipts: receipts, calls: call.calls)
     }
 
-    /// Adds records to the rows of the commit.
+    /// Adds the records of a call to the rows of the commit and returns their receipts.
     func store(
         _ records: Range<Int>, of call: ReportCall, _ submission: Submission, _ process: ProcessEntry,
         _ commit: inout Commit
@@ -134,8 +140,8 @@ extension StoreWriter {
         append(row, record, account: found.account, reason, submission.process.sender.uid, &commit)
     }
 
-    /// Stores a record whose series was not met lately, which the guard has put among the rest, or of whose group
-    /// somebody has said something.
+    /// Stores a record that needs more than a cache lookup: its series is not cached, its group is not open, or its
+    /// sender is an overflow sender.
     private func storeUnknown(
         _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws {
@@ -186,7 +192,7 @@ extension StoreWriter {
         commit.count(record.count, of: account)
     }
 
-    /// The receipts of a call some of whose records were rejected.
+    /// Returns the receipts of a call. `first` is the row id of its first stored record.
     func receipts(of call: ReportCall, first: Int64) -> [RecordReceipt] {
         var receipts: [RecordReceipt] = []
         var rejected = call.rejected[...]
@@ -203,7 +209,7 @@ extension StoreWriter {
         return receipts
     }
 
-    /// Writes the rows.
+    /// Inserts the rows into `records`.
     private func insert(_ rows: RowBuffer) throws {
         guard !rows.isEmpty else { return }
         try batchTable.withRows(rows.cells, bytes: rows.text.bytes) {
@@ -222,7 +228,7 @@ extension StoreWriter {
         let last = rows.nextID - 1
         precondition(
             connection.lastInsertedRowID == last,
-            "The rows of a batch were not given the ids in order that their receipts name")
+            "The inserted rows do not have the ids that their receipts contain")
     }
 
     private func insertPriority(_ priority: [News]) throws {
@@ -250,6 +256,7 @@ extension StoreWriter {
         time == DecodedRecord.absent ? time : time &- receivedAt
     }
 
+    /// Empties all caches of rows that a failed transaction may have created.
     func forgetCaches() {
         series.removeAll()
         senders.removeAll()
@@ -261,18 +268,19 @@ extension StoreWriter {
 }
 
 extension StoreWriter {
-    /// What one commit gathers before it is written.
+    /// The data that one commit collects before it is written.
     struct Commit {
         var time: RecordLogClock.Reading
         var rows: RowBuffer
-        /// Out of the writer while records are taken: each access to a part of that would cost as much as finding one's
-        /// series.
+        /// Moved here from the writer while records are stored. Each access to a part of the writer's property would
+        /// cost as much as finding a record's series.
         var open = OpenRange(firstID: 0)
         var series = SeriesTable()
         var priority: [News] = []
         var newGroup = false
-        /// The accounts of the records, and what each has received.
+        /// The accounts of the records. Indices match `sums`.
         private var accounts = IDInterner()
+        /// The records and occurrences that each account has received, at its index in `accounts`.
         private var sums: [LedgerChanges.Sum] = []
 
         init(time: RecordLogClock.Reading, rows: consuming RowBuffer) {
@@ -280,7 +288,7 @@ extension StoreWriter {
             self.rows = rows
         }
 
-        /// A record with so many occurrences is an account's.
+        /// Adds a record with this number of occurrences to an account's sum.
         mutating func count(_ occurrences: Int64, of account: Int64) {
             let number = accounts.number(of: account)
             if number == sums.count { sums.append(LedgerChanges.Sum()) }
@@ -288,12 +296,12 @@ extension StoreWriter {
             sums[number].occurrences += occurrences
         }
 
-        /// What each account has received.
+        /// The account ids and what each has received.
         var allSums: some Sequence<(Int64, LedgerChanges.Sum)> { zip(accounts.ids, sums) }
     }
 }
 
-/// What one transaction changes in the ledger, gathered so that each sum is written once.
+/// The changes of one transaction to the ledger, collected so that each sum is written once.
 struct LedgerChanges {
     struct Sum {
         var records: Int64 = 0
@@ -306,14 +314,14 @@ struct LedgerChanges {
         var fate: Int64
     }
 
-    /// The number that stands for "received" beside the fates.
+    /// The value in the ledger's `fate` column that means "received".
     static let received: Int64 = 7
 
     private var sums: [Line: Sum] = [:]
 
     var isEmpty: Bool { sums.isEmpty }
 
-    /// An account's records came in.
+    /// Adds records of an account to what the store and the given destinations have received.
     mutating func received(_ sum: Sum, account: Int64, destinations: [Int64]) {
         add(sum, destination: 0, account: account, fate: Self.received)
         for destination in destinations {
@@ -322,14 +330,15 @@ struct LedgerChanges {
         }
     }
 
-    /// An account's records have another fate than before.
+    /// Moves records of an account from one fate to another.
     mutating func moved(_ sum: Sum, account: Int64, destination: Int64, from: Fate, to: Fate) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Int64(from.rawValue))
         add(sum, destination: destination, account: account, fate: Int64(to.rawValue))
     }
 
-    /// An account's records are erased, and with them what a destination has been given and what became of them there.
+    /// Subtracts erased records of an account from what a destination has received, and from their fate unless it is
+    /// nil.
     mutating func erased(_ sum: Sum, account: Int64, destination: Int64, fate: Fate?) {
         let negative = Sum(records: -sum.records, occurrences: -sum.occurrences)
         add(negative, destination: destination, account: account, fate: Self.received)
@@ -342,6 +351,7 @@ struct LedgerChanges {
         sums[line, default: Sum()].occurrences += sum.occurrences
     }
 
+    /// Adds the changes to the `ledger` table, in the current transaction.
     func write(on connection: Connection) throws {
         for (line, sum) in sums {
             try connection.withStatement(

@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// The rows that stand for a connection and for what the kernel says of it.
+    /// Returns the rows for a connection's process and its sender. Inserts them if they are new.
     func entry(of process: ReportingProcess, at now: RecordLogInstant) throws -> ProcessEntry {
         if let known = processes[process.connection] { return known }
         if processes.count >= 8192 { processes.removeAll() }
@@ -23,7 +23,8 @@ extension StoreWriter {
         return entry
     }
 
-    /// The kind of sender that one is, or the one that takes the rest where a user has more than is allowed.
+    /// Returns the sender's row without its process-specific parts, or the overflow sender if the user has too many
+    /// senders.
     private func senderEntry(of sender: Sender, at now: RecordLogInstant) throws -> SenderEntry {
         let kind = Sender(
             uid: sender.uid, gid: 0, pid: 0, command: sender.command, executable: sender.executable, unit: sender.unit)
@@ -70,9 +71,9 @@ extension StoreWriter {
         statement.bind(kind.unit ?? "", at: 4)
     }
 
-    /// The account of a user's application, by the name it claims or else by its command.
+    /// Returns the account of a user's application, named as the record claims or else after the command.
     ///
-    /// A user with more names than is allowed reports under one that takes the rest.
+    /// A user with too many names reports under an overflow account.
     func account(of series: SeriesDescription, _ sender: Sender, _ commit: inout Commit) throws -> Account {
         let claimed = AccountName(uid: sender.uid, app: series.app.name ?? sender.command ?? "")
         if let known = try knownAccount(claimed) { return Account(id: known, name: claimed) }
@@ -123,7 +124,7 @@ extension StoreWriter {
     func insertGroup(
         _ series: SeriesDescription, _ account: Account, _ fingerprint: String, _ commit: Commit
     ) throws -> Int64 {
-        // By the account's name, not by the one that is claimed: what shares an account's group shares its id.
+        // Uses the account's name, not the claimed one: records that share an account's group share its key.
         let (time, first) = (commit.time.wall.milliseconds, commit.rows.nextID)
         let key = Fingerprint.groupKey(uid: account.name.uid, app: account.name.app, fingerprint: fingerprint)
         try connection.withStatement(
@@ -160,7 +161,7 @@ extension StoreWriter {
         return id
     }
 
-    /// A group is as grave as the gravest of its series, and its version is the one seen last.
+    /// Raises the group's severity to that of the series if it is higher, and sets its last version.
     func widen(_ group: Int64, by series: SeriesDescription) throws {
         try connection.withStatement(
             "UPDATE groups SET severity = max(severity, ?2), last_version = coalesce(?3, last_version) WHERE id = ?1"
@@ -172,7 +173,7 @@ extension StoreWriter {
         }
     }
 
-    /// The first line of what a person reads, at most 200 characters.
+    /// Returns the first line of the message, at most 200 characters, or the domain if the message is empty.
     static func title(of series: SeriesDescription) -> String {
         let title = MessageTemplate.title(of: series.template.prefix { $0 != 0x0A })
         return title.isEmpty ? series.domain ?? "(no message)" : String(title.prefix(200))
@@ -180,10 +181,11 @@ extension StoreWriter {
 }
 
 extension StoreWriter {
-    /// How many of the newest rows are looked at, so that a start does not grow with the file.
+    /// Max number of newest rows that are examined per table, so that startup time does not grow with the file.
     private static let newest: Int64 = 16_384
 
-    /// Tells the guard, with the first commit of a run, what was made in its windows before: a restart lifts no bound.
+    /// Restores the guard's counters from the database during the first commit, so that a restart does not reset any
+    /// limit.
     func restoreGuard(at time: RecordLogClock.Reading) throws {
         guard !isGuardRestored else { return }
         isGuardRestored = true
@@ -222,7 +224,8 @@ extension StoreWriter {
             statement.bind(Self.newest, at: 2)
             return try statement.all { (UInt32(clamping: $0.int64(0)), $0.int64(1)) }
         }
-        // Senders have no time of their own; those of today come behind the last that a series of before today has.
+        // Senders have no creation time. A sender counts as recent if its id is above those of all senders with older
+        // series.
         let appeared = try connection.withStatement(
             """
             SELECT uid, count(*) FROM senders

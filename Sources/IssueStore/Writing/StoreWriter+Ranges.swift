@@ -2,10 +2,10 @@ import IssueCore
 import SQLiteKit
 
 extension StoreWriter {
-    /// Whether the open range holds as much as a range may.
+    /// `true` if the open range has reached its max number of records or bytes.
     var isRangeFull: Bool { open.count >= settings.rangeRecords || open.byteCount >= settings.rangeBytes }
 
-    /// Writes what the open range has gathered, in the transaction of the commit that filled it.
+    /// Writes the index of the open range, in the transaction of the commit that filled it.
     func closeRange() throws {
         let postings = open.postings()
         try write(postings)
@@ -23,7 +23,7 @@ extension StoreWriter {
             statement.bind(open.byteCount, at: 4)
             try statement.run()
         }
-        // Of the commit that fills it, or of the last one before it is closed early: that of its last record.
+        // The commit time of the range's last record. A range can also be closed early, after that commit.
         try connection.withStatement("INSERT INTO ages (range, at) VALUES (?1, ?2)") { statement in
             statement.bind(rangeID, at: 1)
             statement.bind(clock.state?.log.milliseconds ?? 0, at: 2)
@@ -31,7 +31,7 @@ extension StoreWriter {
         }
     }
 
-    /// Goes on with an empty range; called once the closed one is committed.
+    /// Starts an empty range. Must be called after the closed range has been committed.
     func startRange() {
         rangeID += 1
         open.reset(firstID: open.nextID)
@@ -50,7 +50,7 @@ extension StoreWriter {
         }
     }
 
-    /// Whose a series is, which never changes.
+    /// Returns the user id of a series, which never changes.
     private func user(ofSeries series: Int64) throws -> Int64 {
         if let known = users[series] { return known }
         if users.count >= 65_536 { users.removeAll() }
@@ -64,7 +64,8 @@ extension StoreWriter {
         return user
     }
 
-    /// A statement for each table, since thousands of series may share a range, and a commit waits for it.
+    /// Writes the postings and counts with one statement per table. Thousands of series may share a range, and a commit
+    /// waits for this.
     private func write(_ postings: RangePostings) throws {
         try closingTable.withRows(PostingBuffer(postings.postings).cells, bytes: postings.ids) {
             try connection.withStatement(
@@ -105,7 +106,7 @@ extension StoreWriter {
     }
 }
 
-/// The posting lists of a range that closes, as the database reads them from memory.
+/// The posting lists of a closing range, as rows of a `BatchTable`.
 struct PostingBuffer {
     static let columns: [StaticString] = ["series", "records", "occurrences", "first_at", "last_at", "bytes", "ids"]
 
@@ -125,7 +126,7 @@ struct PostingBuffer {
     }
 }
 
-/// The counts of a range that closes, as the database reads them from memory.
+/// The counts per minute of a closing range, as rows of a `BatchTable`.
 struct MinuteBuffer {
     static let columns: [StaticString] = ["minute", "series", "records", "occurrences"]
 

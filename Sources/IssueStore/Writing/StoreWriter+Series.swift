@@ -3,23 +3,23 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Where a record belongs.
+    /// The series and account of a record.
     struct SeriesLocation {
         var series: Int64
         var account: Int64
-        /// Whether somebody has said something of its group.
+        /// `true` unless the state of the group is open.
         var isWatched: Bool
-        /// What the record said of itself, where the guard has put it into an overflow series.
+        /// The record's own description if the guard moved it to an overflow series, otherwise nil.
         var original: SeriesDescription?
     }
 
-    /// Finds the series of a record in the database, or makes it known.
+    /// Returns the series of a record from the database. Inserts the series if it is new.
     func findSeries(
         of record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesLocation {
         let key = submission.batch.seriesKey(of: record)
         guard let description = SeriesKey.decode(key) else {
-            preconditionFailure("A series key that the decoder has just written can be read")
+            preconditionFailure("A series key that the decoder has just written is readable")
         }
         if let known = try stored(key, sender: process.sender) {
             commit.series.insert(
@@ -48,21 +48,21 @@ extension StoreWriter {
         case .overflowSeries:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .variants))
             let overflow = overflow(
-                of: description, account, fingerprint, "more different records of this issue than are kept apart")
+                of: description, account, fingerprint, "too many variants of this issue to store them separately")
             return try place(description, in: overflow, account, group, fingerprint, process, &commit)
         case .overflowGroup:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .issues))
             let overflow = overflow(
-                of: description, account, "overflow", "more different issues than this application may have at a time")
+                of: description, account, "overflow", "too many issues of this application to store them separately")
             let group = try knownGroup(account: account.id, fingerprint: "overflow")
             return try place(description, in: overflow, account, group, "overflow", process, &commit)
         }
     }
 
-    /// The series that takes the rest of a group or of an application.
+    /// Returns the description of the overflow series of a group or an application.
     ///
-    /// It says what decides a record's way, and nothing that a sender could
-    /// make another series of each time.
+    /// It contains only the attributes that decide how a record is forwarded. It has none that a sender could vary to
+    /// create more series.
     private func overflow(
         of description: SeriesDescription, _ account: Account, _ fingerprint: String, _ words: StaticString
     ) -> SeriesDescription {
@@ -75,7 +75,7 @@ extension StoreWriter {
         return overflow
     }
 
-    /// Puts a record whose own series is one too many into the series that takes the rest.
+    /// Stores the record in an overflow series because its own series would exceed the limit.
     private func place(
         _ original: SeriesDescription, in overflow: SeriesDescription, _ account: Account, _ group: KnownGroup?,
         _ fingerprint: String, _ process: ProcessEntry, _ commit: inout Commit
@@ -166,7 +166,7 @@ extension StoreWriter {
             original: nil)
     }
 
-    /// Keeps in the row itself what its overflow series or its sender's does not say.
+    /// Stores in the row itself what its overflow series or overflow sender does not contain.
     func keepWhole(
         _ original: SeriesDescription?, _ sender: Sender?, of record: DecodedRecord, _ batch: RecordBatch,
         in row: inout RowBuffer.Row, _ commit: inout Commit
@@ -196,19 +196,19 @@ extension StoreWriter {
     }
 }
 
-/// The series seen lately, by their numbers in the directory of a batch, so that finding a record's series is one
-/// look-up and no query.
+/// A cache of recently used series, indexed by their numbers in the directory of a batch. Finding the series of a
+/// record takes one lookup and no query.
 ///
-/// A series has a row for each sender, mostly one. When it holds too many it
-/// forgets them all: the database knows them.
+/// A series has one entry per sender, mostly just one. When the table is full, it is emptied: the database has all
+/// entries.
 struct SeriesTable {
     struct Entry {
         var sender: Int64
         var id: Int64
         var account: Int64
-        /// Whether somebody has said of its group what its records have to be judged by.
+        /// `true` unless the state of the group is open. The state then decides how its records are treated.
         fileprivate(set) var isWatched: Bool
-        /// The next entry with the same number, counted from one, or 0.
+        /// The index plus one of the next entry with the same number, or 0.
         fileprivate var next: UInt32 = 0
 
         init(sender: Int64, id: Int64, account: Int64, isWatched: Bool) {
@@ -221,9 +221,9 @@ struct SeriesTable {
 
     static let capacity = 32_768
 
-    /// What the numbers mean.
+    /// The directory that the numbers belong to.
     private var directory: SeriesDirectory.Identity?
-    /// For each number its first entry, counted from one, or 0.
+    /// For each number, the index plus one of its first entry, or 0.
     private var first: [UInt32] = []
     private var entries: [Entry] = []
 
@@ -231,14 +231,14 @@ struct SeriesTable {
 
     var isFull: Bool { entries.count >= Self.capacity }
 
-    /// Goes by the numbers of a directory from now on.
+    /// Switches to the numbers of another directory, which empties the table.
     mutating func turn(to directory: borrowing SeriesDirectory) {
         guard directory.identity !== self.directory else { return }
         removeAll()
         self.directory = directory.identity
     }
 
-    /// A sender's series with a number.
+    /// Returns the entry of a series by its number and sender, or nil if it is not cached.
     @inline(__always)
     func find(_ number: UInt32, sender: Int64) -> Entry? {
         guard number < first.count else { return nil }
@@ -251,7 +251,7 @@ struct SeriesTable {
         return nil
     }
 
-    /// Has the entries fetched of series that are looked for in a moment.
+    /// Prefetches into the processor cache the entries of records that follow `index`.
     @inline(__always)
     func prefetch(_ records: [DecodedRecord], behind index: Int) {
         let (near, far) = (index &+ 8, index &+ 16)
@@ -269,7 +269,7 @@ struct SeriesTable {
         first[Int(number)] = UInt32(entries.count)
     }
 
-    /// Something was said of the group of some series, or what was said has ended.
+    /// Updates `isWatched` of the given series after the triage state of their group has changed.
     mutating func watch(_ series: Set<Int64>, _ isWatched: Bool) {
         for index in entries.indices where series.contains(entries[index].id) { entries[index].isWatched = isWatched }
     }
@@ -282,7 +282,7 @@ struct SeriesTable {
 }
 
 extension SeriesDescription {
-    /// Writes what a series says of its records as members of the object that is open, in the words of the wire.
+    /// Writes the attributes of the series as members of the currently open object, with the names of the wire format.
     func write(to writer: inout JSONWriter) {
         writer.member("severity", severity.name)
         writer.member("domain", ifPresent: domain)

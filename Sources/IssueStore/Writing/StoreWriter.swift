@@ -2,31 +2,31 @@ package import IssueCore
 package import IssueProtocol
 import SQLiteKit
 
-/// The one connection that writes: it belongs to the thread that made it.
+/// The only connection that writes to the database. It belongs to the thread that created it.
 ///
-/// Invariants, at the end of each transaction:
-/// - a record's id is above all ids that were ever given out;
-/// - `ranges`, `postings`, `counts` and `totals` say of all ids up to the last
-///   closed range exactly what the records said, of which retention may have
-///   removed the first; above it, `open` says it;
-/// - the ledger of each destination balances.
+/// Invariants at the end of each transaction:
+/// - The id of a new record is higher than every id assigned before.
+/// - `ranges`, `postings`, `counts` and `totals` describe the records up to the last closed range exactly as they were
+///   stored. Retention may have removed the oldest of them since. `open` describes the records above that range.
+/// - The ledger of each destination balances.
 ///
-/// A transaction that fails leaves no trace, here too: what was learnt in it is
-/// forgotten.
+/// A failed transaction leaves no trace in memory either: the writer discards all that it cached during the
+/// transaction.
 package final class StoreWriter {
     let connection: Connection
     let settings: StoreSettings
-    /// How much is kept, as it is configured now.
+    /// The retention settings in effect.
     package private(set) var retention: RetentionSettings
     let batchTable: BatchTable
     let closingTable: BatchTable
     let closingMinutes: BatchTable
+    /// The page size of the database, in bytes.
     package let pageBytes: Int64
-    /// No transaction begins while the write-ahead log has as many frames.
+    /// Max number of frames in the write-ahead log (WAL). No transaction begins while the WAL has this many or more.
     package var walFrameLimit = Int.max
-    /// Whether the connection syncs each transaction now.
+    /// `true` while every transaction is synced to disk (`synchronous=FULL`).
     private var syncsCommits = true
-    /// Kept from commit to commit for its memory.
+    /// The emptied row buffer of the previous commit, kept to reuse its memory.
     private var spareRows = RowBuffer()
 
     var clock: RecordLogClock
@@ -35,11 +35,11 @@ package final class StoreWriter {
     var storeIDs: [StoreID]
     var destinations: [Int64] = []
     var priorityDestinations = false
-    /// Told of each commit's records that are critical, or the first of their group or of its coming back, while the
-    /// commit is under way.
+    /// Called during each commit with its priority records: critical ones, and the first record of a group or of a
+    /// regression.
     package var onPriorityRecords: (([News]) -> Void)?
 
-    /// Told of each record that the guard has kept together with others.
+    /// Called for each record that the cardinality guard merges into an overflow series, account or sender.
     package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
 
     var series = SeriesTable()
@@ -48,25 +48,26 @@ package final class StoreWriter {
     var accounts: [AccountName: Int64] = [:]
     var producers = ProducerTable()
     var triageStates = TriageCache()
-    /// When the next mute ends, as far as it ends by its time.
+    /// When the next mute with a time limit ends, or nil if there is none.
     package internal(set) var nextMuteEnd: Timestamp?
-    /// Whose the series are that were in the ranges closed last.
+    /// The user ids of series in recently closed ranges, keyed by series id. A cache.
     var users: [Int64: Int64] = [:]
     var guardian: CardinalityGuard
-    /// Whether what is being stored was let in once, and is only brought over.
+    /// `true` while records are imported from a quarantined database. The cardinality guard already admitted them once,
+    /// so it is bypassed.
     var isImporting = false
-    /// Between which rows some were removed that a destination had not walked yet.
+    /// The range of row ids from which records were removed ahead of a destination's cursor, or nil if there were none.
     var removedAhead: ClosedRange<Int64>?
-    /// How often records were removed since the start, or were to be.
+    /// The number of removals attempted since the start, committed or not.
     var removals = 0
-    /// What that was when a batch was stored whose answer is awaited, by its number.
+    /// The value of `removals` when each in-flight batch was stored, keyed by batch id.
     var removalsWhenStored: [Int64: Int] = [:]
-    /// Rows that were erased while a request was under way that holds them.
+    /// Ids of rows that were erased while a request that contains them was in flight.
     var erasedWhileSent: Set<Int64> = []
-    /// Whether the guard knows what was made before this start.
+    /// `true` once the guard's counters include what was created before this start.
     var isGuardRestored = false
 
-    /// From which row on ids carry a store's code.
+    /// A store code, and the first row whose record id contains it.
     struct StoreID {
         var firstID: Int64
         var code: UInt64
@@ -75,7 +76,8 @@ package final class StoreWriter {
     struct ProcessEntry {
         var process: Int64
         var sender: Int64
-        /// What the kernel said of it, where the guard has put it among the rest.
+        /// The sender as the kernel describes it, if the guard assigned the process to an overflow sender; otherwise
+        /// nil.
         var original: Sender?
     }
 
@@ -86,7 +88,7 @@ package final class StoreWriter {
 
     struct KnownGroup {
         var id: Int64
-        /// Whether somebody has said something of it.
+        /// `true` unless the state of the group is open.
         var isWatched: Bool
     }
 
@@ -100,17 +102,20 @@ package final class StoreWriter {
         var name: AccountName
     }
 
-    /// The bytes that a typical commit adds to the write-ahead log.
+    /// WAL growth that a typical commit causes, in bytes.
     private static let typicalCommitBytes: Int64 = 1 << 20
     private static let timeout: Duration = .seconds(5)
     private static let readerTimeout: Duration = .milliseconds(5)
 
-    /// Opens the file, making or mending its schema, and reads the open range.
+    /// Opens the database, creates or migrates its schema, and rebuilds the open range from its rows.
+    ///
+    /// - Throws: `StoreFailure.foreign` if the file belongs to another program or a newer version, `.damaged` if it is
+    ///   corrupt, or another `StoreFailure` if it cannot be opened or read.
     package init(_ settings: StoreSettings) throws(StoreFailure) {
         self.settings = settings
         retention = settings.retention
         do {
-            // Until it is known to be ours, not even its log is copied back.
+            // Until the file is known to be ours, not even its WAL is checkpointed.
             connection = try Connection(path: settings.path, busyTimeout: Self.timeout, checkpointsOnClose: false)
             try Schema.recognize(connection)
             try Schema.prepare(connection)
@@ -126,7 +131,7 @@ package final class StoreWriter {
             rangeID = lastRange.id + 1
             open = try Self.openRange(connection, after: lastRange.lastID)
             guardian = CardinalityGuard(settings: settings.limits)
-            // What comes in is theirs also where they can't be configured again yet.
+            // New records are queued for all active destinations, even for one that is not configured right now.
             destinations = try Self.activeDestinations(connection)
             priorityDestinations = !destinations.isEmpty
             nextMuteEnd = try Self.nextMuteEnd(connection)
@@ -137,11 +142,11 @@ package final class StoreWriter {
         } catch let error as SQLiteError {
             throw StoreFailure(error)
         } catch {
-            preconditionFailure("Opening the store fails with an error of SQLite or of the store: \(error)")
+            preconditionFailure("Unexpected error while opening the store: \(error)")
         }
     }
 
-    /// Gives out the memory of the last commit's rows, empty.
+    /// Returns the empty row buffer of the previous commit, with its memory reserved.
     func takeRows() -> RowBuffer {
         var rows = RowBuffer()
         swap(&rows, &spareRows)
@@ -149,26 +154,32 @@ package final class StoreWriter {
         return rows
     }
 
+    /// Stores the row buffer of a commit for reuse by the next one.
     func giveBack(_ rows: consuming RowBuffer) {
         spareRows = rows
     }
 
-    /// The id that the next record gets.
+    /// The row id that the next record gets.
     package var nextID: Int64 { open.nextID }
 
-    /// The store's code, in which ids of new records are given out.
+    /// The code in the ids of new records. 0 before the store has a code.
     package var code: UInt64 { storeIDs.last?.code ?? 0 }
 
-    /// Log time now, for timers.
+    /// Returns the current time on the clock of the record log, for timers.
     package func logTime(wall: Timestamp, monotonic: MonotonicInstant) -> RecordLogInstant {
         clock.now(wall: wall, monotonic: monotonic)
     }
 
-    /// Runs a body as one transaction; whatever fails in it becomes a failure of the store, and leaves no trace.
+    /// Runs `body` as one transaction. If it throws, the transaction is rolled back.
     ///
-    /// - Parameter isSynced: whether it is on disk when this returns. What nobody waits for is synced with the next
-    ///   one, and a power cut before that undoes all of it.
-    /// - Parameter mayUseReserve: whether it may use the space without which nothing could be removed any more.
+    /// - Parameters:
+    ///   - isSynced: `true` if the transaction must be on disk when this returns. Otherwise the next synced transaction
+    ///     syncs it too, and a power cut before that undoes all of it.
+    ///   - mayUseReserve: `true` if the transaction may use the reserved disk space, without which records could no
+    ///     longer be deleted.
+    /// - Returns: The value that `body` returns.
+    /// - Throws: `StoreFailure.walTooLarge` if the WAL has reached `walFrameLimit`, `.noSpace` if the disk has no space
+    ///   for the growth of the files, or the failure of `body`.
     func transaction<Value>(
         isSynced: Bool = true, mayUseReserve: Bool = true, _ body: () throws -> Value
     ) throws(StoreFailure) -> Value {
@@ -194,11 +205,14 @@ package final class StoreWriter {
         } catch let error as SQLiteError {
             throw StoreFailure(error)
         } catch {
-            preconditionFailure("What the writer does fails with an error of SQLite or of the store: \(error)")
+            preconditionFailure("Unexpected error while writing: \(error)")
         }
     }
 
-    /// Sees to it, between two transactions, that the log can be copied whatever becomes of the disk.
+    /// Extends the database file between two transactions, so that the WAL can be checkpointed even if the disk fills
+    /// up.
+    ///
+    /// - Throws: `StoreFailure.noSpace` if the disk is full, or another failure if extending the file fails.
     package func secureGrowth() throws(StoreFailure) {
         try Self.failing { try secureGrowth(mayUseReserve: true) }
     }
@@ -219,15 +233,20 @@ package final class StoreWriter {
         }
     }
 
-    /// Goes by other limits of names and groups, and keeps more or less than before.
+    /// Applies new cardinality limits and retention settings.
     package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
         guardian.reload(limits)
         self.retention = retention
     }
 
-    /// Copies what the log holds into the database, a step that only the writer takes.
+    /// Checkpoints the WAL. Only the writer does this.
     ///
-    /// - Parameter restarts: whether readers are waited for, for a moment, so that the next commit begins the log anew.
+    /// A passive checkpoint never waits and copies the frames that no reader needs any longer. A restarting checkpoint
+    /// that readers block is not an error.
+    ///
+    /// - Parameter restarts: `true` to wait briefly for readers, so that the next commit starts the WAL from its
+    ///   beginning. Truncates the WAL file if it is larger than usual.
+    /// - Throws: The failure of the checkpoint.
     package func checkpoint(restarts: Bool = false) throws(StoreFailure) {
         do {
             if restarts {
@@ -237,32 +256,32 @@ package final class StoreWriter {
                 _ = try connection.checkpoint(.passive)
             }
         } catch {
-            // Whoever reads is left alone; what he does not need is copied all the same.
+            // Readers are not interrupted. SQLite has still copied the frames that they do not need.
             guard !(restarts && error.isBusy) else { return }
             throw StoreFailure(error)
         }
     }
 
-    /// Whether the write-ahead log's file is longer than it should stay.
+    /// `true` if the WAL file is larger than it should stay.
     private var isWALFileLarge: Bool { (connection.walFileBytes ?? 0) > WALLimits.typicalBytes }
 
-    /// How much of the disk the write-ahead log's file takes beyond what it usually does; a checkpoint gives that back.
+    /// Bytes by which the WAL file exceeds its usual size. A truncating checkpoint frees them.
     var excessWALBytes: Int64 { max(0, (connection.walFileBytes ?? 0) - WALLimits.typicalBytes) }
 
-    /// How long the write-ahead log's file is.
+    /// The size of the WAL file, in bytes.
     package var walBytes: Int64 { connection.walFileBytes ?? 0 }
 
-    /// Does something that waits for readers, but only for a moment.
+    /// Runs `body` with a short busy timeout, so that it waits for readers only for a moment.
     func withLittlePatience(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         connection.setBusyTimeout(Self.readerTimeout)
         defer { connection.setBusyTimeout(Self.timeout) }
         try body()
     }
 
-    /// How many pages the log holds.
+    /// The length of the WAL, in pages.
     package var logPages: Int { connection.walFrames }
 
-    /// The id of a record by its row.
+    /// Returns the id of the record in `row`.
     package func recordID(row: Int64) -> RecordID {
         let store = storeIDs.last { $0.firstID <= row } ?? storeIDs.first
         return RecordID(store: store?.code ?? 0, row: row)
@@ -277,7 +296,8 @@ extension StoreWriter {
         do { try Schema.migrator.migrate(connection) } catch { throw StoreFailure(error) }
     }
 
-    /// Where the log's clock stood: at its last record, or where that is gone, at the end of the newest range.
+    /// Returns the state of the record log's clock: at the last record, or at the end of the newest range if that
+    /// record is gone. Returns nil if the store has never held a record.
     static func clockState(_ connection: Connection) throws -> RecordLogClock.State? {
         let offset = try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {
             try $0.first { $0.int64(0) }
@@ -310,10 +330,10 @@ extension StoreWriter {
         } ?? (0, 0)
     }
 
-    /// The range that was open when the file was closed, made of its rows again.
+    /// Rebuilds the open range from its rows.
     ///
-    /// The mark below which no id is given out again is the highest that any
-    /// table knows, so that ids of records that were erased stay theirs.
+    /// No id below `mark` is assigned again. It is the highest id that any table mentions, so that the ids of erased
+    /// records are not reused.
     static func openRange(_ connection: Connection, after lastID: Int64) throws -> OpenRange {
         let mark = try connection.withStatement(
             "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
@@ -322,7 +342,7 @@ extension StoreWriter {
             try $0.first { $0.int64(0) } ?? 0
         }
         guard (0..<highestID).contains(lastID), max(mark, newest) - lastID < widestRange else {
-            throw StoreFailure.damaged(SQLiteError(code: .corrupt, message: "an id is higher than any can be"))
+            throw StoreFailure.damaged(SQLiteError(code: .corrupt, message: "an id is out of range"))
         }
         var range = OpenRange(firstID: lastID + 1)
         try connection.withStatement(
@@ -345,15 +365,15 @@ extension StoreWriter {
         return range
     }
 
-    /// More ids than an open range has, and a higher one than is ever reached: beyond them a number is damaged, and
-    /// would take all memory to be walked to.
+    /// Bounds that no valid id exceeds: the width of an open range, and the highest id. An id beyond them is corrupt,
+    /// and iterating up to it would exhaust memory.
     private static let widestRange: Int64 = 1 << 24
     private static let highestID: Int64 = 1 << 60
 
-    /// What a row takes on disk beside its text, about.
+    /// Approximate number of bytes that a row occupies on disk in addition to its text.
     static let rowOverhead = 32
 
-    /// Makes the store known under a code of its own, before its first record.
+    /// Gives a new store its own code before its first record.
     func nameStore(at wall: Timestamp) throws {
         guard storeIDs.isEmpty else { return }
         let code = settings.randomBits() & RecordID.storeBits
@@ -366,8 +386,8 @@ extension StoreWriter {
         storeIDs = [StoreID(firstID: open.nextID, code: code)]
     }
 
-    /// Gives a copy that is put to use a code of its own for what comes from now on: the store that it was made of may
-    /// have given out the same rows since.
+    /// Gives a copy that is put into service its own code for new records, because the original store may have assigned
+    /// the same row ids since.
     func nameCopy() throws {
         let isCopy = try connection.withStatement("SELECT 1 FROM copies LIMIT 1") {
             try $0.first { _ in true } ?? false
@@ -388,18 +408,18 @@ extension StoreWriter {
     }
 }
 
-/// What the store needs to know of the configuration.
+/// The settings that the store needs from the configuration.
 package struct StoreSettings: Sendable {
     package var path: String
-    /// What an application's user is bound to, so that nobody grows the tables without end.
+    /// Limits per user and application that keep the catalog tables bounded.
     package var limits: LimitSettings
-    /// How much is kept, and how long.
+    /// How long records are kept, and how many.
     package var retention: RetentionSettings
-    /// Random bits for the ids of a new store.
+    /// Returns random bits for the code of a new store.
     package var randomBits: @Sendable () -> UInt64
-    /// What is free on the disk that the file lies on, in bytes, where that can be known.
+    /// Returns the free space of the file system that holds the database, in bytes, or nil if it is unknown.
     package var freeBytes: @Sendable () -> Int64?
-    /// How many records a range holds before it closes with the commit that reaches it, and how many bytes.
+    /// A range is closed by the commit that makes it reach this number of records or bytes.
     package var rangeRecords = 65_536
     package var rangeBytes = 16 << 20
 

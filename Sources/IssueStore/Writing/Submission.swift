@@ -1,11 +1,11 @@
 package import IssueCore
 package import IssueProtocol
 
-/// Calls of one connection that wait for their commit.
+/// The decoded calls of one connection that wait for a commit.
 package struct Submission: Sendable {
     package var process: ReportingProcess
     package var batch: RecordBatch
-    /// In the order in which they came; those alike that followed each other are one.
+    /// The calls in the order in which they arrived. Consecutive similar calls are merged into one.
     package var calls: [ReportCall]
 
     package init(process: ReportingProcess, batch: RecordBatch, calls: [ReportCall]) {
@@ -14,17 +14,16 @@ package struct Submission: Sendable {
         self.calls = calls
     }
 
-    /// Its calls one by one, for whoever answers each of them.
+    /// The calls one by one, with merged calls separated.
     package var eachCall: [ReportCall] { calls.flatMap(\.each) }
 }
 
-/// One call that reports records, decoded; or several alike that followed each other.
+/// One decoded call that reports records, or several similar ones in a row.
 ///
-/// Most clients send one small call after the other. A run of them is taken and
-/// answered as one, as long as each carries as many records, none of which was
-/// rejected.
+/// Most clients send small calls one after the other. A run of them is stored and acknowledged as one, if all of them
+/// carry the same number of records and none was rejected.
 package struct ReportCall: Sendable {
-    /// A record that was not taken, by its place in the call.
+    /// A rejected record, identified by its index in the call.
     package struct Rejected: Equatable, Sendable {
         package var index: Int
         package var rejection: RecordRejection
@@ -35,7 +34,7 @@ package struct ReportCall: Sendable {
         }
     }
 
-    /// Who numbers its records, and the number of the first one of the call.
+    /// The producer that numbers its records, and the sequence number of the call's first record.
     package struct Numbering: Equatable, Sendable {
         package var producer: ProducerID
         package var sequence: Int64
@@ -46,15 +45,22 @@ package struct ReportCall: Sendable {
         }
     }
 
-    /// Given back with the outcome, so that the caller finds the reply it belongs to.
+    /// An identifier that is returned with the outcome, so that the caller finds the reply it belongs to.
     package var token: UInt64
-    /// Which records of the batch are the call's.
+    /// The indices of the call's records in the batch.
     package var records: Range<Int>
     package var rejected: [Rejected]
     package var numbering: Numbering?
-    /// How many calls it stands for, whose tokens, records and numbers go on from one to the next.
+    /// The number of calls that this one represents. Their tokens, records and sequence numbers are consecutive.
     package private(set) var calls = 1
 
+    /// Creates a single call.
+    ///
+    /// - Parameters:
+    ///   - token: Returned with the outcome.
+    ///   - records: The indices of the call's records in the batch.
+    ///   - rejected: The rejected records, by ascending index.
+    ///   - numbering: Nil if the client does not number its records.
     package init(token: UInt64, records: Range<Int>, rejected: [Rejected], numbering: Numbering?) {
         self.token = token
         self.records = records
@@ -62,10 +68,10 @@ package struct ReportCall: Sendable {
         self.numbering = numbering
     }
 
-    /// How many records the client sent in it.
+    /// The number of records that the client sent in the call, including rejected ones.
     package var count: Int { records.count + rejected.count }
 
-    /// Takes in the call that follows; says no where that is not alike.
+    /// Merges the next call into this one. Returns `false` and changes nothing if the two are not similar.
     @inline(__always)
     package mutating func join(_ next: borrowing ReportCall) -> Bool {
         guard next.token == token &+ UInt64(calls), next.records.lowerBound == records.upperBound,
@@ -77,7 +83,7 @@ package struct ReportCall: Sendable {
         return true
     }
 
-    /// Whether what follows is numbered on from here, or neither is numbered.
+    /// Returns `true` if the sequence numbers continue in the next call, or if neither call is numbered.
     @inline(__always)
     private func isNumbered(before next: Numbering?) -> Bool {
         guard let numbering, let next else { return numbering == nil && next == nil }
@@ -85,7 +91,7 @@ package struct ReportCall: Sendable {
             && next.sequence == numbering.sequence &+ Int64(records.count)
     }
 
-    /// The calls that it stands for, one by one.
+    /// The calls that this one represents, one by one.
     package var each: [ReportCall] {
         guard calls > 1 else { return [self] }
         let size = records.count / calls
@@ -101,12 +107,12 @@ package struct ReportCall: Sendable {
     }
 }
 
-/// What became of a call after its commit, or of several alike that followed each other.
+/// The result of a call after its commit, or of a run of similar calls.
 package struct CallOutcome: Sendable {
     package var connection: UInt64
     package var token: UInt64
     package var receipts: ReceiptList
-    /// How many calls share the receipts in equal parts, the first of them `token`.
+    /// The number of calls that share the receipts in equal parts. `token` belongs to the first one.
     package var calls: Int
 
     package init(connection: UInt64, token: UInt64, receipts: ReceiptList, calls: Int = 1) {
@@ -117,12 +123,14 @@ package struct CallOutcome: Sendable {
     }
 }
 
-/// The receipts of one call, as few words as they need.
+/// The receipts of one call, in compact form.
 package enum ReceiptList: Equatable, Sendable {
-    /// All were stored, one after the other.
+    /// All records were stored with consecutive ids.
     case run(first: RecordID, count: Int)
+    /// One receipt per record of the call, in order.
     case mixed([RecordReceipt])
 
+    /// The number of records.
     package var count: Int {
         switch self {
         case .run(_, let count): count
@@ -133,10 +141,11 @@ package enum ReceiptList: Equatable, Sendable {
 
 /// The process at the other end of a connection, as the kernel describes it.
 package struct ReportingProcess: Hashable, Sendable {
-    /// A number that no other connection of this run of the daemon has.
+    /// A number that is unique among all connections since the daemon started.
     package var connection: UInt64
     package var sender: Sender
-    /// When the process started, in the kernel's ticks since boot: tells it from a later one with the same pid.
+    /// The start time of the process, in clock ticks since boot. It distinguishes the process from a later one with the
+    /// same pid.
     package var startTime: Int64
 
     /// The user whose limits apply: the sender's user, or the owner of a subordinate id.
