@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A batch")
 struct BatchTests {
-    /// A store with one destination, and records of which each third is sent, withheld and summarised in turn.
+    /// A store with one destination, and records that are sent, withheld and summarised in turn.
     private struct Scene {
         let store: TemporaryStore
         let writer: StoreWriter
@@ -66,7 +66,7 @@ struct BatchTests {
 
     private static let stored: [Fate] = [.pending, .withheld, .summarised, .pending, .withheld, .summarised]
 
-    @Test("moves the cursor, and gives each record of its span the fate that was decided")
+    @Test("moves the cursor and sets the fate of each record in its span")
     func isStored() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -84,7 +84,7 @@ struct BatchTests {
         }
     }
 
-    @Test("that was answered gives its records their last fates, with attempts and the answer")
+    @Test("sets the final fates of its records when it is settled, with attempts and response")
     func isSettled() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -110,7 +110,7 @@ struct BatchTests {
         }
     }
 
-    @Test("of which some were refused shows their refusal with none that was taken, and with each dead one what it met")
+    @Test("shows each dead letter the refusal of its own line, and no refusal for delivered records")
     func isSettledInPart() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -126,7 +126,7 @@ struct BatchTests {
         }
     }
 
-    @Test("that is under way says how often it was tried, and what was said last")
+    @Test("shows the number of attempts and the last response while it is in flight")
     func isTried() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -141,13 +141,13 @@ struct BatchTests {
             try scene.writer.save(state, destination: scene.destination)
             #expect(try fate(0).attempts == 72)
             #expect(try fate(0).answer == "No connection")
-            // What no batch has yet was not tried.
+            // A record that is in no batch has no attempts.
             #expect(try fate(11).attempts == 0)
             #expect(try fate(11).answer == nil)
         }
     }
 
-    @Test("of which some lines came to their end leaves the others as a batch of its own, with the same notes")
+    @Test("that is settled in part leaves its other lines as a new batch with the same notes")
     func isLeft() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -165,7 +165,7 @@ struct BatchTests {
             var fates = try scene.fates()
             #expect([fates[0], fates[3], fates[6], fates[9]] == [.delivered, .pending, .deadLettered, .pending])
             try expectSound(store)
-            // One of them is erased meanwhile.
+            // One of them is erased in the meantime.
             _ = try scene.writer.erase([4])
             try expectSound(store)
             #expect(
@@ -179,7 +179,7 @@ struct BatchTests {
         }
     }
 
-    @Test("that was not answered is found after a restart, with the same records and notes")
+    @Test("without a response is found after a restart, with the same records and notes")
     func isFoundAgain() throws {
         try TemporaryStore.with { store in
             let stored: StoredBatch
@@ -200,14 +200,14 @@ struct BatchTests {
                     batch: found, outcome: outcome, attempts: 1, answer: nil, deadLines: [:], at: store.wall,
                     state: DestinationRow.State()), destination: destination)
             #expect(try store.reader().unansweredBatch(of: destination) == nil)
-            // What its lines said is not kept: they are not made again.
+            // The notes about its lines are removed because the lines are not rebuilt again.
             let kept = try store.shell().table("SELECT json_type(notes, '$.sent') IS NULL FROM batches", columns: 1)
             #expect(kept == [["1"]])
             try expectSound(store)
         }
     }
 
-    @Test("without a line is answered as soon as it is stored")
+    @Test("without lines is settled when it is stored")
     func isEmpty() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -222,7 +222,7 @@ struct BatchTests {
         }
     }
 
-    @Test("follows the one before it, and each record keeps the fate of its own")
+    @Test("follows the previous one, and each record keeps the fate from its own batch")
     func followsOn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -262,7 +262,7 @@ struct BatchTests {
         }
     }
 
-    @Test("carries summaries, byte for byte, and one that dies takes with it the records that it counted")
+    @Test("sends summaries byte for byte, and a summary that fails makes its records dead letters")
     func carriesSummaries() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -292,7 +292,7 @@ struct BatchTests {
             #expect(ledger.deadLettered == 1)
             #expect(ledger.summarised == 3)
             try expectSound(store)
-            // A batch of summaries alone spans nothing, so it says nothing of a record's fate.
+            // A batch of summaries spans no rows, so it does not affect the fate of any record.
             let later = try store.store([IssueRecord(message: "later")], to: scene.writer)
             #expect(try scene.reader.fates(of: later[0].text, viewer: .everything)[0].fate == .pending)
         }
@@ -307,7 +307,7 @@ struct BatchTests {
             maxSeverity: .error, stillSuppressing: false, distinctGroups: 1)
     }
 
-    @Test("lets a record be express only until every destination has met it")
+    @Test("removes the priority of its records once every destination has scanned them")
     func endsExpress() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -332,7 +332,7 @@ struct BatchTests {
         }
     }
 
-    @Test("fixes types of fields once, and they are known after a restart")
+    @Test("fixes the type of a field once, and it is known after a restart")
     func fixesTypes() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)

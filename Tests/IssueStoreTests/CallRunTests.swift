@@ -3,11 +3,11 @@ import IssueProtocol
 import IssueStore
 import Testing
 
-@Suite("Calls alike that follow each other")
+@Suite("A run of similar calls")
 struct CallRunTests {
     private let producer = ProducerID(high: 1, low: 2)
 
-    /// Calls of two records each, the first of which has a number.
+    /// Calls of two records each. The number is in their messages and determines the sequence number.
     private func calls(_ numbers: some Sequence<Int>) -> [SentCall] {
         numbers.map { number in
             SentCall(
@@ -24,7 +24,7 @@ struct CallRunTests {
         return submission
     }
 
-    @Test("are stored and answered as one")
+    @Test("is stored and acknowledged as one")
     func run() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -38,7 +38,7 @@ struct CallRunTests {
         }
     }
 
-    @Test("are answered one by one where some of them are known")
+    @Test("is acknowledged call by call if some of its records are known")
     func resend() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -55,7 +55,7 @@ struct CallRunTests {
         }
     }
 
-    @Test("stand for what each of them is")
+    @Test("can be split into its calls")
     func each() throws {
         let alone = try Submission(calls(4..<9)).calls
         let run = try joined(calls(4..<9)).calls
@@ -67,7 +67,7 @@ struct CallRunTests {
         #expect(parted.allSatisfy { $0.calls == 1 })
     }
 
-    @Test("are not those that leave a number out, carry more, are another's, or were rejected in part")
+    @Test("excludes calls that skip a number, have more records, come from another producer, or have rejected records")
     func unlike() throws {
         let usual = calls([0, 1])
         let longer = SentCall([#"{"message":"a"}"#], producer: producer, sequence: 2)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("Collecting what nothing refers to")
+@Suite("Collecting unreferenced rows")
 struct CollectingTests {
-    /// Collects as the daemon's job does, with something between its steps.
+    /// Collects rows as the daemon's job does. `between` runs between the steps.
     private func collect(_ store: TemporaryStore, _ writer: StoreWriter, between: () throws -> Void = {}) throws {
         let reader = try store.reader()
         let kept = try writer.keptSince(wall: store.wall, monotonic: store.monotonic)
@@ -63,7 +63,7 @@ struct CollectingTests {
         #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
     }
 
-    @Test("What is older than all that is kept goes, but for the newest row of each table")
+    @Test("Removes rows older than the retention period, except for the newest row of each table")
     func old() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
@@ -75,7 +75,7 @@ struct CollectingTests {
                 try store.commit(try Submission(of: samples.records(5), from: process), to: writer)
             }
             try forgetAll(store, writer)
-            // Not yet so old: what was counted is still asked for.
+            // Not old enough yet: the counts can still be queried.
             writer.processes.removeAll()
             let before = try store.shell().number("SELECT count(*) FROM series")
             try collect(store, writer)
@@ -85,13 +85,13 @@ struct CollectingTests {
             store.pass(.seconds(2 * 86_400))
             try collect(store, writer)
             #expect(try store.shell().number("SELECT count(DISTINCT series) FROM counts") <= 1)
-            // The newest one, and that of the newest series.
+            // The newest group, and the group of the newest series.
             #expect(try store.shell().number("SELECT count(*) FROM groups") <= 2)
             for table in ["series", "processes", "totals", "clock"] {
                 #expect(try store.shell().number("SELECT count(*) FROM \(table)") <= 1, "\(table)")
             }
             try expectNothingDangling(store)
-            // The writer's caches give out none of what is gone.
+            // The writer's caches do not return removed rows.
             for _ in 0..<4 {
                 let process = ReportingProcess.of(uid: 1001, connection: 2)
                 try store.commit(try Submission(of: samples.records(20), from: process), to: writer)
@@ -105,7 +105,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("What is reported again between two steps stays")
+    @Test("Keeps what is reported again between two steps")
     func again() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
@@ -132,7 +132,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("A group of which somebody has said something stays")
+    @Test("Keeps a group with a triage state")
     func muted() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(60)
@@ -147,7 +147,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("What came while the wall clock was set back is collected no sooner than anything else")
+    @Test("Does not collect records early that were received while the wall clock was set back")
     func clockSetBack() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(30 * 86_400)
@@ -175,12 +175,12 @@ struct CollectingTests {
         }
     }
 
-    @Test("Counts that are a week old are kept by the hour, and their sums stay exact, also when some of it is erased")
+    @Test("Keeps week-old counts per hour with exact sums, even after some records are erased")
     func countsByHour() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
             let writer = try store.writer()
-            // Ten hours, a record of each of two issues every seven minutes.
+            // Ten hours, with a record of each of two issues every seven minutes.
             for _ in 0..<86 {
                 store.pass(.seconds(420))
                 try store.store([IssueRecord(message: "kept", count: 3), IssueRecord(message: "erased")], to: writer)
@@ -193,7 +193,7 @@ struct CollectingTests {
             try rollUp(store, writer)
             #expect(try store.shell().number("SELECT count(*) FROM counts") == rows)
 
-            // So that half of it is a week old, to the hour.
+            // Half of it is now a week old, to the hour.
             store.pass(.seconds(7 * 86_400 - 5 * 3600))
             for _ in 0..<2 {
                 try rollUp(store, writer)

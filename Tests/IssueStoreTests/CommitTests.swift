@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A commit")
 struct CommitTests {
-    @Test("keeps everything as it was sent", arguments: [UInt64(1), 2])
+    @Test("keeps records exactly as they were sent", arguments: [UInt64(1), 2])
     func keepsAll(seed: UInt64) throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -40,7 +40,7 @@ struct CommitTests {
         }
     }
 
-    @Test("keeps a record of which every text is hostile")
+    @Test("keeps a record with hostile text in every field")
     func keepsHostile() throws {
         let nasty = "'; DROP TABLE records; --\u{0}\u{1}\u{1F}%_\"\\🔥"
         var record = IssueRecord(message: nasty, severity: .critical, domain: nasty, code: .min, count: 1_000_000_000)
@@ -67,7 +67,7 @@ struct CommitTests {
         }
     }
 
-    @Test("gives ids that ascend, and none twice after the store was closed and opened")
+    @Test("assigns ascending ids, and none twice after the store is reopened")
     func givesIDs() throws {
         try TemporaryStore.with { store in
             var rows: [Int64] = []
@@ -82,7 +82,7 @@ struct CommitTests {
         }
     }
 
-    @Test("answers each record of a call in order, the rejected ones between the others")
+    @Test("returns the receipts of a call in order, with rejected records in between")
     func answersInOrder() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -105,7 +105,7 @@ struct CommitTests {
         }
     }
 
-    @Test("that fails leaves no trace, and the next one goes on as if it had not been", arguments: [1, 3, 8, 400])
+    @Test("that fails leaves no trace, and the next one succeeds", arguments: [1, 3, 8, 400])
     func failsWhole(records: Int) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -116,7 +116,7 @@ struct CommitTests {
             try log.send(samples.records(15), to: writer, of: store)
             let before = try dump(store)
 
-            // Nothing more than is there, so that whatever grows first fails.
+            // Limits the file to its current pages, so that the first growth fails.
             let pages = try writer.connection.pragma("page_count")
             try writer.connection.setPragma("max_page_count", to: pages)
             let big = samples.records(records).map { record in
@@ -142,7 +142,7 @@ struct CommitTests {
         }
     }
 
-    @Test("that fails counts for no limit of its application")
+    @Test("that fails does not count against any limit of its application")
     func failsUncounted() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newGroupsPerApplication = Rate(2, per: .seconds(900))
@@ -158,7 +158,7 @@ struct CommitTests {
         }
     }
 
-    @Test("without a row leaves the log's clock where it was")
+    @Test("without rows does not advance the clock of the record log")
     func keepsClock() throws {
         try TemporaryStore.with { store in
             var log: [RecordLogInstant] = []
@@ -170,7 +170,7 @@ struct CommitTests {
                 try store.store([IssueRecord(message: "a")], to: writer)
             }
             log.append(try #require(try walked()))
-            // After a restart the wall clock stands a month further, and what comes first is rejected.
+            // After a restart the wall clock is a month ahead, and the first records are rejected.
             store.wall = store.wall.advanced(by: .seconds(30 * 86_400))
             do {
                 let writer = try store.writer()
@@ -207,7 +207,7 @@ extension StoreReader.GroupQuery {
     }
 }
 
-/// Checks all that must hold of a store at any time.
+/// Checks the invariants of a store.
 func expectSound(_ store: TemporaryStore, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
     let shell = try store.shell()
     #expect(try LedgerAudit.faults(shell) == [], sourceLocation: sourceLocation)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A copy of the store")
 struct CopyTests {
-    @Test("It is made while records come in, and holds what was there when it began")
+    @Test("It is made while records arrive, and contains what was stored when it began")
     func online() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -19,7 +19,7 @@ struct CopyTests {
                 var steps = 0
                 var isDone = false
                 while !isDone {
-                    // Each of these would make a copy without a snapshot begin anew.
+                    // Each of these would restart a copy that does not hold a snapshot.
                     try store.store([IssueRecord(message: "meanwhile \(steps)")], to: writer)
                     _ = try writer.checkpoint()
                     isDone = try copy.step()
@@ -39,7 +39,7 @@ struct CopyTests {
         }
     }
 
-    @Test("Put to use, it gives new records ids of another store, and old ones keep theirs")
+    @Test("When used, it assigns new ids with another store code, and old records keep theirs")
     func ids() throws {
         try TemporaryStore.with { store in
             var writer: StoreWriter? = try store.writer()
@@ -57,7 +57,7 @@ struct CopyTests {
             store.settings.randomBits = { 0x7777_7777_7777_7777 }
             var ids: Set<RecordID> = [old, lost]
             for _ in 0..<2 {
-                // A second opening is no second copy.
+                // Opening it again does not count as another copy.
                 let restored = try store.writer()
                 let new = try store.store([IssueRecord(message: "anew")], to: restored)[0]
                 #expect(new.store != old.store)

@@ -16,7 +16,7 @@ struct DestinationTests {
         try store.reader().fates(of: id, viewer: .everything).map(\.destination)
     }
 
-    @Test("gets what comes after it was configured, or all there is")
+    @Test("receives records from its configuration on, or all records")
     func begins() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -36,7 +36,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("gets of a range that is half forgotten what is left of it")
+    @Test("receives the remaining records of a range that is half removed")
     func beginsWithLess() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 40
@@ -44,7 +44,7 @@ struct DestinationTests {
             _ = try SentLog.filled(store, writer, calls: 40)
             let range = try #require(
                 try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic).oldest)
-            // At least 16 records to a slice.
+            // A slice has at least 16 records.
             try store.shell().execute("UPDATE ranges SET bytes = 1 << 30 WHERE id = 1")
             #expect(try writer.forget(range) == ExpiryProgress(records: 16, expired: 0, isDone: false))
             _ = try writer.configure([all], at: store.wall)
@@ -55,7 +55,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("stays what it is however often it is configured again")
+    @Test("does not change when it is configured again")
     func stays() throws {
         try TemporaryStore.with { store in
             var rows: [DestinationRow] = []
@@ -67,13 +67,13 @@ struct DestinationTests {
                 rows = now
                 try store.store([IssueRecord(message: "m")], to: writer)
                 try expectSound(store)
-                // Before the destinations of a run are known, nothing is theirs yet.
+                // Until the destinations of a run are configured, records are not queued for any.
                 _ = try writer.configure([], at: store.wall)
             }
         }
     }
 
-    @Test("is given what comes in between a start and its being configured again, or not again")
+    @Test("receives what arrives between a start and its configuration, even if it is not configured again")
     func comesBeforeConfigured() throws {
         try TemporaryStore.with { store in
             _ = try store.writer().configure([all, first], at: store.wall)
@@ -91,7 +91,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("is of the kind that it was configured as last")
+    @Test("changes its kind with its configuration")
     func changesKind() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -102,7 +102,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("that is taken out and put back gets what came in between, once")
+    @Test("that is removed and configured again receives what arrived in between, once")
     func isPutBack() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -126,7 +126,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("is told what waits, from when on, and what is express")
+    @Test("reports the size and age of its backlog and of its priority records")
     func hasBacklog() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -150,7 +150,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("is walked up to where a range or the log's clock changes, and on from there")
+    @Test("is scanned up to where a range ends or the clock offset changes, and continues from there")
     func isWalked() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -187,7 +187,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("is walked on over ranges whose records are gone")
+    @Test("is scanned across ranges whose records are gone")
     func isWalkedOver() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 3
@@ -201,7 +201,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("keeps how far its trying has come")
+    @Test("keeps the state of its retries")
     func keepsState() throws {
         try TemporaryStore.with { store in
             var state = DestinationRow.State()

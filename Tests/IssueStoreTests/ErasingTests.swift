@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Erasing")
 struct ErasingTests {
-    /// Erases what a filter matches, as a purge does; `afterEach` looks at the store after every step.
+    /// Erases what a filter matches, as a purge does. Calls `afterEach` after every step.
     @discardableResult
     private func purge(
         _ filter: IssueFilter, _ store: TemporaryStore, _ writer: StoreWriter, step: Int = 7,
@@ -48,7 +48,7 @@ struct ErasingTests {
         return filter
     }
 
-    @Test("What a filter matches is gone, all else is as it was, and the books are right after every step")
+    @Test("Erases what a filter matches and nothing else, and the ledger balances after every step")
     func filters() throws {
         let filters: [IssueFilter] = [
             filter { $0.users = [1001] }, filter { $0.apps = ["app1"] }, filter { $0.severity = .error },
@@ -80,7 +80,7 @@ struct ErasingTests {
                 for group in groups { #expect(try reader.show(group.id, viewer: .everything).record != nil) }
                 #expect(try purge(filter, store, writer).records == 0)
 
-                // What comes later is counted with what is left, and a restart finds the same.
+                // Later records are counted together with the remaining ones, and a restart finds the same.
                 var samples = SampleRecords(seed: 3)
                 for _ in 0..<8 { try store.store(samples.records(5), to: writer) }
                 try expectBooks(store)
@@ -88,7 +88,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("Of what was erased no word is left in the file: no title, no template, no text, no index")
+    @Test("Leaves no trace of erased text in the file: no title, template, text or index entry")
     func words() throws {
         try TemporaryStore.with { store in
             var writer: StoreWriter? = try store.writer()
@@ -102,7 +102,7 @@ struct ErasingTests {
             let shell = try store.shell()
             #expect(try shell.number("SELECT count(*) FROM groups WHERE title <> ''") == 1)
             #expect(try store.reader().groups(.all, viewer: .everything).groups.map(\.title) == ["stays"])
-            // A reader of the file would keep its log.
+            // An open reader would keep the WAL.
             writer = nil
             let bytes = try Data(contentsOf: URL(filePath: store.path))
             for word in ["Zaphod", "zaphod", "Trillian", "Magrathea", "magrathea"] {
@@ -111,7 +111,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("A purge of the newest never leads to an id being used again, across restarts either")
+    @Test("Never assigns the id of an erased record again, even across restarts")
     func ids() throws {
         try TemporaryStore.with { store in
             var given: Set<RecordID> = []
@@ -128,7 +128,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("The same issue can come again after its group was erased, and is another first")
+    @Test("Accepts an issue again after its group was erased, as the first of a new group")
     func again() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -165,7 +165,7 @@ struct ErasingTests {
             }
         }
 
-        /// One batch of the first eight: five sent, one withheld, two summarised.
+        /// A batch of the first eight records: five sent, one withheld, two summarised.
         func batch() throws -> NewBatch {
             var batch = NewBatch(destination: destination, at: store.wall)
             let walked = try reader.walk(after: 0, limit: 8).map(\.candidate)
@@ -201,7 +201,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("Each record is subtracted from its own fate, and dead letters go with theirs")
+    @Test("Subtracts each record from its own fate, and removes its dead letter")
     func fates() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -223,7 +223,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("What is erased while it is under way is neither delivered nor expired when the answer comes")
+    @Test("A record erased in flight is neither delivered nor expired when the response arrives")
     func underWay() throws {
         for isRestarted in [false, true] {
             try TemporaryStore.with { store in
@@ -243,7 +243,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("A batch that was decided on before some of its records were erased is refused, and a new walk is not")
+    @Test("Rejects a batch that was planned before some of its records were erased, and accepts a new scan")
     func outdated() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -258,7 +258,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("Of a batch of which nothing is left no answer is awaited")
+    @Test("A batch without remaining records does not await a response")
     func emptied() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)

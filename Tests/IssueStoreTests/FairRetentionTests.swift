@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Fair retention")
 struct FairRetentionTests {
-    /// A noisy user with a loud and a rare issue, and a quiet one, in ranges of 100 records.
+    /// A noisy user with a frequent and a rare issue, and a quiet user, in ranges of 100 records.
     private final class Scene {
         let store: TemporaryStore
         var writer: StoreWriter
@@ -15,7 +15,7 @@ struct FairRetentionTests {
         var noisy: [RecordID] = []
         var rare: [RecordID] = []
         var quiet: [RecordID] = []
-        /// All that there was when room was asked for.
+        /// All records that were stored when retention began.
         private var stored: [RangeAudit.Gone] = []
 
         init(_ store: TemporaryStore, rounds: Int = 100) throws {
@@ -36,7 +36,7 @@ struct FairRetentionTests {
             }
         }
 
-        /// Takes note of what there is before some of it goes.
+        /// Remembers the stored records before some of them are removed.
         func remember() throws {
             let known = Set(stored.map(\.id))
             stored += try Statement(
@@ -48,7 +48,7 @@ struct FairRetentionTests {
 
         var total: Int { noisy.count + rare.count + quiet.count }
 
-        /// Makes the settings ask for room until so many records are left.
+        /// Lowers the size limit until only `count` records are left.
         func squeeze(to count: Int64, afterEach: () throws -> Void = {}) throws -> Int64 {
             try remember()
             store.settings.retention.maxSize = 0
@@ -74,7 +74,7 @@ struct FairRetentionTests {
                         isDone = progress.isDone
                         try expectBooks(underWay: isDone ? nil : holding.range.id)
                     }
-                    // What a crash has cut off may have nothing left to remove but from the lists.
+                    // After a crash there may be nothing left to remove except entries in the lists.
                     idleSteps += records == 0 ? 1 : 0
                     #expect(idleSteps <= 1)
                     try afterEach()
@@ -95,7 +95,7 @@ struct FairRetentionTests {
 
         func left() throws -> Set<Int64> { Set(try store.shell().numbers("SELECT id FROM records")) }
 
-        /// How many of some records are left.
+        /// Returns how many of the given records are left.
         func left(of ids: [RecordID]) throws -> Int {
             let left = try left()
             return ids.count { left.contains($0.row) }
@@ -105,7 +105,8 @@ struct FairRetentionTests {
             underWay: Int64? = nil, sourceLocation: Testing.SourceLocation = #_sourceLocation
         ) throws {
             let shell = try store.shell()
-            // Also between two steps, where rows are gone that the lists still hold; counts say what is gone, too.
+            // Also checks between two steps, when the lists still contain removed rows. The counts always include
+            // removed records.
             let left = try left()
             let gone = stored.filter { !left.contains($0.id) }
             let faults = try RangeAudit.faults(shell, gone: gone, isThinned: true, underWay: underWay)
@@ -131,7 +132,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("The noisy user's loud issue gives first; his rare one and the quiet user lose nothing before")
+    @Test("Removes the noisy user's frequent issue first, before their rare issue and the quiet user's records")
     func loudFirst() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -140,7 +141,7 @@ struct FairRetentionTests {
             #expect(try scene.left(of: scene.quiet) == scene.quiet.count)
             #expect(try scene.left(of: scene.rare) == scene.rare.count)
             #expect(try scene.left(of: scene.noisy) <= scene.noisy.count - 300)
-            // The oldest of them are gone, and what is left is found by all ways.
+            // The oldest records are gone, and all queries find the remaining ones.
             let left = try scene.left()
             #expect(!left.contains(scene.noisy[0].row) && left.contains(scene.noisy[scene.noisy.count - 1].row))
             for isAscending in [true, false] {
@@ -162,11 +163,11 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("With ever less room each group keeps its last record until nothing else is left")
+    @Test("With less and less space, keeps the last record of each group until nothing else is left")
     func lastRecords() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
-            // A group that has long been silent.
+            // A group without recent records.
             let once = try store.store(
                 [IssueRecord(message: "once"), IssueRecord(message: "once")], from: .of(uid: 1000), to: scene.writer)
             scene.rare += once
@@ -184,7 +185,7 @@ struct FairRetentionTests {
                 }
             }
             #expect(try scene.left(of: [once[1]]) == 1)
-            // In the end all goes, and nothing turns round for ever.
+            // In the end all records are removed, and it terminates.
             _ = try scene.squeeze(to: 0)
             #expect(try scene.left().isEmpty)
             try scene.expectBooks()
@@ -193,7 +194,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("What is settled goes before what is pending; what goes while pending expires, and the rest is still walked")
+    @Test("Removes settled records before pending ones; removed pending records expire, and the rest is still scanned")
     func pending() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -210,7 +211,7 @@ struct FairRetentionTests {
             #expect(expired > 0)
             #expect(try scene.left(of: scene.quiet) == scene.quiet.count)
             #expect(try reader.destination(scene.destination)?.cursor == batch.span?.upperBound)
-            // Late, it is known that they have arrived.
+            // Later the response shows that they were delivered.
             try scene.writer.settle(
                 BatchSettlement(
                     batch: stored, outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1),
@@ -231,7 +232,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("A batch that was decided on before some of its records went is refused")
+    @Test("Rejects a batch that was planned before some of its records were removed")
     func outdated() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -247,7 +248,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("A thinning that a crash has cut off is gone on with, and all is found meanwhile")
+    @Test("Continues after a crash, and all records are found in the meantime")
     func cutOff() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -277,7 +278,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Purging and thinning do not disturb each other")
+    @Test("Works together with a purge")
     func purged() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -296,7 +297,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("A store of the version before it learns its shares, and goes on from there")
+    @Test("Migrates the shares of a store of the previous version, and continues")
     func migrates() throws {
         try TemporaryStore.with { store in
             do {

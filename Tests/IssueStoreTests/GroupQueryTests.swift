@@ -3,9 +3,9 @@ import IssueProtocol
 import IssueStore
 import Testing
 
-@Suite("A question for groups")
+@Suite("A query for groups")
 struct GroupQueryTests {
-    /// A group as a plain recount of what was sent has it.
+    /// A group as counted by a plain scan of the sent records.
     private struct Counted: Equatable {
         var records: Int64 = 0
         var occurrences: Int64 = 0
@@ -22,7 +22,7 @@ struct GroupQueryTests {
     }
 
     @Test(
-        "is answered with what a plain recount finds, whatever is asked for",
+        "returns what a plain recount finds, for every filter",
         arguments: [Viewer.everything, .user(1001)])
     func agrees(viewer: Viewer) throws {
         try TemporaryStore.with { store in
@@ -32,7 +32,7 @@ struct GroupQueryTests {
             let reader = try store.reader()
             for filter in RecordQueryTests.filters {
                 let page = try reader.groups(.of(filter), viewer: viewer)
-                // In closed ranges times count to the minute.
+                // In closed ranges, times are exact to the minute.
                 var wide = filter
                 wide.since = filter.since.map { Timestamp(milliseconds: $0.milliseconds / 60_000 * 60_000) }
                 wide.until = filter.until.map { Timestamp(milliseconds: $0.milliseconds / 60_000 * 60_000 + 59_999) }
@@ -49,7 +49,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("says of each group what its records say")
+    @Test("describes each group by its records")
     func describes() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30
@@ -76,7 +76,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("within a time names no moment outside what was counted")
+    @Test("with a time filter returns no time outside the counted records")
     func clips() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30
@@ -94,7 +94,7 @@ struct GroupQueryTests {
     }
 
     @Test(
-        "is answered page by page without loss and without repeat, in each order", arguments: ResultOrder.allCases)
+        "returns all pages without loss or repetition, in each order", arguments: ResultOrder.allCases)
     func pages(order: ResultOrder) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 50
@@ -128,7 +128,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("counts a sparkline that sums to the records that the filter matches")
+    @Test("returns a sparkline that sums to the records that match the filter")
     func sparkles() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 33
@@ -157,7 +157,7 @@ struct GroupQueryTests {
         ("timed\u{0}out", 1), ("timed \u{1} out", 1),
     ]
 
-    /// Texts that mean something to the index, or that it takes for no word at all.
+    /// Texts with a special meaning to the full-text index, and texts without any word.
     private static let hostile = [
         "\" OR *", "\"", "\"\"", "*", "***", "^timed", "timed*", "title:timed", "timed OR nothing", "timed AND",
         "NEAR(timed out)", "NOT timed", "(", "-timed", "{title}:timed", "timed\u{0}", "\u{0}", "'; DROP TABLE x",
@@ -165,7 +165,7 @@ struct GroupQueryTests {
         String(repeating: "a.", count: 64),
     ]
 
-    @Test("finds words of titles and domains by their beginnings, and takes a hostile text for words alone")
+    @Test("finds words of titles and domains by their prefixes, and treats hostile text as plain words")
     func findsText() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -188,7 +188,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("answers for ids of groups, states, and refuses what is no id")
+    @Test("filters by group ids and states, and rejects invalid ids")
     func answersForIDs() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

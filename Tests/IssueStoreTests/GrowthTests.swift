@@ -6,7 +6,7 @@ import SQLiteKit
 import Synchronization
 import Testing
 
-@Suite("On a disk that is nearly full")
+@Suite("On an almost full disk")
 struct GrowthTests {
     private func fileBytes(_ store: TemporaryStore) throws -> Int {
         let size = try FileManager.default.attributesOfItem(atPath: store.path)[.size] as? Int
@@ -23,7 +23,7 @@ struct GrowthTests {
 
     private let records = (0..<500).map { IssueRecord(message: "Number \($0) " + String(repeating: "x", count: 500)) }
 
-    @Test("the file has all pages of the database before they are committed, so that the log can be copied")
+    @Test("the file gets all pages of the database before they are committed, so that the WAL can be checkpointed")
     func extended() throws {
         try TemporaryStore.with { store in
             store.settings.freeBytes = { 64 << 20 }
@@ -37,7 +37,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("write-ahead log growth caused by a reader counts as free space, and is given back")
+    @Test("WAL growth caused by a reader counts as free space and is released")
     func excessWAL() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -63,7 +63,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("where plenty is free, the file grows with the copying of the log")
+    @Test("with plenty of free space, the file grows during checkpoints")
     func plenty() throws {
         try TemporaryStore.with { store in
             store.settings.freeBytes = { 1 << 40 }
@@ -75,7 +75,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("reports are refused before the log can't be copied any more, and taken again once there is space")
+    @Test("reports are refused while the WAL can still be checkpointed, and accepted again once there is space")
     func refused() throws {
         try TemporaryStore.with { store in
             let free = Mutex(Int64(1 << 20))
@@ -91,7 +91,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("what makes room may use what reports may not")
+    @Test("retention may use the space that is reserved from reports")
     func retention() throws {
         try TemporaryStore.with { store in
             let free = Mutex(Int64(1 << 40))

@@ -31,7 +31,7 @@ struct HistogramTests {
         }
     }
 
-    /// What a plain scan of all rows counts.
+    /// Counts by a plain scan of all rows.
     private func scan(
         _ store: TemporaryStore, _ frame: HistogramFrame, key: String, where condition: String = "1"
     ) throws -> [String: [Int64]] {
@@ -68,7 +68,7 @@ struct HistogramTests {
             let apps = try histogram(store, by: .app)
             #expect(dictionary(apps.series) == (try scan(store, apps.frame, key: "accounts.app")))
             #expect(apps.series.map(\.sum) == apps.series.map(\.sum).sorted(by: >))
-            // Each group's own numbers, where it is asked for alone.
+            // The counts of each group if it is queried alone.
             for (key, counts) in try scan(store, total.frame, key: "groups.key") {
                 var filter = IssueFilter()
                 filter.groups = [GroupID.text(key: try #require(Int64(key)))]
@@ -81,7 +81,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("It counts only what the filter matches, within its time, and what one may see")
+    @Test("It counts only records that match the filter, within its time, that the viewer may see")
     func filtered() throws {
         try filled { store, _ in
             var filter = IssueFilter()
@@ -100,7 +100,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("What retention has taken is counted still, and what is old by the hour loses nothing")
+    @Test("It still counts what retention removed, and hourly counts lose nothing")
     func forgotten() throws {
         try filled { store, writer in
             let before = try histogram(store, by: .severity).series
@@ -117,7 +117,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("Of many applications those with the most records have a series, and the others one together, the last")
+    @Test("Of many applications, those with the most records have a series, and the rest share the last one")
     func rest() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -135,7 +135,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("Fates are refused, since counts have none")
+    @Test("It rejects filters by fate, since counts have none")
     func fates() throws {
         try TemporaryStore.with { store in
             _ = try store.writer()

@@ -6,9 +6,9 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("Databases made by hand that are to be brought over")
+@Suite("Salvaging manipulated databases")
 struct HostileSalvageTests {
-    /// Changes a store of a hundred records by hand, and returns what a repair of it comes to.
+    /// Manipulates a store of a hundred records, and returns the result of salvaging it.
     private func salvage(
         _ script: String, damage: (String) throws -> Void = { _ in }
     ) throws -> (recovered: Int64, steps: Int, hasGivenUp: Bool)? {
@@ -38,9 +38,9 @@ struct HostileSalvageTests {
             var result = (recovered: Int64(0), steps: 0, hasGivenUp: false)
             while let portion = salvaged.step() {
                 result.steps += 1
-                // The file has some hundred pages.
+                // The file has about a hundred pages.
                 guard result.steps < 10_000 else {
-                    Issue.record("It does not end")
+                    Issue.record("The salvage does not end")
                     break
                 }
                 guard !portion.submissions.isEmpty else { continue }
@@ -59,7 +59,7 @@ struct HostileSalvageTests {
     }
 
     @Test(
-        "Numbers as high as can be, and tables that are missing, neither trap nor keep it busy, and records come over",
+        "Extreme numbers and missing tables neither trap nor loop, and records are recovered",
         arguments: [
             "UPDATE ranges SET last_id = 9223372036854775807",
             "UPDATE ranges SET last_id = 9223372036854775807; DROP TABLE group_text; DROP TABLE groups",
@@ -79,7 +79,7 @@ struct HostileSalvageTests {
         #expect(!result.hasGivenUp)
     }
 
-    @Test("Rows with an id that no store gives out are left, the others come over")
+    @Test("Rows with invalid ids are skipped, and the others are recovered")
     func rows() throws {
         let result = try #require(
             try salvage(
@@ -92,7 +92,7 @@ struct HostileSalvageTests {
     }
 
     @Test(
-        "A table that is a view, or no table, is refused, and nothing it would give without end is read",
+        "A view or another object instead of a table is rejected, and no endless result is read",
         arguments: [
             """
             DROP TABLE records; CREATE VIEW records AS WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n)
@@ -109,7 +109,7 @@ struct HostileSalvageTests {
         #expect(try salvage(script) == nil)
     }
 
-    @Test("Columns of other types, and texts longer than any record, cost only the records they belong to")
+    @Test("Columns of other types and oversized texts cost only the records they belong to")
     func types() throws {
         let result = try #require(
             try salvage(
@@ -126,7 +126,7 @@ struct HostileSalvageTests {
         #expect(result.recovered >= 2)
     }
 
-    @Test("Pages full of anything end in a step or two more, whatever they say", arguments: 0..<12)
+    @Test("Pages with arbitrary content need at most a few more steps", arguments: 0..<12)
     func pages(seed: UInt64) throws {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
         func random() -> UInt64 {

@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import SQLiteKit
 
-/// Recounts the fates of all records by plain scans, and says where the ledger has other sums.
+/// Recounts the fates of all records by plain scans, and reports where the ledger differs.
 struct LedgerAudit {
     private struct Line: Hashable {
         var destination: Int64
@@ -27,9 +27,9 @@ struct LedgerAudit {
     private let connection: Connection
     private var sums: [Line: Sum] = [:]
 
-    /// What is wrong, a sentence each; nothing where the books are right.
+    /// Returns one message per difference, none if the ledger is right.
     ///
-    /// It holds for a file from which nothing has been erased or expired.
+    /// Only for files from which nothing has been erased or expired.
     static func faults(_ connection: Connection) throws -> [String] {
         var audit = LedgerAudit(connection: connection)
         return try audit.run()
@@ -97,7 +97,7 @@ struct LedgerAudit {
             withheld: ids(row.bytes(4), first), dead: ids(row.bytes(5), first))
     }
 
-    /// The batch of each record that went outside the walk; nothing for one that waits.
+    /// Returns the batch of each record that was sent outside the scan, nil for records that wait.
     private func singles(of destination: Int64) throws -> [Int64: Span?] {
         let rows = try Statement(
             composedSQL: "SELECT record, batch FROM singles WHERE destination = \(destination)", on: connection
@@ -115,7 +115,7 @@ struct LedgerAudit {
         Set(PostingList.decode(list, base: base) ?? [])
     }
 
-    /// A summary that could not be delivered takes the records with it that it counted.
+    /// Moves the records counted by undeliverable summaries to the dead letters.
     private mutating func addDeadSummaries(of destination: Int64) throws {
         let dead = try Statement(
             composedSQL: """

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("The limiter's state in the database")
+@Suite("The stored state of the limiter")
 struct LimitRowsTests {
     private func save(_ changes: AdmissionChanges, _ writer: StoreWriter, _ destination: Int64) throws {
         try writer.store([], changes: changes, destination: destination, at: Timestamp(milliseconds: 0))
@@ -34,7 +34,7 @@ struct LimitRowsTests {
         return row
     }
 
-    @Test("is read back as it was saved, each row of every kind")
+    @Test("is read as it was saved, for rows of every kind")
     func readsBack() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -72,7 +72,7 @@ struct LimitRowsTests {
             next.buckets = [BucketRow(key: .init(account: nil, role: .common), level: 9, at: .init(milliseconds: 9))]
             next.groups = [changes.groups[3]]
             next.groups[0].lastRecord = 1000
-            // One window closes, and one closes and is opened again at once.
+            // One window closes, and another closes and is opened again at once.
             next.closedWindows = [changes.windows[0].key, changes.windows[1].key]
             next.windows = [window(1 << 50, changes.windows[1].key.reason, count: 77)]
             next.accountSequences = [1: 6]
@@ -82,7 +82,7 @@ struct LimitRowsTests {
         }
     }
 
-    @Test("of a limiter that has judged is what it goes on from")
+    @Test("lets a limiter continue after a restart")
     func goesOn() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -111,7 +111,7 @@ struct LimitRowsTests {
         }
     }
 
-    @Test("leaves out rows that can't be read, and keeps the others")
+    @Test("skips unreadable rows and keeps the others")
     func survivesDamage() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

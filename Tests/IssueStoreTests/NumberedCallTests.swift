@@ -21,7 +21,7 @@ struct NumberedCallTests {
 
     private func id(_ row: Int64, _ writer: StoreWriter) -> String { RecordID(store: writer.code, row: row).text }
 
-    @Test("that is sent again stores nothing and is answered as it was, also after a restart")
+    @Test("that is sent again stores nothing and returns the same receipts, even after a restart")
     func isResent() throws {
         try TemporaryStore.with { store in
             for _ in 0..<3 {
@@ -42,7 +42,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("of which a part is known is split: old receipts, then new records")
+    @Test("with some known records is split into old receipts and new records")
     func straddles() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -65,7 +65,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("with a rejected record behind the known ones keeps them apart")
+    @Test("with a rejected record after the known ones keeps them apart")
     func straddlesRejection() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -81,7 +81,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("may leave a gap, and what lies in it counts as received")
+    @Test("may leave a gap, whose numbers count as received")
     func leavesGap() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -93,7 +93,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("from so long ago that its ids are forgotten is a duplicate still")
+    @Test("whose ids have been forgotten is still a duplicate")
     func isForgotten() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -105,7 +105,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("is one producer's of one user: others with the same numbers, or the same name, have their own")
+    @Test("belongs to one producer of one user: others with the same numbers or name are separate")
     func isOnesOwn() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -114,7 +114,7 @@ struct NumberedCallTests {
             #expect(other == [.stored(id: id(3, writer)), .stored(id: id(4, writer))])
             let stranger = try send(1...2, from: .of(uid: 2000), to: writer, of: store)
             #expect(stranger == [.stored(id: id(5, writer)), .stored(id: id(6, writer))])
-            // Nor is he told whose ids they were.
+            // The other user does not learn whose ids they were.
             #expect(
                 try send(1...2, from: .of(uid: 2000), to: writer, of: store) == [
                     .duplicate(id: id(5, writer)), .duplicate(id: id(6, writer)),
@@ -122,7 +122,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("that comes twice in one commit is stored once")
+    @Test("that appears twice in one commit is stored once")
     func isTwiceInOne() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -17,7 +17,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("makes a file as it should be")
+    @Test("creates a database with the right settings")
     func makesFile() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -34,7 +34,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("takes an empty file for a new one")
+    @Test("treats an empty file as a new database")
     func takesEmpty() throws {
         try TemporaryStore.with { store in
             try Data().write(to: URL(filePath: store.path))
@@ -42,7 +42,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("says that a file of garbage is damaged", arguments: [100, 512, 50_000])
+    @Test("reports a file of garbage as corrupt", arguments: [100, 512, 50_000])
     func refusesGarbage(size: Int) throws {
         try TemporaryStore.with { store in
             var samples = SampleRecords(seed: 1)
@@ -56,7 +56,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("says that a store whose pages were overwritten is damaged")
+    @Test("reports a store with overwritten pages as corrupt")
     func refusesDamage() throws {
         try TemporaryStore.with { store in
             _ = try SentLog.filled(store, try store.writer(), calls: 20)
@@ -72,7 +72,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("refuses the file of a newer version and leaves it as it is")
+    @Test("rejects the file of a newer version and does not change it")
     func refusesNewer() throws {
         try TemporaryStore.with { store in
             try store.store([IssueRecord(message: "m")], to: store.writer())
@@ -87,7 +87,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("refuses the file of another program and changes not a byte of it")
+    @Test("rejects the file of another program without changing a byte")
     func refusesForeign() throws {
         try TemporaryStore.with { store in
             let other = try store.shell()
@@ -101,7 +101,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("fails without harm where there is no folder, or a folder in the file's place")
+    @Test("fails without harm if there is no folder, or a folder has the file's name")
     func failsWithoutFolder() throws {
         try TemporaryStore.with { store in
             store.settings.path = store.path + "/no/such/folder.db"
@@ -114,9 +114,9 @@ struct OpeningTests {
         }
     }
 
-    @Test("fails where the folder may not be written")
+    @Test("fails if the folder is not writable")
     func failsReadOnly() throws {
-        // Root may write everywhere.
+        // Root can write anywhere.
         guard getuid() != 0 else { return }
         try TemporaryStore.with { store in
             let folder = URL(filePath: store.path).deletingLastPathComponent().path
@@ -129,7 +129,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("takes each step of the schema from the one before it")
+    @Test("applies each migration on top of the previous ones")
     func migrates() throws {
         for version in 0...Schema.migrator.newestVersion {
             try TemporaryStore.with { store in
@@ -153,7 +153,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("finds the records of the run before it, and a reader needs no writer")
+    @Test("finds the records of the previous run, and a reader needs no writer")
     func findsRecords() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20

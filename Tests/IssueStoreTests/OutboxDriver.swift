@@ -3,7 +3,7 @@ import IssueProtocol
 
 @testable import IssueStore
 
-/// Forwards as a destination's thread does, but decides by chance, and says what became of every record.
+/// Forwards records as a destination's thread does, but makes random decisions and reports the fate of every record.
 final class OutboxDriver {
     let store: TemporaryStore
     let writer: StoreWriter
@@ -12,7 +12,7 @@ final class OutboxDriver {
     private(set) var ids: [RecordID] = []
     private var samples: SampleRecords
     private var unanswered: StoredBatch?
-    /// What was held back and has no summary yet, by group and reason.
+    /// Suppressed records without a summary, by group and reason.
     private var open: [WindowRow.Key: (account: Int64, count: Int64, occurrences: Int64, rows: ClosedRange<Int64>)] =
         [:]
     private var sequence: Int64 = 0
@@ -40,7 +40,7 @@ final class OutboxDriver {
 
     struct Missing: Error {}
 
-    /// Looks at the next express records: some go, the others are refused.
+    /// Processes the next priority records: some are sent, the others refused.
     func priority() throws {
         guard unanswered == nil else { return }
         let row = try row
@@ -53,7 +53,7 @@ final class OutboxDriver {
         try keep(batch)
     }
 
-    /// Takes up what is to go once more.
+    /// Sends requeued records again.
     func resend() throws {
         guard unanswered == nil else { return }
         var batch = NewBatch(destination: destination, kind: .requeued, at: store.wall)
@@ -61,7 +61,7 @@ final class OutboxDriver {
         if !batch.sent.isEmpty { try keep(batch) }
     }
 
-    /// Walks on: each record goes, is withheld, or is held back for one of two reasons.
+    /// Continues the scan: each record is sent, withheld, or suppressed for one of two reasons.
     func walk(_ limit: Int) throws {
         guard unanswered == nil else { return }
         let row = try row
@@ -102,7 +102,7 @@ final class OutboxDriver {
         if batch.lineCount > 0 { unanswered = stored }
     }
 
-    /// Closes all windows, and sends what is to be told.
+    /// Closes all windows and sends their summaries.
     func summarise() throws {
         guard unanswered == nil else { return }
         let at = RecordLogInstant(milliseconds: 1)
@@ -124,7 +124,7 @@ final class OutboxDriver {
         if !batch.summaries.isEmpty { try keep(batch) }
     }
 
-    /// The answer comes: some lines may be dead.
+    /// Settles the batch in flight. Some lines may be dead letters.
     func answer(isConfirmed: Bool = true) throws {
         guard let batch = unanswered else { return }
         unanswered = nil
@@ -140,7 +140,7 @@ final class OutboxDriver {
                 at: store.wall, state: DestinationRow.State()), destination: destination)
     }
 
-    /// Some dead letters are to go once more.
+    /// Requeues some dead letters.
     func requeue() throws -> Int64 {
         let letters = try store.shell().numbers("SELECT id FROM dead_letters ORDER BY id")
         return try writer.requeue(letters.filter { _ in chance(2) == 0 })
@@ -150,7 +150,7 @@ final class OutboxDriver {
         get throws { try reader.figures(viewer: .everything).ledgers[0].ledger }
     }
 
-    /// How many records have which fate, each asked for by its id.
+    /// Returns the number of records per fate, queried by their ids.
     func fates() throws -> [Fate: Int64] {
         var sums: [Fate: Int64] = [:]
         for id in ids {

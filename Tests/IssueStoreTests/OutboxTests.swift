@@ -7,7 +7,7 @@ import Testing
 @Suite("The outbox")
 struct OutboxTests {
     @Test(
-        "Whatever goes ahead, again, dies or is told of: the ledger is the sum of what each record's fate is said to be",
+        "With priority records, requeues, dead letters and summaries, the ledger equals the sum of all fates",
         arguments: 0..<8 as Range<UInt64>)
     func books(seed: UInt64) throws {
         try TemporaryStore.with { store in
@@ -35,7 +35,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("A record that goes before the backlog is delivered while those before it wait, and the walk passes it by")
+    @Test("A priority record is delivered before the backlog, and the scan skips it")
     func priority() throws {
         try TemporaryStore.with { store in
             let driver = try OutboxDriver(store, seed: 1)
@@ -69,7 +69,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("A record whose summary was given up is a dead letter, and is summarised again once that goes once more")
+    @Test("A record becomes a dead letter with its summary, and is summarised again when that is requeued")
     func deadSummary() throws {
         try TemporaryStore.with { store in
             let driver = try OutboxDriver(store, seed: 1)
@@ -129,7 +129,7 @@ struct OutboxTests {
             attempts: 3, answer: "answer", deadLines: [:], at: store.wall, state: DestinationRow.State())
     }
 
-    @Test("What is sent where no answer is given is unconfirmed")
+    @Test("Records sent to a destination that does not confirm are unconfirmed")
     func unconfirmed() throws {
         try TemporaryStore.with { store in
             let driver = try OutboxDriver(store, seed: 3)

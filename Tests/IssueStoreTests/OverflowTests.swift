@@ -4,7 +4,7 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("What is above the guard's limits")
+@Suite("A record above the cardinality limits")
 struct OverflowTests {
     private func limited(groups: Int64 = 0, series: Int64 = 0, names: Int64 = 0) -> LimitSettings {
         var limits = LimitSettings()
@@ -32,7 +32,7 @@ struct OverflowTests {
         return row
     }
 
-    @Test("joins one group of the application, whole, counted and with its own severity")
+    @Test("joins one overflow group of the application, complete, counted and with its own severity")
     func joinsGroup() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 2, series: 1000)
@@ -52,7 +52,7 @@ struct OverflowTests {
             let overflow = try #require(groups.first { $0.fingerprint == "overflow" })
             #expect(overflow.records == 4)
             #expect(overflow.severity == .critical)
-            // What must not be forwarded is not, and what is grave is grave, for the walk too.
+            // The scan, too, sees which records are not reportable and which are critical.
             let walked = try reader.walk(after: 0, limit: 100)
             #expect(walked.map(\.candidate.isReportable) == [true, true, true, true, false, true, true])
             #expect(walked[3].candidate.severity == .critical)
@@ -61,7 +61,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("joins one series of its group where only its series is one too many")
+    @Test("joins one overflow series of its group if only the series exceeds the limit")
     func joinsSeries() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 100, series: 3)
@@ -79,7 +79,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("makes no more rows, whatever a sender changes from record to record")
+    @Test("creates no more rows, whatever a sender varies from record to record")
     func isBounded() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 2, series: 3, names: 2)
@@ -109,7 +109,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("joins one application of the user, and no id is given to two groups")
+    @Test("joins one overflow application of the user, and no id is assigned to two groups")
     func joinsApplication() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(names: 2)
@@ -124,7 +124,7 @@ struct OverflowTests {
             #expect(groups.map(\.app).sorted { $0 ?? "" < $1 ?? "" } == ["a", "b", "overflow"])
             #expect(groups.first { $0.app == "overflow" }?.records == 2)
 
-            // A day later there is room for the name again.
+            // A day later there is capacity for the name again.
             store.pass(.seconds(2 * 86_400))
             var late = record("later", app: "c")
             late.fingerprint = "same"
@@ -136,14 +136,14 @@ struct OverflowTests {
         }
     }
 
-    @Test("is sent by one sender for all that a user invents beyond it, and each record says by whom")
+    @Test("joins one overflow sender of the user, and keeps its own sender in the record")
     func joinsSender() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(names: 1)
             let most = Int(CardinalityGuard.sendersPerApplication)
             var connection: UInt64 = 0
             for _ in 0..<2 {
-                // A restart lifts no bound.
+                // A restart does not reset any limit.
                 let writer = try store.writer()
                 for number in 0..<(most + 5) {
                     connection += 1
@@ -155,7 +155,7 @@ struct OverflowTests {
                 }
                 #expect(try store.shell().number("SELECT count(*) FROM senders") == Int64(most + 1))
             }
-            // Nobody else has fewer for it.
+            // Other users keep their full limits.
             let other = ReportingProcess.of(uid: 1001, command: "honest")
             let ids = try store.store([record("m")], from: other, to: try store.writer())
             #expect(try store.reader().record(row: ids[0].row)?.stored.repairs == [])
@@ -163,7 +163,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("is above them after a restart, too")
+    @Test("is still above them after a restart")
     func survivesRestart() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 3, series: 5, names: 2)
@@ -178,7 +178,7 @@ struct OverflowTests {
             #expect(groups.filter { $0.app == "shop" && $0.fingerprint != "overflow" }.count == 3)
             #expect(groups.first { $0.app == "shop" && $0.fingerprint == "overflow" }?.records == 3)
             #expect(Set(groups.map(\.app)) == ["shop", "app0", "overflow"])
-            // And the next window has room again.
+            // The next window has capacity again.
             store.pass(.seconds(86_400))
             let writer = try store.writer()
             try store.store([record("later on")], to: writer)

@@ -1,9 +1,9 @@
 import IssueCore
 import SQLiteKit
 
-/// Recounts what closed ranges say by a plain scan of their rows, and says where they differ.
+/// Recounts closed ranges by a plain scan of their rows, and reports differences.
 struct RangeAudit {
-    /// A row that retention has taken: counts and totals still tell of it.
+    /// A row that retention has removed. Counts and totals still include it.
     struct Gone {
         var id: Int64
         var series: Int64
@@ -11,12 +11,13 @@ struct RangeAudit {
         var count: Int64
     }
 
-    /// What is wrong, a sentence each; nothing where ranges, postings, counts and totals are exact.
+    /// Returns one message per difference, none if ranges, postings, counts and totals are exact.
     ///
     /// - Parameters:
-    ///   - gone: the rows that retention has taken.
-    ///   - isThinned: whether they are others than the first of all, so that lists say what is left of a range.
-    ///   - underWay: the range that is being thinned, whose lists may still hold what is gone.
+    ///   - gone: The rows that retention has removed.
+    ///   - isThinned: `true` if these are not only the oldest rows, so that lists contain the remaining rows of a
+    ///     range.
+    ///   - underWay: The range that is being thinned, whose lists may still contain removed rows.
     static func faults(
         _ connection: Connection, gone: [Gone] = [], isThinned: Bool = false, underWay: Int64? = nil
     ) throws -> [String] {
@@ -29,7 +30,7 @@ struct RangeAudit {
         var faults: [String] = []
         var end: Int64 = 0
         for range in ranges {
-            // The rows of the first ranges go, too, once their records are gone.
+            // The rows of the first ranges are removed, too, once their records are gone.
             if range.id == ranges.first?.id, range.first <= lastGone + 1 { end = range.first - 1 }
             if range.first != end + 1 { faults.append("range \(range.id) begins at \(range.first), not \(end + 1)") }
             end = range.last
@@ -80,9 +81,9 @@ struct RangeAudit {
             composedSQL: "SELECT series, records, previous, ids FROM postings WHERE range = \(range)", on: connection
         ).all { (series: $0.int64(0), records: $0.int64(1), previous: $0.optionalInt64(2), ids: $0.bytes(3)) }
         var faults: [String] = []
-        // They are the last that goes of a range.
+        // Posting lists are removed after the records of a range.
         let mayLack = rows.upperBound <= lastGone && Set(postings.map(\.series)).isSubset(of: ids.keys)
-        // A list from which all was erased stays, as a link of its chain.
+        // An empty list remains as a link of its chain.
         let listed = Set(postings.filter { $0.records > 0 }.map(\.series))
         let expected = isThinned ? left : ids
         let isListed =
@@ -101,7 +102,7 @@ struct RangeAudit {
             }
             let before = try connection.numbers(
                 "SELECT max(range) FROM postings WHERE series = \(posting.series) AND range < \(range)")
-            // Below what retention has removed nothing is linked any more.
+            // Links below the removed ranges are gone.
             let oldest = try connection.number("SELECT min(id) FROM ranges")
             let previous = posting.previous.flatMap { $0 < oldest ? nil : $0 }
             let isBehindGone = before.first ?? 0 == 0 && lastGone > 0

@@ -5,9 +5,9 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("Ranges of the log")
+@Suite("Ranges of the record log")
 struct RangeTests {
-    @Test("close with the commit that fills them, and say exactly what their rows say", arguments: [1, 7, 50])
+    @Test("close with the commit that fills them, and match their rows exactly", arguments: [1, 7, 50])
     func close(size: Int) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = size
@@ -20,7 +20,7 @@ struct RangeTests {
         }
     }
 
-    @Test("close when they hold enough bytes, whatever the bytes are in")
+    @Test("close when they contain enough bytes, in whichever column")
     func closeByBytes() throws {
         try TemporaryStore.with { store in
             store.settings.rangeBytes = 10_000
@@ -37,7 +37,7 @@ struct RangeTests {
         }
     }
 
-    @Test("are the same whether the store was opened again in the midst of one or not", arguments: [1, 4, 13])
+    @Test("are the same whether or not the store was reopened in the middle of one", arguments: [1, 4, 13])
     func survivesRestart(calls: Int) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -88,7 +88,7 @@ struct RangeTests {
         }
     }
 
-    @Test("hold 65,536 records each")
+    @Test("contain 65,536 records each")
     func holdsMany() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("A question for records")
+@Suite("A query for records")
 struct RecordQueryTests {
-    /// Filters of every kind that a series or a time answers.
+    /// Filters of every kind that a series or a time decides.
     static let filters: [IssueFilter] = {
         func filter(_ set: (inout IssueFilter) -> Void) -> IssueFilter {
             var filter = IssueFilter()
@@ -44,7 +44,7 @@ struct RecordQueryTests {
     }()
 
     @Test(
-        "is answered with what a plain scan finds, in both directions, page by page",
+        "returns what a plain scan finds, in both directions, page by page",
         arguments: [Viewer.everything, .user(1000), .user(1001), .user(5), .nothing])
     func agrees(viewer: Viewer) throws {
         try TemporaryStore.with { store in
@@ -55,7 +55,7 @@ struct RecordQueryTests {
             for (index, filter) in Self.filters.enumerated() {
                 let expected = log.matching(filter, viewer).map(\.id)
                 for isAscending in [true, false] {
-                    // Pages of a few, and all in one.
+                    // Pages of a few records, and all in one page.
                     let limit = index.isMultiple(of: 2) == isAscending ? 7 : 1000
                     let ids = try all(filter, isAscending, limit, viewer, reader)
                     #expect(ids == (isAscending ? expected : expected.reversed()), "filter \(index)")
@@ -79,7 +79,7 @@ struct RecordQueryTests {
         return ids
     }
 
-    @Test("begins behind each row, above and below, in closed ranges and in the open one")
+    @Test("begins after each row, in both directions, in closed ranges and in the open one")
     func beginsAnywhere() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 23
@@ -103,7 +103,7 @@ struct RecordQueryTests {
         }
     }
 
-    @Test("does not read a closed range that lies outside its times")
+    @Test("does not read a closed range outside the requested time")
     func passesOver() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 5
@@ -124,7 +124,7 @@ struct RecordQueryTests {
         }
     }
 
-    @Test("gives large records a few at a time, and leaves none out")
+    @Test("returns large records a few at a time, and omits none")
     func large() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -143,7 +143,7 @@ struct RecordQueryTests {
         }
     }
 
-    @Test("refuses a cursor that it never gave", arguments: ["", ".", "1", "a.b", "1.2.3", "1.99999999999999999999"])
+    @Test("rejects an invalid cursor", arguments: ["", ".", "1", "a.b", "1.2.3", "1.99999999999999999999"])
     func refusesCursor(after: String) throws {
         try TemporaryStore.with { store in
             _ = try store.writer()
@@ -158,7 +158,7 @@ struct RecordQueryTests {
         }
     }
 
-    @Test("of a follower begins behind what he has seen, and leaves nothing out")
+    @Test("of a follower continues after the records it has seen, and omits none")
     func follows() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 11

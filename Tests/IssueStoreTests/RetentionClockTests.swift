@@ -5,9 +5,10 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("Retention where the wall clock was set")
+@Suite("Retention after the wall clock was set")
 struct RetentionClockTests {
-    /// A store whose newest record came while the wall clock was set back, since those behind it have been erased.
+    /// Returns a store whose newest record was received while the wall clock was set back. The later ones have been
+    /// erased.
     private func setBack(_ store: TemporaryStore) throws -> StoreWriter {
         let writer = try store.writer()
         try store.store([IssueRecord(message: "before")], to: writer)
@@ -21,7 +22,7 @@ struct RetentionClockTests {
         return writer
     }
 
-    @Test("The log's clock goes on where it stood, whatever is left of the time in which the wall clock was set back")
+    @Test("The clock of the record log continues, whatever remains from the time when the wall clock was set back")
     func clockGoesOn() throws {
         for isEmpty in [false, true] {
             try TemporaryStore.with { store in
@@ -35,7 +36,7 @@ struct RetentionClockTests {
         }
     }
 
-    @Test("A range of which nothing is left is as old as the last record that it had")
+    @Test("A range without records is as old as its last record was")
     func ageOfNothing() throws {
         try TemporaryStore.with { store in
             let writer = try setBack(store)

@@ -33,7 +33,7 @@ struct RetentionTests {
             try writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
         }
 
-        /// Forgets ranges as long as the settings ask for it, and answers why each went.
+        /// Removes ranges as long as the settings require it, and returns the reason for each.
         func retain(atMost count: Int = .max) throws -> [(reason: Retention.Reason, expired: Int64)] {
             var gone: [(reason: Retention.Reason, expired: Int64)] = []
             while gone.count < count {
@@ -42,7 +42,7 @@ struct RetentionTests {
                 switch Retention(settings: writer.retention).next(try facts()) {
                 case .forget(let oldest, let why): (range, reason) = (oldest, why)
                 case .thin(let holding, let why):
-                    // Where there is but one group, it goes as a whole.
+                    // With only one group, the range is removed as a whole.
                     #expect(try writer.planThinning(of: holding.range, user: holding.user).isWhole)
                     (range, reason) = (holding.range, why)
                 case .closeRange, .rest: return gone
@@ -65,7 +65,7 @@ struct RetentionTests {
 
         var ledger: Ledger { get throws { try reader.figures(viewer: .everything).ledgers[0].ledger } }
 
-        /// A batch of the next records, all of them sent.
+        /// Returns a batch that sends all of the next records.
         func batch(_ limit: Int) throws -> NewBatch {
             let cursor = try reader.destination(destination)?.cursor ?? 0
             var batch = NewBatch(destination: destination, at: store.wall)
@@ -83,7 +83,7 @@ struct RetentionTests {
                 attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State())
         }
 
-        /// That what is left is found whole, that sums are as they were, and that the books balance.
+        /// Checks that the remaining records are complete, that sums have not changed, and that the ledger balances.
         func expectSound(from first: Int64, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
             let left = log.entries.filter { $0.row >= first }
             for isAscending in [true, false] {
@@ -118,7 +118,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("What has reached the age goes range by range; what was pending is expired, and all counts stay")
+    @Test("Removes old records range by range; pending ones expire, and all counts stay")
     func age() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -136,7 +136,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("A wall clock that is set wrong makes nothing old")
+    @Test("A wrong wall clock makes no record old")
     func wrongClock() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -156,7 +156,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("What is over the size goes, the oldest first, and the file becomes smaller")
+    @Test("Removes the oldest records above the size limit, and the file shrinks")
     func size() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store, calls: 0)
@@ -178,7 +178,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("No id is given out again when all is gone, not even after the store was opened again")
+    @Test("Assigns no id again after all records are gone, even after the store is reopened")
     func idsStay() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store, calls: 4)
@@ -202,7 +202,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("A range that is half forgotten answers with what is left of it, also after the store was opened again")
+    @Test("A half-removed range returns its remaining records, even after the store is reopened")
     func halfForgotten() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -212,7 +212,7 @@ struct RetentionTests {
                 Issue.record("nothing is old")
                 return
             }
-            // At least 16 records to a slice.
+            // A slice has at least 16 records.
             try store.shell().execute("UPDATE ranges SET bytes = 1 << 30 WHERE id = 1")
             #expect(try scene.writer.forget(range) == ExpiryProgress(records: 16, expired: 16, isDone: false))
             try scene.expectSound(from: 17)
@@ -224,7 +224,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("A batch that is under way keeps its range from age; one that is answered goes with its records")
+    @Test("Keeps a range while a batch of it is in flight, and removes a settled batch with its records")
     func batches() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -243,7 +243,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("What expired while it was under way is delivered after all when the answer says so")
+    @Test("A record that expired in flight becomes delivered when the response confirms it")
     func answeredLate() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -259,7 +259,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("A batch that was decided on before its records went is refused")
+    @Test("Rejects a batch that was planned before its records were removed")
     func outdated() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)
@@ -274,7 +274,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("A destination that was taken out of the configuration loses what it had been given, and no more")
+    @Test("A destination that is no longer configured loses only the records that were queued for it")
     func inactive() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store, calls: 6)
@@ -310,7 +310,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Marks of producers go when they were not used for so long, a few at a time")
+    @Test("Removes unused marks of producers, a few at a time")
     func marks() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -327,7 +327,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("No step on a full range of usual records takes long")
+    @Test("Each step on a full range of typical records is short")
     func steps() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("Bringing over what was set aside")
+@Suite("Importing from a quarantined database")
 struct SalvageTests {
     private struct Result: Equatable {
         var recovered: Int64 = 0
@@ -26,7 +26,7 @@ struct SalvageTests {
         return result
     }
 
-    /// Sets the store's file aside, and gives the new path of it; the next writer begins a new one.
+    /// Quarantines the store's file and returns its new path. The next writer creates a new store.
     private func setAside(_ store: TemporaryStore, as name: String = "old") throws -> String {
         let path = "\(store.path).\(name)"
         for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: store.path + ending) {
@@ -36,7 +36,7 @@ struct SalvageTests {
         return path
     }
 
-    @Test("Every record comes over with all it says, once, however often it is tried")
+    @Test("Imports every record completely and once, however often it is repeated")
     func whole() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 100
@@ -66,12 +66,12 @@ struct SalvageTests {
                 #expect(new.group == old.group)
                 #expect(new.repairs.contains { $0.contains(old.id) && $0.contains(old.receivedAt.text) })
             }
-            // A restart knows it, too.
+            // It is still known after a restart.
             #expect(try bringOver(old, into: store.writer(), of: store) == Result())
         }
     }
 
-    @Test("What was said of an issue comes over, unless something has been said of it since")
+    @Test("Imports the triage state of a group unless it has a newer one")
     func notes() throws {
         try TemporaryStore.with { store in
             let titles = ["open", "resolved", "muted", "said again", "gone"]
@@ -93,7 +93,7 @@ struct SalvageTests {
             let writer = try store.writer()
             try report(["said again"], writer)
             try writer.connection.execute("UPDATE groups SET state = 1")
-            // Another user's, of the same name.
+            // A group of another user with the same name.
             try store.store(
                 [IssueRecord(message: "muted", app: Application(name: "shop"))], from: .of(uid: 7), to: writer)
             _ = try bringOver(old, into: writer, of: store)
@@ -112,7 +112,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "What had a fate is not forwarded again, and what was pending is, also of an earlier version's file",
+        "Forwards pending records again and no others, even from a file of an earlier version",
         arguments: [false, true])
     func fates(isOlder: Bool) throws {
         try TemporaryStore.with { store in
@@ -148,7 +148,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Of a damaged file all comes over that can be read, and the rest is counted", arguments: [0.65, 0.75])
+    @Test("Imports what is readable from a corrupt file and counts the rest", arguments: [0.65, 0.75])
     func damaged(place: Double) throws {
         try TemporaryStore.with { store in
             do {
@@ -175,7 +175,7 @@ struct SalvageTests {
         }
     }
 
-    /// Sets a store of six calls of 100 records aside, of which the roots of some tables and indexes are gone.
+    /// Quarantines a store of six calls of 100 records each, without the root pages of some tables and indexes.
     private func setAsideWithout(_ names: [String], _ store: TemporaryStore) throws -> String {
         do {
             let writer = try store.writer()
@@ -196,7 +196,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "A record whose sender can't be read comes over with him by his index, or else as his user's",
+        "A record with an unreadable sender gets it from the index, or else only its user",
         arguments: [
             (["senders"], "shop"), (["senders", "sqlite_autoindex_senders_1"], nil),
             (["processes"], "shop"),
@@ -217,7 +217,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("A record whose series can't be read comes over with what it has of its own")
+    @Test("A record with an unreadable series is imported with what is in its own row")
     func lostSeries() throws {
         try TemporaryStore.with { store in
             let old = try setAsideWithout(["series"], store)
@@ -233,7 +233,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Records of which none can be read are counted, as far as the ledger knows that they were there")
+    @Test("Unreadable records are counted as far as the ledger shows that they existed")
     func lostRecords() throws {
         try TemporaryStore.with { store in
             let old = try setAsideWithout(["records"], store)
@@ -243,7 +243,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Of a file that is shorter than its header says what stands before its end comes over")
+    @Test("Imports the readable part of a truncated file")
     func cutOff() throws {
         try TemporaryStore.with { store in
             do {
@@ -262,13 +262,13 @@ struct SalvageTests {
             let writer = try store.writer()
             let result = try bringOver(old, into: writer, of: store)
             #expect(result.recovered > 1500)
-            // How many there were nobody knows any more.
+            // The original number is unknown.
             #expect(result.recovered + result.unreadable >= 2000)
             try expectSound(store)
         }
     }
 
-    @Test("What is no database, or another program's, is not taken for one of ours")
+    @Test("Rejects a file that is not a database of issued")
     func foreign() throws {
         try TemporaryStore.with { store in
             let path = store.path + ".junk"

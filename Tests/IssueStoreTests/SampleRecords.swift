@@ -1,10 +1,10 @@
 import IssueProtocol
 
-/// Records of some issues of some applications, the same again for the same seed (SplitMix64).
+/// Reproducible records of some issues of some applications, determined by the seed (SplitMix64).
 struct SampleRecords: RandomNumberGenerator {
     private var state: UInt64
     private var number: Int64 = 0
-    /// How many different issues there are; the first are common and the last are rare.
+    /// The number of different issues. The first ones are common, the last ones rare.
     var issues: Int64 = 12
 
     init(seed: UInt64) {

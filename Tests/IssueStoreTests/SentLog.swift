@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// What a test has sent and what it was answered: the plain list that every answer of the store is compared with.
+/// The records that a test has sent and their receipts: the plain list that all results of the store are compared with.
 struct SentLog {
     struct Entry {
         var row: Int64
@@ -16,7 +16,7 @@ struct SentLog {
 
     private(set) var entries: [Entry] = []
 
-    /// Commits some records of a process as one call.
+    /// Commits records of a process as one call.
     mutating func send(
         _ records: [IssueRecord], from process: ReportingProcess = .usual, to writer: StoreWriter,
         of store: TemporaryStore

@@ -19,7 +19,7 @@ struct SentCall {
 }
 
 extension Submission {
-    /// Calls decoded as the socket decodes them.
+    /// Decodes calls as the socket loop does.
     init(_ calls: [SentCall], from process: ReportingProcess = .usual) throws {
         var decoder = RecordDecoder(limits: RecordLimits(), seed: 99)
         self.init(process: process, batch: RecordBatch(), calls: [])

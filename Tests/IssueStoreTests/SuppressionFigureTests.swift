@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import Testing
 
-@Suite("What is held back, as status tells it")
+@Suite("Suppressions in the status")
 struct SuppressionFigureTests {
     private func window(_ group: Int64, _ reason: SuppressionReason = .groupRate, count: Int64) -> WindowRow {
         var row = WindowRow(
@@ -13,7 +13,7 @@ struct SuppressionFigureTests {
         return row
     }
 
-    @Test("names destination, application, group and count of each open window, to those who may see the group")
+    @Test("name the destination, application, group and count of each open window, for viewers of the group")
     func figures() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -40,7 +40,7 @@ struct SuppressionFigureTests {
         }
     }
 
-    @Test("are one for each limit and application, the largest first, and no more than 50")
+    @Test("are summed up by limit and application, largest first, at most 50")
     func sums() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -69,7 +69,7 @@ struct SuppressionFigureTests {
         }
     }
 
-    @Test("A list of groups by fates is refused, since only records have one")
+    @Test("Groups cannot be filtered by fate, since only records have one")
     func fatesOfGroups() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -80,8 +80,7 @@ struct SuppressionFigureTests {
                 filter: filter, order: .newest, limit: 10, after: nil, sparkline: nil, now: store.wall)
             let reader = try store.reader()
 
-            #expect(throws: QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate"))
-            {
+            #expect(throws: QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate")) {
                 try reader.groups(query, viewer: .everything)
             }
         }

@@ -4,7 +4,7 @@ import IssueProtocol
 import IssueStore
 import SQLiteKit
 
-/// A store in a folder of its own, removed when the scope ends, with clocks that the test sets.
+/// A store in its own folder, removed when the scope ends, with clocks that the test controls.
 final class TemporaryStore {
     let path: String
     var settings: StoreSettings
@@ -28,23 +28,23 @@ final class TemporaryStore {
     func writer() throws -> StoreWriter { try StoreWriter(settings) }
     func reader() throws -> StoreReader { try StoreReader(path: path) }
 
-    /// A connection beside the store's, as the `sqlite3` shell would be.
+    /// A second connection to the database, like that of the `sqlite3` shell.
     func shell() throws -> Connection { try Connection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1)) }
 
-    /// Lets both clocks go on.
+    /// Advances both clocks.
     func pass(_ duration: Duration) {
         wall = wall.advanced(by: duration)
         monotonic = monotonic.advanced(by: duration)
     }
 
-    /// Commits a second later than the last time.
+    /// Commits one second after the previous commit.
     @discardableResult
     func commit(_ submissions: Submission..., to writer: StoreWriter) throws -> [CallOutcome] {
         pass(.seconds(1))
         return try writer.commit(submissions, wall: wall, monotonic: monotonic)
     }
 
-    /// Commits one call of records without numbers, and gives their ids.
+    /// Commits one call of records without numbers, and returns their ids.
     @discardableResult
     func store(
         _ records: [IssueRecord], from process: ReportingProcess = .usual, to writer: StoreWriter
@@ -67,7 +67,7 @@ extension ReportingProcess {
 }
 
 extension CallOutcome {
-    /// The ids of the records that were stored.
+    /// The ids of the stored records.
     var ids: [RecordID] {
         switch receipts {
         case .run(let first, let count):
@@ -88,14 +88,14 @@ extension CallOutcome {
 }
 
 extension Connection {
-    /// The numbers of a query's first column.
+    /// The integers in the first column of a query's result.
     func numbers(_ sql: String) throws -> [Int64] {
         try Statement(composedSQL: sql, on: self).all { $0.int64(0) }
     }
 
     func number(_ sql: String) throws -> Int64 { try numbers(sql).first ?? 0 }
 
-    /// The rows of a query, every value as text and what is NULL as nothing.
+    /// The rows of a query's result, every value as text, NULL as nil.
     func table(_ sql: String, columns: Int) throws -> [[String?]] {
         try Statement(composedSQL: sql, on: self).all { row in (0..<columns).map { row.optionalText($0) } }
     }

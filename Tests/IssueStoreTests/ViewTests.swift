@@ -27,7 +27,7 @@ struct ViewTests {
         }
     }
 
-    @Test("show the newest records first, with their messages put together again")
+    @Test("show the newest records first, with their reassembled messages")
     func showRecent() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30
@@ -48,13 +48,13 @@ struct ViewTests {
                 ]
             }
             #expect(rows == expected)
-            // So that a LIMIT ends it early.
+            // A LIMIT must end the query early.
             let plan = try store.shell().table("EXPLAIN QUERY PLAN SELECT * FROM recent LIMIT 5", columns: 4)
             #expect(!plan.contains { $0[3]?.contains("TEMP B-TREE FOR ORDER BY") == true })
         }
     }
 
-    @Test("show the ledger, and its check names no account")
+    @Test("show the ledger, and its check reports no account")
     func showLedger() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

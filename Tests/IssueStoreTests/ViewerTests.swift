@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A viewer")
 struct ViewerTests {
-    @Test("sees nothing of another user's, by any question, and is told of it as of what is not there")
+    @Test("sees no records of other users in any query, and they look as if they did not exist")
     func seesOwn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -48,7 +48,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("of everything sees the sums of all")
+    @Test("of everything sees the sums of all users")
     func seesAll() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -66,7 +66,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("gets one's own records and groups shown")
+    @Test("can show their own records and groups")
     func showsOwn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -88,7 +88,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("shares no group with another user, whatever fingerprint either sends")
+    @Test("shares no group with another user, whatever fingerprints they send")
     func sharesNoGroup() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -105,7 +105,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("is the process that reported only with its number, its user and its start time")
+    @Test("is the reporting process only with the same pid, user and start time")
     func isReporter() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 package import UnixIO
 
-/// A program that a test has started; it does not outlive this.
+/// A program that a test has started. It is killed when this object is released.
 package final class ChildProcess {
     /// How a program ended.
     package enum End: Hashable, Sendable {
@@ -10,7 +10,7 @@ package final class ChildProcess {
         case signal(Int32)
     }
 
-    /// It ran longer than it may.
+    /// The program ran longer than allowed.
     package struct TooSlow: Error, CustomStringConvertible {
         package let description: String
     }
@@ -20,9 +20,9 @@ package final class ChildProcess {
     private let folder: ScratchFolder
     private let name: String
 
-    /// What it writes goes to files in the folder, added to what is there.
+    /// Starts a program. Its output is appended to files in the folder.
     ///
-    /// - Parameter stream: What is its standard input and output instead, if anything.
+    /// - Parameter stream: Replaces its standard input and output, or nil for files.
     package init(
         _ program: String, _ arguments: [String] = [], in folder: ScratchFolder, name: String,
         environment: [String: String] = [:], stream: consuming FileDescriptor? = nil
@@ -60,28 +60,28 @@ package final class ChildProcess {
     package var output: String { folder.text(of: "\(name).out") }
     package var errors: String { folder.text(of: "\(name).err") }
 
-    /// Sends a signal to it and to all that it has started.
+    /// Sends a signal to the program and to all processes that it has started.
     package func send(_ signal: Int32) {
         if isRunning { kill(-pid, signal) }
     }
 
-    /// Sends a signal to it alone.
+    /// Sends a signal to the program only.
     package func tell(_ signal: Int32) {
         if isRunning { kill(pid, signal) }
     }
 
-    /// Waits for its end.
+    /// Waits until the program ends.
     @discardableResult
     package func end(within time: Duration = .seconds(30)) throws -> End {
         if let end = end.wait(deadline: MonotonicClock.now.advanced(by: time), until: { $0 }) { return end }
-        throw TooSlow(description: "\(name) still ran after \(time). It has written: \(output) \(errors)")
+        throw TooSlow(description: "\(name) was still running after \(time). Output: \(output) \(errors)")
     }
 
-    /// Nothing that is set where the tests run changes what is tested.
+    /// Returns an environment without variables that could change what is tested.
     private static func plainEnvironment(_ folder: ScratchFolder) -> [String: String] {
         let own = ProcessInfo.processInfo.environment
         var plain = ["HOME": folder.path, "LC_ALL": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no"]
-        // A sanitizer is part of how the program was built.
+        // Sanitizer options are part of how the program was built.
         let sanitizers = ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"]
         for name in ["PATH", "LD_LIBRARY_PATH", "TMPDIR"] + sanitizers { plain[name] = own[name] }
         return plain

@@ -1,8 +1,8 @@
 package import FakeLogz
 
-/// What a daemon under test goes by, beside the places that the fixture gives it.
+/// The configuration of a daemon under test, apart from the paths that the fixture assigns.
 package struct DaemonConfiguration: Sendable, ExpressibleByStringLiteral {
-    /// Sections, as in the file.
+    /// Sections in the syntax of the configuration file.
     package var text: String
     package var environment: [String: String] = [:]
 
@@ -14,7 +14,7 @@ package struct DaemonConfiguration: Sendable, ExpressibleByStringLiteral {
         self.text = text
     }
 
-    /// Forwards to a listener, without delay and, unless the text says else, without limits.
+    /// Returns a configuration that forwards to a listener without delay and, unless `text` sets them, without limits.
     package static func forwarding(to listener: FakeLogz, _ text: String = "") -> DaemonConfiguration {
         DaemonConfiguration(
             """
@@ -34,10 +34,10 @@ package struct DaemonConfiguration: Sendable, ExpressibleByStringLiteral {
             """)
     }
 
-    /// The token that the fixture puts into the daemon's file.
+    /// The token that the fixture writes to the daemon's token file.
     package static let token = "a-token-of-this-test"
 
-    /// The whole file.
+    /// Returns the complete configuration file.
     func file(socket: String, database: String, tokenFile: String) -> String {
         """
         [Socket]

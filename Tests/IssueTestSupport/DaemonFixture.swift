@@ -1,18 +1,17 @@
 import Foundation
 import UnixIO
 
-/// The real daemon, with a folder, a configuration, a socket and a database of its own.
+/// The real daemon with its own folder, configuration, socket and database.
 ///
-/// It has answered READY when a test gets it, and is gone when the test ends,
-/// however it ends. What it wrote to standard error stands in the failure of
-/// a test that has the trait `daemonLog`.
+/// It is ready when the test gets it, and killed when the test ends in any way. In a test with the trait `daemonLog`, a
+/// failure contains what the daemon wrote to standard error.
 package final class DaemonFixture {
-    /// What went wrong in a test, and what the daemon said meanwhile.
+    /// A test failure together with the daemon's log.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// It ended, or was silent, where it should have been ready.
+    /// The daemon ended or did not report readiness in time.
     package struct NotReady: Error, CustomStringConvertible {
         package let description: String
     }
@@ -22,14 +21,14 @@ package final class DaemonFixture {
     package private(set) var configuration: DaemonConfiguration
     package private(set) var process: ChildProcess?
 
-    /// What the daemon of the test that runs has written, so that a failure can show it.
+    /// The log of the current test's daemon, to show it with a failure.
     @TaskLocal package static var currentLog: String?
 
     package var socket: String { folder["issued.sock"] }
     package var database: String { folder["state/issues.db"] }
     package var tokenFile: String { folder["token"] }
     package var configurationFile: String { folder["issued.conf"] }
-    /// All that it has written to standard error.
+    /// Everything that the daemon has written to standard error.
     package var log: String { folder.text(of: "issued.err") }
     package var pid: Int32 { process?.pid ?? 0 }
 
@@ -41,7 +40,7 @@ package final class DaemonFixture {
         try configure(configuration)
     }
 
-    /// Runs a daemon for as long as the body.
+    /// Runs a daemon for the duration of `body`.
     package static func with<Value>(
         _ configuration: DaemonConfiguration = DaemonConfiguration(), starts: Bool = true,
         _ body: (DaemonFixture) async throws -> Value
@@ -53,19 +52,19 @@ package final class DaemonFixture {
                 if starts { try fixture.start() }
                 return try await body(fixture)
             } catch {
-                // It is recorded where the log is no longer at hand.
-                throw Failure(description: "\(error)\nThe daemon has written:\n\(fixture.log.suffix(8192))")
+                // The failure is recorded where the log is no longer available.
+                throw Failure(description: "\(error)\nLog of the daemon:\n\(fixture.log.suffix(8192))")
             }
         }
     }
 
-    /// Starts it, and returns when it is ready.
+    /// Starts the daemon and waits until it is ready.
     package func start() throws {
         try launch()
         try waitUntilReady()
     }
 
-    /// Starts it, and does not wait.
+    /// Starts the daemon and does not wait.
     package func launch(through launcher: [String] = [], arguments: [String]? = nil) throws {
         let own = [try TestBinaries.path(of: "issued")] + (arguments ?? ["--config", configurationFile])
         var command = launcher + own
@@ -79,17 +78,17 @@ package final class DaemonFixture {
         try waits(for: "READY=1", within: time)
     }
 
-    /// Waits until it has told the service manager so.
+    /// Waits until the daemon has sent this line to the service manager.
     package func waits(for line: String, within time: Duration = .seconds(30)) throws {
         let process = process
         guard try notifications.waits(for: line, within: time, while: { process?.isRunning == true }) else {
-            throw NotReady(description: "The daemon did not say \(line).")
+            throw NotReady(description: "The daemon did not send \(line).")
         }
     }
 
-    // MARK: Changing it
+    // MARK: Configuration
 
-    /// Writes its file; it reads it at its next start or reload.
+    /// Writes the configuration file. The daemon reads it at its next start or reload.
     package func configure(_ configuration: DaemonConfiguration) throws {
         self.configuration = configuration
         try folder.write(
@@ -100,23 +99,23 @@ package final class DaemonFixture {
         try folder.write(token + "\n", to: "token")
     }
 
-    /// Has it read its file again, and returns when it has.
+    /// Makes the daemon reload its configuration, and waits until it has.
     package func reload() throws {
         process?.tell(SIGHUP)
         try waits(for: "RELOADING=1")
         try waitUntilReady()
     }
 
-    // MARK: Ending it
+    // MARK: Stopping
 
-    /// Ends it at once, as a power cut would.
+    /// Kills the daemon at once, as a power cut would.
     package func kill() throws {
         process?.send(SIGKILL)
         try process?.end()
         process = nil
     }
 
-    /// Asks it to end, and answers how it did.
+    /// Stops the daemon with SIGTERM and returns how it ended.
     @discardableResult
     package func terminate(within time: Duration = .seconds(30)) throws -> ChildProcess.End? {
         process?.tell(SIGTERM)
@@ -124,7 +123,7 @@ package final class DaemonFixture {
         return try process?.end(within: time)
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the daemon has ended on its own.
     package func end(within time: Duration = .seconds(30)) throws -> ChildProcess.End? {
         defer { process = nil }
         return try process?.end(within: time)

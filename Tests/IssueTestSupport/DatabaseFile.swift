@@ -1,6 +1,6 @@
 import SQLiteKit
 
-/// The daemon's database, read from beside it.
+/// The daemon's database, read from another process.
 package struct DatabaseFile {
     private let connection: Connection
 
@@ -9,14 +9,14 @@ package struct DatabaseFile {
             path: path, mode: writable ? .readWriteCreate : .readOnly, busyTimeout: .seconds(5))
     }
 
-    /// Each row's columns as text.
+    /// Returns the columns of each row as text.
     package func rows(_ sql: String, columns: Int) throws -> [[String]] {
         try Statement(composedSQL: sql, on: connection).all { row in
             (0..<columns).map { row.isNull($0) ? "NULL" : row.text($0) }
         }
     }
 
-    /// The rows that must not be there: accounts whose records have not exactly one fate each.
+    /// Accounts whose records do not have exactly one fate each. Must be empty.
     package var ledgerFaults: [[String]] {
         get throws { try rows("SELECT * FROM ledger_check", columns: 6) }
     }
@@ -27,7 +27,7 @@ package struct DatabaseFile {
 }
 
 extension DaemonFixture {
-    /// Looks into its database, while it runs or after.
+    /// The daemon's database, while the daemon runs or after it has ended.
     package var file: DatabaseFile {
         get throws { try DatabaseFile(database) }
     }

@@ -1,6 +1,6 @@
 import UnixIO
 
-/// What was waited for did not happen.
+/// An expected condition did not become true in time.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
 
@@ -9,16 +9,16 @@ package struct NeverHappened: Error, CustomStringConvertible {
     }
 }
 
-/// Waits until something holds, and throws when the time is over.
+/// Waits until a condition is true, and throws at the timeout.
 ///
-/// - Parameter what: What should come to hold, for whoever reads the failure.
+/// - Parameter what: Describes the condition in the failure.
 package func eventually(
     _ what: String, within time: Duration = .seconds(30), _ holds: () throws -> Bool
 ) async throws {
     let deadline = MonotonicClock.now.advanced(by: time)
     while try !holds() {
         guard MonotonicClock.now < deadline else {
-            throw NeverHappened(description: "After \(time) still not: \(what)")
+            throw NeverHappened(description: "Not true after \(time): \(what)")
         }
         try await Task.sleep(for: .milliseconds(10))
     }

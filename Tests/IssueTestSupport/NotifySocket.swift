@@ -1,6 +1,6 @@
 import UnixIO
 
-/// A socket as the service manager has it for `sd_notify`, and all that was said on it.
+/// A socket that receives `sd_notify` messages as the service manager does, and keeps them.
 package final class NotifySocket {
     package let path: String
     private let socket: FileDescriptor
@@ -12,7 +12,7 @@ package final class NotifySocket {
         socket = try Socket.datagramReceiver(at: try .unix(path))
     }
 
-    /// Waits for a message with such a line that was not waited for before.
+    /// Waits for a message with this line. Each message is used only once.
     package func waits(for line: String, within time: Duration, while isAlive: () -> Bool) throws -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
@@ -22,20 +22,20 @@ package final class NotifySocket {
                 return true
             }
             guard MonotonicClock.now < deadline, isAlive() else { return false }
-            // A program that ends says nothing here, so it is looked after as well.
+            // A program that ends sends no message, so check whether it still runs.
             try Readiness.wait(socket, for: .read, timeout: .milliseconds(50))
         }
     }
 
     private var seen = 0
 
-    /// Takes what was said so far as waited for, since who comes next has not said it.
+    /// Marks all messages so far as used, because a new process has not sent them.
     package func passOver() {
         receive()
         seen = messages.count
     }
 
-    /// All lines that were said so far.
+    /// All lines received so far.
     package var lines: [String] {
         receive()
         return messages.flatMap { $0 }

@@ -1,7 +1,7 @@
 package import IssueProtocol
 
 extension RawClient {
-    /// Calls a method with parameters as they are written, and waits for its reply.
+    /// Calls a method with the given parameters, and waits for its reply.
     package func call(_ method: String, _ parameters: String = "{}") throws -> VarlinkReply {
         try begin(method, parameters)
         return try reply()
@@ -14,13 +14,13 @@ extension RawClient {
         return try answer()
     }
 
-    /// The error that a call is answered with, or nothing where it is none.
+    /// Returns the error of a call, or nil if it succeeds.
     package func refusal(of method: CollectorMethod, _ parameters: some JSONCodable) throws -> CollectorError? {
         try begin(method, parameters)
         return CollectorError(try reply())
     }
 
-    // MARK: The usual questions
+    // MARK: Common calls
 
     package func report(
         _ records: [IssueRecord], producer: String? = nil, sequence: Int64? = nil
@@ -29,7 +29,7 @@ extension RawClient {
         return try call(.report, parameters, returning: ReportReply.self).receipts
     }
 
-    /// Reports one record for each message, and answers their ids.
+    /// Reports one record per message, and returns their ids.
     package func report(_ messages: String..., app: String = "shop") throws -> [String] {
         let records = messages.map { IssueRecord(message: $0, app: Application(name: app)) }
         return try report(records).map { try $0.storedID }
@@ -39,7 +39,7 @@ extension RawClient {
         try call(.status, JSONValue.object([]))
     }
 
-    /// The first destination of the status.
+    /// Returns the first destination of the status.
     package func destination() throws -> DestinationStatus {
         guard let first = try status().destinations.first else { throw NoReply.quiet }
         return first
@@ -49,7 +49,7 @@ extension RawClient {
         try call(.list, ListParameters(filter: filter, limit: 1000), returning: ListReply.self).groups
     }
 
-    /// All records that there are to see, the newest first.
+    /// Returns all visible records, newest first.
     package func allRecords(_ filter: IssueFilter? = nil) throws -> [StoredRecord] {
         try begin(.records, RecordsParameters(filter: filter, limit: 500), more: true)
         var records: [StoredRecord] = []
@@ -71,12 +71,12 @@ extension RawClient {
 }
 
 extension RecordReceipt {
-    /// A record was not taken that should have been.
+    /// A record was unexpectedly not stored.
     package struct NotStored: Error {
         let receipt: RecordReceipt
     }
 
-    /// The id of a record that is on disk, be it for long.
+    /// The id of a stored record, whether it is new or a duplicate.
     package var storedID: String {
         get throws {
             switch self {

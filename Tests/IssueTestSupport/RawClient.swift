@@ -1,9 +1,9 @@
 package import IssueProtocol
 package import UnixIO
 
-/// A client that sends exactly what it is told to, and sees exactly what comes.
+/// A client that sends exactly the given bytes and returns exactly what it receives.
 package final class RawClient {
-    /// No reply came: the connection ended, or went quiet.
+    /// No reply arrived: the connection was closed, or nothing was received in time.
     package enum NoReply: Error, Hashable {
         case closed
         case quiet
@@ -11,7 +11,7 @@ package final class RawClient {
 
     private let socket: FileDescriptor
     private var frames = FrameDecoder(limit: 64 << 20)
-    /// The process without which there is no connection.
+    /// The process that holds the other end of the connection.
     private let process: ChildProcess?
 
     package init(path: String) throws {
@@ -19,7 +19,7 @@ package final class RawClient {
         process = nil
     }
 
-    /// Speaks over a connection that somebody else has made.
+    /// Uses a connection that was made elsewhere.
     package init(over socket: consuming FileDescriptor, keeping process: ChildProcess) throws {
         try socket.setNonBlocking()
         self.socket = socket
@@ -36,7 +36,7 @@ package final class RawClient {
         try send(Array(text.utf8))
     }
 
-    /// Sends a call, and does not wait for its reply.
+    /// Sends a call and does not wait for its reply.
     package func begin(
         _ method: String, _ parameters: String = "{}", oneway: Bool = false, more: Bool = false
     ) throws {
@@ -50,7 +50,7 @@ package final class RawClient {
             VarlinkCall(method: method.fullName, parameters: parameters.json, oneway: oneway, more: more).message)
     }
 
-    /// The same connection for another thread to send over.
+    /// Returns the same connection for another thread to send on.
     package func duplicate() throws -> FileDescriptor {
         try socket.duplicate()
     }
@@ -61,7 +61,7 @@ package final class RawClient {
 
     // MARK: Receiving
 
-    /// The next reply, be it an error.
+    /// Returns the next reply, even if it is an error.
     package func reply(within time: Duration = .seconds(30)) throws -> VarlinkReply {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
@@ -86,7 +86,7 @@ package final class RawClient {
         }
     }
 
-    /// The next reply's parameters; an error of the daemon is thrown.
+    /// Returns the parameters of the next reply. Throws if the reply is an error.
     package func answer<Reply: JSONCodable>(
         of: Reply.Type = Reply.self, within time: Duration = .seconds(30)
     ) throws -> Reply {
@@ -95,7 +95,7 @@ package final class RawClient {
         return try Reply(json: reply.parameters)
     }
 
-    /// Whether the daemon closes the connection without another word.
+    /// Returns `true` if the daemon closes the connection without sending anything else.
     package func isClosed(within time: Duration = .seconds(30)) throws -> Bool {
         do {
             _ = try reply(within: time)

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// A folder of a test's own, removed with all that is in it when this goes.
+/// A temporary folder, removed with its contents when this object is released.
 package final class ScratchFolder: Sendable {
     package let path: String
     private let isKept = Atomic(false)
 
-    /// Others may pass through it, as clients of another user must.
+    /// Creates the folder. Other users may traverse it, as clients of other users must.
     package init(named name: String = "issued-test") throws {
         let url = FileManager.default.temporaryDirectory.appending(path: "\(name)-\(UUID().uuidString.prefix(8))")
         path = url.path()
@@ -19,18 +19,18 @@ package final class ScratchFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Leaves it where it is, for people to look into.
+    /// Keeps the folder for inspection.
     package func keep() {
         isKept.store(true, ordering: .relaxed)
     }
 
-    /// The path of something in it.
+    /// The path of an entry in the folder.
     package subscript(name: String) -> String { "\(path)/\(name)" }
 
     @discardableResult
     package func write(_ text: String, to name: String, mode: Int = 0o600) throws -> String {
         let file = self[name]
-        // Made with its mode, so that nobody sees it with another.
+        // Created with its mode, so that no one can ever open it with another mode.
         guard
             FileManager.default.createFile(
                 atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: mode])

@@ -2,10 +2,10 @@ import CProcesses
 import Foundation
 import UnixIO
 
-/// Starts a program with just the descriptors that it is given, and waits for its end.
+/// Starts programs with only the given descriptors, and waits for them to end.
 ///
-/// Foundation's `Process` learns of an end by a descriptor that other children
-/// may inherit, and then never learns of it; and it lets signals stay blocked.
+/// Foundation's `Process` detects the end of a program by a descriptor that other children may inherit, and then never
+/// notices it. It also leaves signals blocked.
 enum Spawning {
     /// - Parameter streams: Its standard input, output and error.
     static func start(
@@ -17,7 +17,7 @@ enum Spawning {
         for (number, stream) in streams.enumerated() {
             unsafe posix_spawn_file_actions_adddup2(&actions, stream, CInt(number))
         }
-        // Those of Foundation's file handles do not close by themselves, and would keep a removed file on its disk.
+        // Foundation's file handles do not close on exec, and would keep a removed file on its disk.
         unsafe processes_close_from(&actions, CInt(streams.count))
 
         var attributes = posix_spawnattr_t()

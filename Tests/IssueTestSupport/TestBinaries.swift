@@ -1,15 +1,15 @@
 import Foundation
 
-/// Where the programs under test are.
+/// The location of the programs under test.
 package enum TestBinaries {
-    /// Whether somebody has chosen them, as `scripts/test` does with those that are shipped.
+    /// `true` if they were chosen explicitly, as `scripts/test` does with release builds.
     package static var areChosen: Bool { chosenFolder != nil }
 
     private static var chosenFolder: String? {
         ProcessInfo.processInfo.environment["ISSUED_TEST_BINARIES"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The path of one of them: from `ISSUED_TEST_BINARIES`, else as built together with the tests.
+    /// Returns the path of a program: in `ISSUED_TEST_BINARIES`, or else where the tests were built.
     package static func path(of name: String) throws -> String {
         let folder = chosenFolder ?? URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path()
         for candidate in [folder, buildFolder].compactMap({ $0 }) {
@@ -19,7 +19,7 @@ package enum TestBinaries {
         throw Missing(name: name, folder: folder)
     }
 
-    /// The test product is loaded by another program; the kernel knows from where.
+    /// The test product is loaded by another program, so its path is read from the kernel.
     private static let buildFolder: String? = {
         guard let maps = try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8) else { return nil }
         for line in maps.split(separator: "\n") {
@@ -32,21 +32,21 @@ package enum TestBinaries {
     struct Missing: Error, CustomStringConvertible {
         let name: String
         let folder: String
-        var description: String { "There is no program \(name) in \(folder); build it, or set ISSUED_TEST_BINARIES." }
+        var description: String { "Program \(name) not found in \(folder). Build it, or set ISSUED_TEST_BINARIES." }
     }
 
-    /// The repository's folder, by where this file lies in it.
+    /// The folder of the repository, derived from the path of this file.
     package static let repository = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path()
 
-    /// A Python that has the package `varlink`, if the tests were given one.
+    /// A Python interpreter with the package `varlink`, or nil if the tests were given none.
     package static var python: String? {
         let chosen =
             ProcessInfo.processInfo.environment["ISSUED_TEST_PYTHON"] ?? "\(repository).build/python/bin/python"
         return FileManager.default.isExecutableFile(atPath: chosen) ? chosen : nil
     }
 
-    /// The first of these that is a program here.
+    /// Returns the first of these that is an executable, or nil if none is.
     package static func tool(_ candidates: String...) -> String? {
         candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
     }

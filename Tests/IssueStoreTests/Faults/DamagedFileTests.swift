@@ -6,16 +6,16 @@ import Testing
 
 @testable import IssueStore
 
-/// Whatever is in the file, it is used or said to be damaged: nothing else, no trap and no end.
-@Suite("A damaged file", .serialized)
+/// Whatever a file contains, the store either uses it or reports it as corrupt. It never traps or loops.
+@Suite("A corrupt file", .serialized)
 struct DamagedFileTests {
     private static let rounds = PowerCutTests.isLong ? 40 * PowerCutTests.seeds.count : 12
-    /// Which bytes of the header are tried: one of so many, and others with each seed.
+    /// One byte of every `headerStride` bytes of the header is changed. The offset depends on the seed.
     private static let headerStride = 8
 
     /// Opens a file and uses it as a daemon does.
     ///
-    /// Nothing but damage may be said, and what is acknowledged must be found.
+    /// Only corruption may be reported, and acknowledged records must be found.
     private func use(_ store: TemporaryStore, _ place: String) {
         do throws(StoreFailure) {
             let writer: StoreWriter
@@ -26,7 +26,7 @@ struct DamagedFileTests {
             }
             try use(writer, of: store, place)
         } catch .damaged, .foreign {
-            // It is set aside.
+            // The daemon would quarantine it.
         } catch {
             Issue.record("\(place): \(error)")
         }
@@ -54,13 +54,13 @@ struct DamagedFileTests {
         } catch let failure as StoreFailure {
             throw failure
         } catch is QueryFailure {
-            // What was asked for is not there any more.
+            // The requested record or group no longer exists.
         } catch {
             Issue.record("\(place): \(error)")
         }
     }
 
-    /// Asks all that can be asked.
+    /// Runs queries of all kinds.
     private func ask(_ reader: StoreReader) throws {
         let groups = try reader.groups(.of(IssueFilter(), sparkline: 10), viewer: .everything).groups
         for group in groups.prefix(5) { _ = try? reader.show(group.id, viewer: .everything) }
@@ -77,7 +77,7 @@ struct DamagedFileTests {
         _ = try reader.unsentSummaries(of: 1, limit: 10)
     }
 
-    @Test("is used, or known to be damaged, whichever byte of its header is another", arguments: [true, false])
+    @Test("is used or reported as corrupt, whichever byte of its header is changed", arguments: [true, false])
     func header(isClosed: Bool) throws {
         let files = try StoreFiles.made(seed: 3, isClosed: isClosed)
         let starts = Set(PowerCutTests.seeds.map { Int($0) % Self.headerStride })
@@ -91,7 +91,7 @@ struct DamagedFileTests {
     }
 
     @Test(
-        "is used, or known to be damaged, with numbers that can't be",
+        "is used or reported as corrupt if it contains impossible numbers",
         arguments: [
             "UPDATE clock SET first_id = 1 << 60", "UPDATE clock SET offset = 9223372036854775807",
             "UPDATE ranges SET last_id = 9223372036854775807", "UPDATE ranges SET last_id = -5",
@@ -105,7 +105,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("is used, or known to be damaged, whatever is in its pages", arguments: [true, false])
+    @Test("is used or reported as corrupt, whatever its pages contain", arguments: [true, false])
     func pages(isClosed: Bool) throws {
         let files = try StoreFiles.made(seed: 4, isClosed: isClosed)
         var chance = SampleRecords(seed: 5)
@@ -116,7 +116,7 @@ struct DamagedFileTests {
         }
     }
 
-    /// Writes over a part of a file: with zeros, chance, another part, or a bit that is wrong.
+    /// Overwrites a part of a file with zeros, random bytes or another part, or flips a bit.
     private func damage(_ file: inout Data, _ chance: inout SampleRecords) {
         let length = 1 << chance.below(14)
         let start = Int(chance.below(Int64(file.count - Int(length))))
@@ -131,7 +131,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("is used, or known to be damaged, wherever it ends", arguments: [true, false])
+    @Test("is used or reported as corrupt, wherever it is truncated", arguments: [true, false])
     func truncated(isClosed: Bool) throws {
         let files = try StoreFiles.made(seed: 6, isClosed: isClosed)
         var chance = SampleRecords(seed: 7)
@@ -144,7 +144,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("whose log is damaged holds what was so after one of its commits, and goes on from there")
+    @Test("with a corrupt WAL contains the state after one of its commits, and continues from there")
     func log() throws {
         let files = try StoreFiles.made(seed: 8, isClosed: false)
         var chance = SampleRecords(seed: 9)
@@ -163,7 +163,7 @@ struct DamagedFileTests {
                 let empty = scene.model
                 let history = [empty] + files.history
                 guard let found = try history.last(where: { try StoreOracle.obviousFaults(store, $0) == [] }) else {
-                    Issue.record("round \(round): it holds what was never so")
+                    Issue.record("round \(round): its state never existed")
                     return
                 }
                 if round % 4 == 3 { #expect(found.lastRow == files.history.last?.lastRow) }

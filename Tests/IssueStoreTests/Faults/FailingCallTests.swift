@@ -4,15 +4,16 @@ import Testing
 
 @testable import IssueStore
 
-/// Every call of SQLite to the disk fails in turn, in every step that a daemon takes.
-@Suite("When a call to the disk fails", .serialized)
+/// Every disk access of SQLite fails in turn, in every step that a daemon takes.
+@Suite("When a disk access fails", .serialized)
 struct FailingCallTests {
-    /// In the long form each call fails in each way, otherwise the first ones and every fourth after them in one.
+    /// The long form lets each access fail in each way. Otherwise the first ones and every fourth one after them fail
+    /// in one way.
     private static let isLong = PowerCutTests.isLong
     private static let shifts = isLong ? [0, 1, 2, 3, 4, 5] : [0]
 
     @Test(
-        "a step is done or leaves no trace, the next one works, and so does a restart",
+        "a step is complete or leaves no trace, the next one works, and so does a restart",
         arguments: StoreScene.Step.allCases, shifts)
     func eachInTurn(step: StoreScene.Step, shift: Int) throws {
         try StoreScene.with(seed: 11) { scene, disk in
@@ -52,7 +53,7 @@ struct FailingCallTests {
         }
     }
 
-    @Test("the making of a store, and each step of its schema, is taken again from where it was", arguments: [0, 1, 2])
+    @Test("creating a store and each migration resumes where it failed", arguments: [0, 1, 2])
     func eachInMaking(version: Int) throws {
         var (nth, hit) = (0, true)
         while hit {

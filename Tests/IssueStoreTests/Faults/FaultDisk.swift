@@ -1,9 +1,9 @@
 import FaultVFS
 import Foundation
 
-/// A folder whose files fail as a test says, and lose what was not synced when the power is cut.
+/// A folder whose file accesses fail on demand. Its files lose unsynced data when the power is cut.
 ///
-/// What it does by chance it does again for the same seed.
+/// Random decisions are reproducible with the same seed.
 final class FaultDisk {
     struct Calls: OptionSet {
         let rawValue: Int
@@ -13,7 +13,7 @@ final class FaultDisk {
         static let truncate = Calls(rawValue: FAULTVFS_TRUNCATE)
         static let delete = Calls(rawValue: FAULTVFS_DELETE)
         static let all = Calls(rawValue: FAULTVFS_ALL)
-        /// The calls that change what is on the disk.
+        /// The calls that change the content of the disk.
         static let changes: Calls = [.write, .sync, .truncate, .delete]
     }
 
@@ -38,52 +38,53 @@ final class FaultDisk {
         precondition(number >= 0, "There are too many disks")
     }
 
-    /// Lends a disk under a folder; its files are closed when the body ends.
+    /// Runs `body` with a disk in a folder. Its files are closed when the body ends.
     static func with<Value>(_ folder: String, seed: UInt64, _ body: (FaultDisk) throws -> Value) throws -> Value {
         let disk = FaultDisk(folder: folder, seed: seed)
         defer { faultvfs_detach(disk.number) }
         return try body(disk)
     }
 
-    /// Lets the nth of these calls fail, counted from now, and if it lasts all behind it.
+    /// Makes the nth of these calls from now on fail, and all later ones if `lasts` is `true`.
     func fail(_ nth: Int, of calls: Calls = .all, with fault: Fault, lasts: Bool = false) {
         faultvfs_fail(number, Int32(calls.rawValue), Int64(nth), fault.code, lasts ? 1 : 0)
     }
 
-    /// Lets all calls do again what they should.
+    /// Stops all failures.
     func mend() { faultvfs_fail(number, 0, 0, 0, 0) }
 
-    /// How many calls have failed since it was said which are to.
+    /// The number of calls that have failed since the last `fail`.
     var failed: Int { Int(faultvfs_failed(number)) }
 
+    /// The number of these calls so far.
     func calls(_ calls: Calls) -> Int { Int(faultvfs_calls(number, Int32(calls.rawValue))) }
 
-    /// Lets the files grow by no more than so many bytes, or by as many as they like.
+    /// Limits how many bytes the files may grow, or removes the limit if `bytes` is nil.
     func limitGrowth(to bytes: Int64?) {
         faultvfs_limit(number, bytes.map { faultvfs_bytes(number) + $0 } ?? -1)
     }
 
-    /// Takes an image of what a power cut would leave before one in so many of these calls.
+    /// Takes images of what a power cut would leave, before one in `share` of these calls.
     func takeImages(before calls: Calls, oneIn share: UInt32 = 1) {
         faultvfs_take_images(number, Int32(calls.rawValue), share)
     }
 
     func takeNoImages() { faultvfs_take_images(number, 0, 0) }
 
-    /// Takes an image now, and answers its folder.
+    /// Takes an image now, and returns its folder.
     func image() -> String { folder(ofImage: Int(faultvfs_take_image(number))) }
 
     var images: Int { Int(faultvfs_images(number)) }
 
     func folder(ofImage image: Int) -> String { "\(folder)-\(image)" }
 
-    /// Cuts the power before the nth of these calls, counted from now.
+    /// Cuts the power before the nth of these calls from now on.
     func cut(before nth: Int, of calls: Calls) { faultvfs_cut(number, Int32(calls.rawValue), Int64(nth)) }
 
     func cutNow() { faultvfs_cut(number, 0, 0) }
 
     var isCut: Bool { faultvfs_is_cut(number) != 0 }
 
-    /// Starts again with what the cut has left; all files must be closed.
+    /// Restarts with the data that the power cut has left. All files must be closed.
     func restart() { precondition(faultvfs_restart(number) != 0, "A file is still open") }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("On a full disk")
 struct FullDiskTests {
     @Test(
-        "reports are refused without a trace, and taken again as soon as there is room", arguments: PowerCutTests.seeds)
+        "reports are refused without a trace, and accepted again once there is space", arguments: PowerCutTests.seeds)
     func isRefused(seed: UInt64) throws {
         try StoreScene.with(seed: seed) { scene, disk in
             try scene.open()
@@ -25,7 +25,7 @@ struct FullDiskTests {
                     }
                 }
                 #expect(refused == 5, "the disk was not full")
-                // What a forwarder, retention and the checkpoint want then must do no harm either.
+                // Steps of a forwarder, retention and the checkpoint must do no harm then.
                 for step in [StoreScene.Step.batch, .settle, .checkpoint, .forget, .shrink] { try? scene.take(step) }
                 #expect(try scene.faults() == [], "seed \(seed), round \(round)")
                 if round % 3 == 0 {
@@ -38,7 +38,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("a store opens and can be asked, after a stop and after a crash", arguments: [true, false])
+    @Test("a store opens and can be queried, after a stop and after a crash", arguments: [true, false])
     func opens(isStopped: Bool) throws {
         try StoreScene.with(seed: 5) { scene, disk in
             try scene.open()

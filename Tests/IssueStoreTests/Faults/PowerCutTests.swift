@@ -6,11 +6,11 @@ import Testing
 
 @testable import IssueStore
 
-/// A disk that loses everything not synced, and tears the pages that were about to be.
+/// A disk that loses unsynced data, and tears pages that are being written.
 @Suite("After a power cut", .serialized)
 struct PowerCutTests {
     private static let rounds = Int(ProcessInfo.processInfo.environment["ISSUED_TORTURE_ROUNDS"] ?? "")
-    /// In the long form all runs are longer, and what is tried in strides otherwise is tried at each place.
+    /// The long form has longer runs, and tries every place instead of every nth.
     static let isLong = rounds != nil
     static let seeds = (0..<(rounds ?? 1)).map { UInt64($0) + 1 }
 
@@ -18,7 +18,7 @@ struct PowerCutTests {
         .report, .reportNumbered, .report, .batch, .report, .settle, .reportNumbered, .checkpoint, .report, .forget,
     ]
 
-    /// The steps of a run: all kinds of them, the common ones more often.
+    /// The steps of a run: all kinds, the common ones more often.
     private func steps(_ count: Int, _ scene: StoreScene) -> [StoreScene.Step] {
         (0..<count).map { _ in
             let rest = StoreScene.Step.allCases
@@ -28,12 +28,12 @@ struct PowerCutTests {
     }
 
     @Test(
-        "before any sync, all that was acknowledged is there and nothing else, and the store goes on", arguments: seeds)
+        "before any sync, exactly the acknowledged records are there, and the store continues", arguments: seeds)
     func beforeEachSync(seed: UInt64) throws {
         try takeImages(seed: seed, before: .sync, oneIn: 1, steps: Self.isLong ? 50 : 25)
     }
 
-    @Test("between any two calls that change the disk, the same holds", arguments: seeds)
+    @Test("between any two calls that change the disk, the same is true", arguments: seeds)
     func betweenCalls(seed: UInt64) throws {
         try takeImages(seed: seed &+ 1000, before: .changes, oneIn: 12, steps: Self.isLong ? 50 : 25)
     }
@@ -51,7 +51,7 @@ struct PowerCutTests {
                 #expect(faults == [], "\(place)")
                 while looked < disk.images {
                     looked += 1
-                    // What was so before the step is as good.
+                    // The state before the step is valid, too.
                     try scene.expectSound(
                         image: disk.folder(ofImage: looked), or: before, "\(place), image \(looked)")
                 }
@@ -60,7 +60,7 @@ struct PowerCutTests {
         }
     }
 
-    @Test("everything fails until the files are closed, and the next run finds what was acknowledged", arguments: seeds)
+    @Test("everything fails until the files are closed, and the next run finds acknowledged records", arguments: seeds)
     func cutsAndGoesOn(seed: UInt64) throws {
         try StoreScene.with(seed: seed &+ 2000) { scene, disk in
             try scene.open()
@@ -69,7 +69,7 @@ struct PowerCutTests {
                 var step = StoreScene.Step.report
                 while !disk.isCut {
                     step = steps(1, scene)[0]
-                    // Of rows that go the facts must be known.
+                    // The facts of rows must be known before they are removed.
                     if step == .forget, scene.writer != nil { _ = try? scene.faults() }
                     do { try scene.take(step) } catch { break }
                 }
@@ -83,13 +83,13 @@ struct PowerCutTests {
                 scene.close()
                 disk.restart()
                 #expect(try scene.recover() == [], "\(place)")
-                #expect(try scene.faultsOfGoingOn() == [], "\(place), going on")
+                #expect(try scene.faultsOfGoingOn() == [], "\(place), continuing")
             }
         }
     }
 
     @Test(
-        "what a run that was killed had written, and not synced, is there once the next run has called it stored",
+        "records that a killed run wrote but did not sync are durable once the next run has reported them as stored",
         arguments: 1...8 as ClosedRange<UInt64>)
     func killedBeforeSync(seed: UInt64) throws {
         let call = SentCall([IssueRecord(message: "once")], producer: ProducerID(high: 1, low: 1), sequence: 1)
@@ -100,7 +100,7 @@ struct PowerCutTests {
             if let writer { #expect(throws: StoreFailure.self) { try store.commit(Submission([call]), to: writer) } }
             #expect(disk.failed == 1)
             disk.mend()
-            // As one that is killed leaves it: with its log.
+            // As a killed process leaves it: with its WAL.
             writer?.connection.setCheckpointsOnClose(false)
             writer = nil
             let next = try store.writer()

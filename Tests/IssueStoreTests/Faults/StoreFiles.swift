@@ -4,15 +4,18 @@ import IssueProtocol
 
 @testable import IssueStore
 
-/// The files of a store that was at work for a while, to be damaged.
+/// The files of a store that was used for a while, to be corrupted.
 struct StoreFiles {
     var database: Data
-    /// Empty where the log was copied into the database.
+    /// Empty if the WAL was checkpointed.
     var log = Data()
-    /// What the store held after each of its steps.
+    /// The contents of the store after each of its steps.
     var history: [StoreModel] = []
 
-    /// - Parameter isClosed: whether the log was copied and deleted, as by a stop, or all is in it, as after a crash.
+    /// Creates the files.
+    ///
+    /// - Parameter isClosed: `true` for a checkpointed and deleted WAL, as after a stop; `false` for a WAL that
+    ///   contains everything, as after a crash.
     static func made(seed: UInt64, isClosed: Bool) throws -> StoreFiles {
         try StoreScene.with(seed: seed) { scene, disk in
             try scene.open()
@@ -30,7 +33,7 @@ struct StoreFiles {
                 scene.close()
                 return StoreFiles(database: try read(scene.store.path), history: history)
             }
-            // The log was synced, so it is in the real file as well.
+            // The WAL was synced, so it is in the real file as well.
             return StoreFiles(
                 database: try read(scene.store.path), log: try read(scene.store.path + "-wal"), history: history)
         }
@@ -38,7 +41,7 @@ struct StoreFiles {
 
     private static func read(_ path: String) throws -> Data { try Data(contentsOf: URL(filePath: path)) }
 
-    /// Lends a store that has these files, on a disk whose syncs take no time.
+    /// Runs `body` with a store that has these files, on a disk whose syncs take no time.
     func with<Value>(_ body: (TemporaryStore) throws -> Value) throws -> Value {
         try TemporaryStore.with { store in
             try database.write(to: URL(filePath: store.path))

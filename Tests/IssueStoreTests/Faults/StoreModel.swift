@@ -2,9 +2,9 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// What a store must hold: everything that was acknowledged, and what became of it.
+/// The expected contents of a store: all acknowledged records and their fates.
 ///
-/// Ids are given out from 1 on without a gap, so the row with the id 1 is the first here.
+/// Ids are assigned from 1 without gaps, so the row with id 1 is the first one here.
 struct StoreModel {
     struct Row {
         var record: IssueRecord
@@ -19,7 +19,7 @@ struct StoreModel {
         var app: String
     }
 
-    /// A line of the ledger.
+    /// A row of the ledger.
     struct Line: Hashable {
         var destination: Int64
         var account: Account
@@ -31,7 +31,7 @@ struct StoreModel {
         var occurrences: Int64 = 0
     }
 
-    /// What the database said of a row when it was there: it must go on saying so, and counts are made of it.
+    /// The values that the database assigned to a row. They must not change, and counts are computed from them.
     struct Facts: Equatable {
         var series: Int64
         var receivedAt: Int64
@@ -56,7 +56,7 @@ struct StoreModel {
 
     var lastRow: Int64 { Int64(rows.count) }
 
-    /// How many of the first rows retention has taken.
+    /// The number of the first rows that retention has removed.
     private(set) var goneCount: Int64 = 0
 
     mutating func received(_ records: [IssueRecord], _ call: SentCall, from process: ReportingProcess) {
@@ -92,7 +92,7 @@ struct StoreModel {
         unanswered[destination] = nil
     }
 
-    /// Retention has taken the rows up to one.
+    /// Marks the rows through `last` as removed by retention.
     mutating func forgot(through last: Int64) {
         while goneCount < last {
             goneCount += 1
@@ -112,7 +112,7 @@ struct StoreModel {
         set { rows[Int(row - 1)].fates[destination] = newValue }
     }
 
-    /// The whole ledger, made of the rows.
+    /// The complete ledger, computed from the rows.
     var ledger: [Line: Sum] {
         var sums: [Line: Sum] = [:]
         func add(_ destination: Int64, _ fate: Int64, _ row: Row) {

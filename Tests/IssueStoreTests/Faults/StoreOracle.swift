@@ -3,14 +3,14 @@ import IssueProtocol
 import IssueStore
 import SQLiteKit
 
-/// Compares a store with what it must hold, by plain scans of its tables.
+/// Compares a store with its expected contents, by plain scans of its tables.
 struct StoreOracle {
-    /// What is wrong, a sentence each. What the database says of new rows is taken into the model.
+    /// Returns one message per difference. Adds the values that the database assigned to new rows to the model.
     static func faults(_ store: TemporaryStore, _ model: inout StoreModel) throws -> [String] {
         let shell = try store.shell()
         let reader = try store.reader()
         var faults = try rowFaults(shell, reader, &model)
-        // What follows would say the same of each row again.
+        // The following checks would repeat the same for each row.
         guard faults.isEmpty else { return faults }
         faults += try ledgerFaults(shell, model)
         faults += try outboxFaults(shell, reader, model)
@@ -25,7 +25,7 @@ struct StoreOracle {
         return faults
     }
 
-    /// What is wrong with ids, ledger and outbox alone.
+    /// Returns the differences in ids, ledger and outbox only.
     static func obviousFaults(_ store: TemporaryStore, _ model: StoreModel) throws -> [String] {
         let shell = try store.shell()
         let found = try shell.numbers("SELECT id FROM records ORDER BY id")
@@ -37,7 +37,7 @@ struct StoreOracle {
 
     // MARK: Records
 
-    /// None missing, none invented, none twice, each as it was sent.
+    /// No record is missing, invented, duplicated or changed.
     private static func rowFaults(
         _ shell: Connection, _ reader: StoreReader, _ model: inout StoreModel
     ) throws -> [String] {

@@ -5,16 +5,16 @@ import Testing
 
 @testable import IssueStore
 
-/// A store at work on a disk that fails, with what it must hold beside it.
+/// A store in use on a disk that fails, and the model of its expected contents.
 final class StoreScene {
-    /// What a daemon does with its store.
+    /// The steps of a daemon that change its store.
     enum Step: CaseIterable {
         case report, reportNumbered, batch, settle, closeRange, forget, checkpoint, shrink, restart
     }
 
     let store: TemporaryStore
     var model: StoreModel
-    /// What must be so instead if the step that failed last was stored all the same, as a cut may have it.
+    /// The model that must apply instead if the last failed step was stored after all, as a power cut may leave it.
     private(set) var doubtful: StoreModel?
     private(set) var writer: StoreWriter?
     private(set) var reader: StoreReader?
@@ -35,7 +35,7 @@ final class StoreScene {
         store.settings.retention.maxSize = 1 << 40
     }
 
-    /// Lends a scene on a disk of its own.
+    /// Runs `body` with a scene on a disk of its own.
     static func with<Value>(seed: UInt64, _ body: (StoreScene, FaultDisk) throws -> Value) throws -> Value {
         try TemporaryStore.with { store in
             try FaultDisk.with(store.folder, seed: seed) { disk in
@@ -54,7 +54,7 @@ final class StoreScene {
         reader = try store.reader()
     }
 
-    /// Log time now.
+    /// The current record log time.
     var now: RecordLogInstant {
         writer?.logTime(wall: store.wall, monotonic: store.monotonic) ?? RecordLogInstant(milliseconds: 0)
     }
@@ -64,7 +64,7 @@ final class StoreScene {
         reader = nil
     }
 
-    /// Does a step and takes it into the model; a step for which there is nothing to do does nothing.
+    /// Performs a step and applies it to the model. Has no effect if the step has nothing to do.
     func take(_ step: Step) throws {
         doubtful = nil
         if writer == nil || reader == nil {
@@ -91,7 +91,7 @@ final class StoreScene {
         doubtful = nil
     }
 
-    /// Sees to it that a step has something to do.
+    /// Makes sure that a step has something to do.
     func prepare(_ step: Step) throws {
         if writer == nil { try open() }
         switch step {
@@ -105,11 +105,11 @@ final class StoreScene {
             }
         case .forget:
             while model.lastRow - model.goneCount < 60 { try take(.report) }
-            // Of rows that go the facts must be known.
+            // The facts of rows must be known before they are removed.
             if model.facts.count < Int(model.lastRow) { #expect(try faults() == []) }
         case .closeRange: try take(.report)
         case .shrink:
-            // Records of a page each, so that as many are free when they go.
+            // Records of one page each, so that removing them frees as many pages.
             padding = 9000
             while try spareBytes() == 0 {
                 for _ in 0..<4 { try take(.report) }
@@ -198,16 +198,16 @@ final class StoreScene {
         if progress.records > 0 { model.forgot(through: model.goneCount + progress.records) }
     }
 
-    // MARK: Looking
+    // MARK: Checks
 
-    /// What a power cut has left of a scene's disk is sound if it is what the scene holds, or would hold with the step
-    /// that was under way; and it goes on from there.
+    /// Checks the image that a power cut leaves. It must contain the scene's model, or the model including the
+    /// interrupted step, and the store must continue from there.
     func expectSound(
         image folder: String, or doubtful: StoreModel?, _ place: String,
         sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // A disk of its own, so that none of its syncs takes time.
+        // A disk of its own, so that its syncs take no time.
         try FaultDisk.with(folder, seed: 0) { _ in
             let image = StoreScene(TemporaryStore(path: folder + "/issues.db"), seed: 77, model: model)
             (image.store.wall, image.store.monotonic) = (store.wall, store.monotonic)
@@ -215,17 +215,17 @@ final class StoreScene {
             let found = try image.recover()
             #expect(found == [], "\(place), after a cut", sourceLocation: sourceLocation)
             let later = try image.faultsOfGoingOn()
-            #expect(later == [], "\(place), going on", sourceLocation: sourceLocation)
+            #expect(later == [], "\(place), continuing", sourceLocation: sourceLocation)
         }
     }
 
-    /// What is wrong with the store as it is.
+    /// Returns the faults of the store in its current state.
     func faults() throws -> [String] { try StoreOracle.faults(store, &model) }
 
-    /// The same of its ids and its ledger alone, quicker.
+    /// Returns the faults of its ids and its ledger, which is faster.
     func obviousFaults() throws -> [String] { try StoreOracle.obviousFaults(store, model) }
 
-    /// Goes on after a cut, with or without the step that it hit: whichever the store holds, and nothing else.
+    /// Continues after a cut with the model that the store contains: with or without the interrupted step.
     func recover() throws -> [String] {
         let doubtful = doubtful
         self.doubtful = nil
@@ -240,7 +240,8 @@ final class StoreScene {
         return []
     }
 
-    /// What is wrong after a few steps more: that it is still alive, and answers a call sent again as before.
+    /// Returns the faults after a few more steps. They show that the store still works and returns the same receipts
+    /// for a call that is sent again.
     func faultsOfGoingOn() throws -> [String] {
         var faults: [String] = []
         for numbered in model.newest.values {

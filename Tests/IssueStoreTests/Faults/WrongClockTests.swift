@@ -8,13 +8,13 @@ import Testing
 struct WrongClockTests {
     private static let day: Int64 = 86_400
 
-    /// Days back and forward, also far beyond what can be: a clock that was never set, and one that is broken.
+    /// Jumps of days in both directions, also beyond any real time: a clock that was never set, or a broken one.
     private static let jumps: [Int64] = [
         -day, day, -3 * day, 400 * day, -800 * day, 3600, -3600, 20_000 * day, -19_000 * day,
     ]
 
     @Test(
-        "never lets log time run back, loses nothing and counts right, also across restarts and cuts",
+        "never makes record log time go back, loses nothing, and counts correctly across restarts and cuts",
         arguments: PowerCutTests.seeds)
     func jumps(seed: UInt64) throws {
         try StoreScene.with(seed: seed) { scene, disk in
@@ -37,7 +37,7 @@ struct WrongClockTests {
                 default: try scene.take(scene.below(2) == 0 ? .report : .reportNumbered)
                 }
                 #expect(try scene.faults() == [], "\(place)")
-                // While the daemon is down there is only the wall clock, which is believed for a day at most.
+                // While the daemon is down there is only the wall clock, which is trusted for one day at most.
                 let now = scene.now
                 #expect(newest.duration(to: now) <= RecordLogClock.longestGap + .seconds(200), "\(place)")
                 newest = now
@@ -46,13 +46,13 @@ struct WrongClockTests {
         }
     }
 
-    @Test("is not taken for the log's time when all records are gone")
+    @Test("is not used as record log time when all records are gone")
     func afterAllIsGone() throws {
         try StoreScene.with(seed: 4) { scene, _ in
             try scene.open()
             try scene.take(.report)
             let before = scene.now
-            // Set back by ten years, and a record after it, so that the range holds times of both.
+            // Set back by ten years, with a record after it, so that the range contains both times.
             scene.store.wall = scene.store.wall.advanced(by: .seconds(-3650 * Self.day))
             try scene.take(.report)
             try scene.take(.closeRange)

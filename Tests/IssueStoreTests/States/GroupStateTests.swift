@@ -5,7 +5,7 @@ import Testing
 
 @testable import IssueStore
 
-@Suite("What is said of groups, on disk")
+@Suite("Triage states on disk")
 struct GroupStateTests {
     private func record(_ message: String = "Broken", _ version: String? = "1.0", severity: Severity = .error)
         -> IssueRecord
@@ -25,7 +25,7 @@ struct GroupStateTests {
         #expect(try writer.set(standing, ofGroup: subject.group))
     }
 
-    /// Which rows go ahead of the backlog, and why.
+    /// Returns the priority records and their reasons.
     private func priority(_ store: TemporaryStore) throws -> [[String?]] {
         try store.shell().table("SELECT record, reason FROM express ORDER BY record", columns: 2)
     }
@@ -44,7 +44,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A resolved group is open again with its next record, which goes ahead and is noticed once")
+    @Test("A resolved group reopens with its next record, which has priority and is reported once")
     func regression() throws {
         try withDestination { store, writer in
             var onPriorityRecords: [Int64] = []
@@ -59,13 +59,13 @@ struct GroupStateTests {
             let reader = try store.reader()
             #expect(try [1, 2, 3].map { try reader.isRegression(row: $0) } == [false, true, false])
             #expect(try reader.walk(after: 0, limit: 9).map(\.candidate.isFirstOfGroup) == [true, true, false])
-            // Whoever says something of it anew, says it of what is mended since.
+            // Setting the state again clears the regression.
             try say(TriageState(.resolved), store, writer)
             #expect(try !only(store).regressed)
         }
     }
 
-    @Test("What was said holds across a restart, for a series that was met before and for a new one")
+    @Test("A state survives a restart, for known and for new series")
     func restart() throws {
         for version in ["1.0", "1.1"] {
             try TemporaryStore.with { store in
@@ -81,7 +81,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A commit that fails leaves a resolved group resolved, and the next one opens it")
+    @Test("A failed commit leaves a resolved group resolved, and the next one reopens it")
     func failingCommit() throws {
         try withDestination { store, writer in
             try say(TriageState(.resolved), store, writer)
@@ -95,7 +95,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Resolved until a newer version, only a version opens it that is newer than all of the application's")
+    @Test("A group resolved until a newer version reopens only with a version newer than all of the application's")
     func newerVersion() throws {
         try withDestination { store, writer in
             try store.store([record("Something else", "2.0")], to: writer)
@@ -121,7 +121,7 @@ struct GroupStateTests {
         return filter
     }
 
-    @Test("Records of a muted group are told to nobody, whenever they are walked, and those around them are")
+    @Test("Records of a muted group are not forwarded, whenever they are scanned; records before and after are")
     func muted() throws {
         try withDestination { store, writer in
             var onPriorityRecords: [Int64] = []
@@ -139,7 +139,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A mute that was lifted before a record came leaves nothing behind")
+    @Test("A mute that ends before any record arrives leaves nothing behind")
     func mutedForNothing() throws {
         try withDestination { store, writer in
             try say(TriageState(.muted), store, writer)
@@ -150,7 +150,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A mute ends by its time: with the first record from then on, or by the clock where none comes")
+    @Test("A mute ends at its time: with the next record, or by the clock if there is none")
     func expiry() throws {
         try withDestination { store, writer in
             let end = store.wall.advanced(by: .seconds(10))
@@ -175,7 +175,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A mute ends with a newer version, whose record goes ahead, and those of the old ones go their way then")
+    @Test("A mute ends with a newer version, whose record has priority; records of old versions are forwarded then")
     func mutedForVersions() throws {
         try withDestination { store, writer in
             try say(TriageState(.muted, knownVersion: ApplicationVersion(name: "1.0")), store, writer)
@@ -186,7 +186,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A record that the guard has put among the rest counts with the version that it names itself")
+    @Test("A record in an overflow series counts with its own version")
     func overflow() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newSeriesPerApplication = Rate(2, per: .seconds(900))
@@ -201,7 +201,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A group of somebody else's is as one that is not there")
+    @Test("A group of another user looks as if it did not exist")
     func foreign() throws {
         try withDestination { store, _ in
             let id = try only(store).id
@@ -213,7 +213,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Of a store of the version before, a group that was muted by hand stays so")
+    @Test("Migrating a store of the previous version keeps muted groups muted")
     func migrated() throws {
         try TemporaryStore.with { store in
             let older = [
@@ -233,7 +233,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("What is erased leaves nothing of what was said of it")
+    @Test("Erasing a group also erases its state")
     func erased() throws {
         try withDestination { store, writer in
             try store.store([record("Kept")], to: writer)
