@@ -26,7 +26,7 @@ static void *grown(void *memory, size_t size) {
     return result;
 }
 
-/* SplitMix64: the same again for the same seed. */
+/* SplitMix64, reproducible with the same seed. */
 uint64_t roll(disk *disk, uint64_t bound) {
     disk->chance += 0x9E3779B97F4A7C15;
     uint64_t mixed = disk->chance;
@@ -35,7 +35,7 @@ uint64_t roll(disk *disk, uint64_t bound) {
     return (mixed ^ (mixed >> 31)) % bound;
 }
 
-/* The contents of files. */
+/* Contents of files. */
 
 static void resize(content *content, int64_t size) {
     if (size > content->capacity) {
@@ -71,7 +71,7 @@ void node_write(node *node, const void *bytes, int64_t count, int64_t offset) {
 }
 
 void node_truncate(node *node, int64_t size) {
-    /* What is behind the end is zero when the file grows again. */
+    /* Bytes beyond the end are zero when the file grows again. */
     if (size > node->seen.size) soil(node, node->seen.size, size);
     if (size < node->seen.size) soil(node, size, node->seen.size);
     resize(&node->seen, size);
@@ -88,7 +88,7 @@ void node_synced(node *node) {
     }
 }
 
-/* Files by their names. */
+/* Files by name. */
 
 node *node_at(disk *disk, const char *path) {
     for (node *node = disk->nodes; node; node = node->next) {
@@ -119,7 +119,7 @@ node *make_node(disk *disk, const char *path) {
     node *node = grown(NULL, sizeof *node);
     memset(node, 0, sizeof *node);
     node->path = strdup(path);
-    /* It is not open yet, so no lock of this process is lost by closing it. */
+    /* It is not open yet, so closing it loses no lock of this process. */
     load(node);
     node->next = disk->nodes;
     disk->nodes = node;
@@ -155,9 +155,9 @@ int64_t disk_bytes(disk *disk) {
     return sum;
 }
 
-/* The power cut. */
+/* Power cuts. */
 
-/* Of a hundred sectors that were not synced so many get through. */
+/* Returns the percentage of unsynced sectors that survive. */
 static uint64_t share(disk *disk) {
     static const uint64_t shares[] = {0, 0, 100, 50, 10, 90};
     return shares[roll(disk, sizeof shares / sizeof *shares)];
@@ -189,8 +189,8 @@ static void write_file(const char *path, const content *content) {
     close(file);
 }
 
-/* Writes what is left of each file. A name that a file was deleted from may have
-   come back, unless another file has it for good. */
+/* Writes what is left of each file. A deleted file may come back, unless another file
+   has taken its name. */
 static void write_rest(disk *disk, const char *folder) {
     for (node *node = disk->nodes; node; node = node->next) {
         int is_there = node->has_name && !node->is_deleted;
@@ -218,7 +218,7 @@ static void unlink_all(disk *disk) {
     char path[PATH_MAX];
     for (node *node = disk->nodes; node; node = node->next) {
         unlink(node->path);
-        /* The shared memory beside it is gone like all memory. */
+        /* The shared memory of a database is lost, too. */
         snprintf(path, sizeof path, "%s-shm", node->path);
         unlink(path);
     }
@@ -257,7 +257,7 @@ int call_fails(disk *disk, int call) {
     return 1;
 }
 
-/* What tests call. */
+/* Functions for tests. */
 
 disk *disk_of(const char *path) {
     disk *found = NULL;
@@ -276,12 +276,12 @@ static disk *locked(int number) {
     pthread_mutex_lock(&disks_lock);
     disk *disk = disks[number];
     pthread_mutex_unlock(&disks_lock);
-    if (!disk) stop("there is no such disk");
+    if (!disk) stop("unknown disk");
     pthread_mutex_lock(&disk->lock);
     return disk;
 }
 
-/* In vfs.c. */
+/* Defined in vfs.c. */
 void faultvfs_register(void);
 
 int faultvfs_attach(const char *folder, uint64_t seed) {
@@ -290,7 +290,7 @@ int faultvfs_attach(const char *folder, uint64_t seed) {
     memset(disk, 0, sizeof *disk);
     pthread_mutex_init(&disk->lock, NULL);
     disk->folder = realpath(folder, NULL);
-    if (!disk->folder) stop("there is no such folder");
+    if (!disk->folder) stop("the folder does not exist");
     disk->folder_length = strlen(disk->folder);
     disk->chance = seed;
     disk->limit = -1;

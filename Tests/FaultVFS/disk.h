@@ -1,4 +1,4 @@
-/* What lies on the disk: of each file what is seen, and what a power cut leaves. */
+/* The state of a disk: for each file, what processes see and what a power cut leaves. */
 #pragma once
 
 #include <pthread.h>
@@ -16,18 +16,19 @@ typedef struct content {
     int64_t capacity;
 } content;
 
-/* A file, open or not. */
+/* A file, open or closed. */
 typedef struct node {
     struct node *next;
     char *path;
     int opened;
-    /* What a process sees, and what was synced of it. */
+    /* The content that processes see, and the synced content. */
     content seen;
     content synced;
-    /* For each sector whether it was written since the last sync. */
+    /* For each sector, whether it was written since the last sync. */
     uint8_t *dirty;
     int64_t sectors;
-    /* Whether the folder was synced since the file was made, or deleted. */
+    /* has_name: the folder was synced since the file was created. is_deleted: the file was
+       deleted, and the folder not synced since. */
     int has_name;
     int is_deleted;
 } node;
@@ -58,10 +59,10 @@ typedef struct disk {
     int64_t images;
 } disk;
 
-/* The disk that a path lies on, if it lies on one. */
+/* Returns the disk that contains a path, or NULL. */
 disk *disk_of(const char *path);
 
-/* All that follows is called with the disk's lock held. */
+/* All following functions must be called with the disk's lock held. */
 
 node *node_at(disk *disk, const char *path);
 node *make_node(disk *disk, const char *path);
@@ -72,12 +73,12 @@ void node_truncate(node *node, int64_t size);
 void node_synced(node *node);
 int64_t disk_bytes(disk *disk);
 
-/* Names of files that were made or deleted are so for good. */
+/* Makes the creation and deletion of files durable. */
 void sync_names(disk *disk);
 
-/* Counts a call. Answers whether it fails, with errno said; what else is to happen
-   before it happens in here. */
+/* Counts a call. Returns whether it must fail, with errno set. Takes an image or cuts
+   the power first if that is due before this call. */
 int call_fails(disk *disk, int call);
 
-/* Rolls the dice over a range. */
+/* Returns a random number from 0 to bound - 1. */
 uint64_t roll(disk *disk, uint64_t bound);

@@ -1,23 +1,24 @@
-/* The same for a program that knows nothing of it, as issued: a library that is
-   loaded before it, and makes the folder of its database a disk that fails.
+/* The simulated disk for an unmodified program such as issued: a library that is
+   preloaded and turns the folder of its database into a disk that fails.
 
        cc -shared -fPIC -DFAULTVFS_PRELOAD -o fault-vfs.so -ITests/FaultVFS/include Tests/FaultVFS/[a-z]*.c -lsqlite3
        FAULTVFS_FOLDER=/var/lib/issued FAULTVFS_SEED=1 FAULTVFS_CUT=sync:40 LD_PRELOAD=./fault-vfs.so issued …
 
-   FAULTVFS_FOLDER  the folder, which must be there. Without it nothing happens.
-   FAULTVFS_SEED    chance; the same again for the same calls. 1 if it is not given.
-   FAULTVFS_CUT     CALL:N: the power is cut before the Nth of these calls: what is
-                    not synced is lost, or torn, and the process dies as by kill -9.
+   FAULTVFS_FOLDER  the folder, which must exist. If not set, the library does nothing.
+   FAULTVFS_SEED    the seed of random decisions (default 1). The same seed and calls
+                    give the same result.
+   FAULTVFS_CUT     CALL:N: cut the power before the Nth of these calls. Unsynced data
+                    is lost or torn, and the process dies as with kill -9.
    FAULTVFS_FAIL    CALL:N:FAULT[:on]: the Nth of these calls fails, and with `on`
-                    all behind it.
-   FAULTVFS_LIMIT   so many bytes the files of the folder may hold, until SIGUSR2
-                    makes room.
+                    all later ones too.
+   FAULTVFS_LIMIT   the max total size of the files in the folder, in bytes. SIGUSR2
+                    lifts the limit.
 
    CALL is read, write, sync, truncate, open, delete, size, lock, access, memory
-   (the shared one), or all; FAULT is error, full or short (half of it is written).
-   Whoever kills the process by SIGKILL cuts the power as well: what is not synced
-   is in its memory alone, and nothing of it gets through. A shell that reads the
-   database beside the process sees what was synced, and should wait for its end. */
+   (shared memory), or all. FAULT is error, full or short (half is written).
+   SIGKILL cuts the power as well: unsynced data exists only in the memory of the
+   process, and all of it is lost. Other processes that read the database see only
+   synced data, so they should wait until the process has ended. */
 #ifdef FAULTVFS_PRELOAD
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ static int disk = -1;
 static volatile sig_atomic_t has_room;
 
 static void wrong(const char *name, const char *value) {
-    fprintf(stderr, "FaultVFS: %s can't be %s\n", name, value);
+    fprintf(stderr, "FaultVFS: invalid %s: %s\n", name, value);
     _exit(64);
 }
 
@@ -50,7 +51,7 @@ static int calls_named(const char *name, const char *value, const char *words, s
     return 0;
 }
 
-/* Reads CALL:N and answers what follows it. */
+/* Parses CALL:N and returns the rest of the value. */
 static const char *call_and_number(const char *name, const char *value, int *calls, long long *number) {
     const char *colon = strchr(value, ':');
     char *end = NULL;
@@ -96,10 +97,10 @@ static void attach(void) {
     }
 }
 
-/* In vfs.c: called with each write, outside of any signal. */
+/* Called by vfs.c for each write, not in a signal handler. */
 int faultvfs_has_room(void) { return has_room; }
 
-/* The first opening is behind all that a program configures of SQLite. */
+/* A program has configured SQLite before it first opens a database. */
 int sqlite3_open_v2(const char *path, sqlite3 **database, int flags, const char *vfs) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static int (*open_under)(const char *, sqlite3 **, int, const char *);
@@ -108,6 +109,6 @@ int sqlite3_open_v2(const char *path, sqlite3 **database, int flags, const char 
     return open_under(path, database, flags, vfs);
 }
 #else
-/* In a program that attaches its disks itself room is made by lifting the limit. */
+/* A program that attaches its own disks changes the limit instead. */
 int faultvfs_has_room(void) { return 0; }
 #endif

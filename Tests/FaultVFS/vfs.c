@@ -1,15 +1,15 @@
-/* The VFS: what SQLite calls. It passes on what it does not count. */
+/* The VFS that SQLite calls. It forwards calls that it does not simulate. */
 #include <errno.h>
 #include <string.h>
 
 #include "disk.h"
 
-/* Behind it lies the file of SQLite's own VFS, which keeps the locks. */
+/* Followed in memory by the file of the default VFS, which holds the locks. */
 typedef struct file {
     sqlite3_file base;
     disk *disk;
     node *node;
-    /* The first sync of a new log or journal syncs the folder, too. */
+    /* The first sync of a new WAL or journal syncs the folder, too. */
     int syncs_names;
 } file;
 
@@ -17,7 +17,7 @@ enum { OWN_SIZE = (sizeof(file) + 15) / 16 * 16 };
 
 static sqlite3_vfs *under;
 
-/* In preload.c. */
+/* Defined in preload.c. */
 int faultvfs_has_room(void);
 
 static sqlite3_file *real(sqlite3_file *base) { return (sqlite3_file *)((char *)base + OWN_SIZE); }
@@ -73,7 +73,7 @@ static int fault_write(sqlite3_file *base, const void *bytes, int count, sqlite3
         code = errno == ENOSPC ? SQLITE_FULL : SQLITE_IOERR_WRITE;
         if (!disk->is_cut && disk->fault == FAULTVFS_SHORT) node_write(file->node, bytes, count / 2, offset);
     } else if (disk->limit >= 0 && growth > 0 && disk_bytes(disk) + growth > disk->limit) {
-        /* As much as there is room for was written. */
+        /* Write as much as there is space for. */
         int64_t fits = count - growth + (disk->limit - disk_bytes(disk));
         if (fits > 0) node_write(file->node, bytes, fits < count ? fits : count, offset);
         errno = ENOSPC;
@@ -98,7 +98,7 @@ static int fault_truncate(sqlite3_file *base, sqlite3_int64 size) {
     return code;
 }
 
-/* Writes what was changed to the real file, for whoever comes after this process. */
+/* Writes changed sectors to the real file, for processes that read it later. */
 static int write_through(node *node, sqlite3_file *real) {
     int code = SQLITE_OK;
     if (node->synced.size > node->seen.size) code = real->pMethods->xTruncate(real, node->seen.size);
@@ -106,7 +106,7 @@ static int write_through(node *node, sqlite3_file *real) {
         int64_t start = sector * SECTOR;
         if (!node->dirty[sector] || start >= node->seen.size) continue;
         int64_t end = start;
-        /* SQLite's own VFS writes 128 KiB as if they were nothing. */
+        /* The default VFS writes a length of 128 KiB as if it were 0. */
         while (sector < node->sectors && node->dirty[sector] && end < node->seen.size && end - start < 65536) {
             end += SECTOR;
             sector++;
@@ -227,7 +227,7 @@ static int fault_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, in
     int code = call_fails(disk, FAULTVFS_OPEN) ? SQLITE_CANTOPEN : SQLITE_OK;
     node *node = node_at(disk, path);
     if (code == SQLITE_OK) {
-        /* Read before it is opened, since closing it again would take its locks. */
+        /* Read before it is opened, because closing it later would release its locks. */
         if (!node) node = make_node(disk, path);
         code = under->xOpen(under, path, real(base), flags, flags_out);
         if (code != SQLITE_OK && node->opened == 0 && node->synced.size == 0 && node->seen.size == 0) {
@@ -277,7 +277,7 @@ static int fault_access(sqlite3_vfs *vfs, const char *path, int flags, int *resu
     int code = call_fails(disk, FAULTVFS_ACCESS) ? SQLITE_IOERR_ACCESS : SQLITE_OK;
     node *node = node_at(disk, path);
     if (code == SQLITE_OK && node && flags == SQLITE_ACCESS_EXISTS) {
-        /* The real file may be empty as yet, and one that is empty counts as none. */
+        /* The real file may still be empty. SQLite treats an empty file as missing. */
         *result = node->seen.size > 0;
     } else if (code == SQLITE_OK) {
         code = under->xAccess(under, path, flags, result);
@@ -361,7 +361,7 @@ static void register_once(void) {
     sqlite3_vfs_register(&vfs, 1);
 }
 
-/* Becomes the VFS of all connections that name no other. */
+/* Registers the VFS as the default of all connections. */
 void faultvfs_register(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_once);

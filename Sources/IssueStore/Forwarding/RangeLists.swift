@@ -52,7 +52,7 @@ package struct RangeLists: Sendable {
 extension StoreReader {
     /// Returns the posting lists of the range that contains the next record after `row`.
     ///
-    /// - Returns: The records of the range after `row`, or nil if there is no such range or if reading it row by row is
+    /// - Returns: The records of the range after `row`, or nil if no range contains a later record or if reading row by row is
     ///   better.
     /// - Throws: The error of the query.
     package func lists(after row: Int64) throws -> RangeLists? {

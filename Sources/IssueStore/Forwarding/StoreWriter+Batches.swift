@@ -35,7 +35,7 @@ extension StoreWriter {
         return stored
     }
 
-    /// Stores the result of a batch, or of those of its lines that are finished.
+    /// Stores the result of a batch, or of its finished lines.
     ///
     /// - Returns: A new batch with the remaining lines, or nil if none remain.
     /// - Throws: `StoreFailure`; nothing has changed then.

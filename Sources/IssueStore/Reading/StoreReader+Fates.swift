@@ -69,7 +69,7 @@ extension StoreReader {
     ///   - destination: The name of a destination, or nil for all of them.
     ///   - viewer: The client that asks.
     /// - Throws: `QueryFailure.notFound` if the record does not exist or the viewer must not see it, `.invalidFilter`
-    ///   if there is no such destination; otherwise the error of the query.
+    ///   if the destination does not exist; otherwise the error of the query.
     package func fates(of id: String, _ destination: String? = nil, viewer: Viewer) throws -> [DestinationFate] {
         try snapshot {
             let row = try find(id, viewer: viewer).row

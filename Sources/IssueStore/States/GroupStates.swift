@@ -52,7 +52,7 @@ extension StoreReader {
 
     /// Returns a group by its id.
     ///
-    /// - Throws: `QueryFailure.notFound` if there is no such group or if the viewer must not see it; otherwise the
+    /// - Throws: `QueryFailure.notFound` if the group does not exist or if the viewer must not see it; otherwise the
     ///   error of the query.
     package func subject(_ id: String, viewer: Viewer) throws -> Subject {
         try snapshot {

@@ -1,17 +1,17 @@
-/* A disk that fails as a test wants it to: a VFS of SQLite between SQLite and
-   its own. Files in a folder that was attached are on such a disk; all others
-   are left to SQLite's own VFS.
+/* A simulated disk that fails on demand: an SQLite VFS between SQLite and its
+   default VFS. Files in an attached folder are on such a disk; all others are
+   passed to the default VFS.
 
-   What is written is held in memory until SQLite syncs the file, as the kernel
-   would; all connections of the process see it. So what a power cut leaves is
-   known: what was synced, and of the rest whatever the dice let through, in
-   sectors of 512 bytes. Names of files are lost, or come back, as long as SQLite
-   has not synced their folder. Other processes see what was synced alone. */
+   Writes are kept in memory until SQLite syncs the file, as the kernel would do.
+   All connections of the process see them, other processes see only synced data.
+   So the result of a power cut is known: the synced data, and a random part of
+   the rest in sectors of 512 bytes. Created files may disappear and deleted files
+   may come back as long as SQLite has not synced their folder. */
 #pragma once
 
 #include <stdint.h>
 
-/* Calls that are counted and may fail; they are added up to sets. */
+/* Calls that are counted and may fail, as bits of a set. */
 enum {
     FAULTVFS_READ = 1,
     FAULTVFS_WRITE = 2,
@@ -26,43 +26,43 @@ enum {
     FAULTVFS_ALL = 1023
 };
 
-/* How a call fails: by EIO, by ENOSPC, or by EIO after the first half was written. */
+/* How a call fails: with EIO, with ENOSPC, or with EIO after writing the first half. */
 enum { FAULTVFS_ERROR, FAULTVFS_NO_SPACE, FAULTVFS_SHORT };
 
-/* Makes a folder a disk. Answers its number, or -1 where there are too many. */
+/* Turns a folder into a disk. Returns its number, or -1 if there are too many disks. */
 int faultvfs_attach(const char *folder, uint64_t seed);
 
-/* Forgets a disk; its files must be closed. */
+/* Releases a disk. Its files must be closed. */
 void faultvfs_detach(int disk);
 
-/* Lets the nth of the calls in a set fail, counted from now, and if it is to last
-   all behind it. With 0 nothing fails. */
+/* Makes the nth call of a set fail, counted from now on, and all later ones too if
+   lasting is not 0. With nth = 0 nothing fails. */
 void faultvfs_fail(int disk, int calls, int64_t nth, int fault, int lasting);
 
-/* How many calls have failed since it was said what is to fail. */
+/* Returns the number of calls that have failed since the last faultvfs_fail(). */
 int64_t faultvfs_failed(int disk);
 
-/* How many calls of a set there were. */
+/* Returns the number of calls of a set so far. */
 int64_t faultvfs_calls(int disk, int calls);
 
-/* The bytes that all files hold now, and how many they may hold; -1 for no limit. */
+/* Returns the total size of all files in bytes, and limits it. -1 means no limit. */
 int64_t faultvfs_bytes(int disk);
 void faultvfs_limit(int disk, int64_t bytes);
 
-/* Takes an image of what a power cut would leave before one in so many calls of a
-   set: a folder beside the disk's, with the number behind its name. 0 ends it. */
+/* Takes an image of what a power cut would leave, before one in one_in calls of a set
+   (0: none). An image is a folder next to the disk's, with a number appended to its name. */
 void faultvfs_take_images(int disk, int calls, uint32_t one_in);
 int64_t faultvfs_take_image(int disk);
 int64_t faultvfs_images(int disk);
 
-/* Cuts the power before the nth of the calls in a set, counted from now, or now
-   with 0. All calls fail from there on, until all files are closed and the disk is
-   started again. */
+/* Cuts the power before the nth call of a set, counted from now on, or at once if nth
+   is 0. From then on all calls fail, until all files are closed and the disk is
+   restarted. */
 void faultvfs_cut(int disk, int calls, int64_t nth);
 int faultvfs_is_cut(int disk);
 
-/* Says that a cut ends the process, as kill -9 does. */
+/* Makes a power cut kill the process, as kill -9 does. */
 void faultvfs_cut_kills(int disk);
 
-/* Answers whether the files were closed, so that the disk could start. */
+/* Restarts the disk. Returns 0 if a file is still open. */
 int faultvfs_restart(int disk);

@@ -3,22 +3,22 @@ struct TortureArguments {
     static let help = """
         usage: torture-issued [--minutes N] [--kills N] [--seed N] [--faults NAME] [--library] [--sample] [--keep]
 
-        Has faults befall a real daemon under load, one after the other, and compares its store with what
-        its clients know after each. Prints what was done and seen as a table; ends with 0 where nothing
-        was wrong, and with 1 where the daemon broke a promise or a point was never reached.
+        Runs a real daemon under load and injects one fault after the other. After each fault, compares its
+        store with what its clients know. Prints the results as a table. Exits with 0 if nothing was wrong,
+        and with 1 if the daemon broke a promise or a point was never reached.
 
-          --minutes N    how long (default: 10); a cycle that was begun is brought to its end
-          --kills N      and until it was killed so often, however long that takes (default: 0)
-          --seed N       what chance begins with (default: another each time, printed)
-          --faults NAME  only faults whose name holds this
-          --library      have programs report that link the client library, come and go, and leave files behind
-          --sample       let a few calls on the database's files fail, instead of each in turn, which takes minutes
-          --keep         keep the daemon's folder; one that broke a promise is kept in any case
-          --help         print this
+          --minutes N    how long to run (default: 10); the last cycle is completed
+          --kills N      run until the daemon was killed at least N times (default: 0)
+          --seed N       the seed of random decisions (default: random, printed)
+          --faults NAME  only faults whose name contains NAME
+          --library      report from programs that link the client library, run briefly and leave files behind
+          --sample       let only a few calls on the database's files fail, not each in turn, which takes minutes
+          --keep         keep the daemon's folder; after a broken promise it is always kept
+          --help         print this help
 
         """
 
-    /// A command line that can't be understood.
+    /// The command line is invalid.
     struct UsageError: Error, CustomStringConvertible {
         let description: String
     }
@@ -27,10 +27,10 @@ struct TortureArguments {
     private(set) var kills = 0
     private(set) var seed = UInt64.random(in: 1...999_999)
     private(set) var faults = ""
-    /// Whether the reporters are programs that link the client library.
+    /// `true` if the reporters are programs that link the client library.
     private(set) var usesLibrary = false
     private(set) var keeps = false
-    /// Whether each call fails in turn.
+    /// `true` if each call fails in turn.
     private(set) var sweeps = true
     private(set) var asksForHelp = false
 

@@ -3,7 +3,7 @@ import Foundation
 import IssueTestSupport
 import UnixIO
 
-/// The long form, as a program.
+/// The torture test as a program.
 package struct TortureCommand {
     private let arguments: [String]
 
@@ -11,7 +11,7 @@ package struct TortureCommand {
         self.arguments = arguments
     }
 
-    /// Runs, and ends the process.
+    /// Runs the test and ends the process.
     package func main() async -> Never {
         let parsed: TortureArguments
         do {
@@ -25,7 +25,7 @@ package struct TortureCommand {
             CurrentProcess.exit(0)
         }
         do {
-            // A client whose daemon is gone writes into the void; it is told so by the call.
+            // A client without a daemon writes to a closed socket; the write call reports it.
             try Signal.pipe.ignore()
             CurrentProcess.exit(try await run(parsed) ? 0 : 1)
         } catch {
@@ -47,12 +47,12 @@ package struct TortureCommand {
             ? ReporterStyle.programs : ReporterStyle.usual(withOtherUsers: OtherUser.obstacle == nil)
         var table = TortureTable()
         if parsed.usesLibrary {
-            say("Reported by programs that link the client library.")
+            say("Reporters are programs that link the client library.")
         } else if parsed.faults.isEmpty || "Damage".contains(parsed.faults) {
             table.add(try await DamageRun.all())
         }
         if let obstacle = DiskFullRun.obstacle {
-            say("No disk is filled, since \(obstacle).")
+            say("Disk full is skipped: \(obstacle).")
         } else if parsed.faults.isEmpty || "Disk full".contains(parsed.faults) {
             table.add(
                 try await DiskFullRun.run(
@@ -72,15 +72,15 @@ package struct TortureCommand {
             } catch {
                 daemon.folder.keep()
                 say("\n\(siege.table.text)\n")
-                say("The folder is kept: \(daemon.folder.path)")
-                say("To repeat it: scripts/torture \(parsed.minutes) --seed \(parsed.seed)")
+                say("Kept the folder: \(daemon.folder.path)")
+                say("To repeat: scripts/torture \(parsed.minutes) --seed \(parsed.seed)")
                 throw error
             }
             var table = siege.table
             table.add(others)
             say("\n\(table.text)\n")
-            for name in table.unreached { say("Never reached: \(name)") }
-            say("\(table.kills) kills; nothing was wrong.")
+            for name in table.unreached { say("Not reached: \(name)") }
+            say("\(table.kills) kills, no contradictions.")
             return table.unreached.isEmpty
         }
     }

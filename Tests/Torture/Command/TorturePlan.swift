@@ -1,6 +1,6 @@
 import UnixIO
 
-/// Which faults come, cycle by cycle: each named point once in a cycle, the others some times, in any order.
+/// The order of faults, cycle by cycle: each named point once per cycle, the others several times, shuffled.
 struct TorturePlan {
     typealias Step = (Siege) throws -> Void
 
@@ -9,14 +9,14 @@ struct TorturePlan {
     private let points: [String]
     private let only: String
     private let disk: String
-    /// Whether each call fails in turn in the first cycle, not a few in each.
+    /// `true` if each call fails in turn in the first cycle, `false` if a few fail in each cycle.
     private let sweeps: Bool
     private(set) var cycles = 0
-    /// Which call fails next, under load and at the start.
+    /// The next call to fail, under load and at the start.
     private var nextCall = 1
     private var nextCallAtStart = 1
 
-    // A start has fewer, and what comes later fails under load.
+    // A start makes fewer calls. Later ones fail under load.
     private static let callsAtStart = 240
     private static let callsUnderLoad = 400
     private static let errors = [("EIO", Errno.inputOutput), ("ENOSPC", Errno.deviceFull)]
@@ -58,7 +58,7 @@ struct TorturePlan {
         return steps.filter { only.isEmpty || $0.name.contains(only) }.shuffled(using: &chance).map(\.step)
     }
 
-    /// A few, each time others, alone or with those that follow.
+    /// A few calls, different ones each time, alone or with the following ones.
     private mutating func failingCalls() -> [NamedStep] {
         var steps: [NamedStep] = []
         for (name, error) in Self.errors {
@@ -78,7 +78,7 @@ struct TorturePlan {
         return steps
     }
 
-    /// Every call in turn: of a start until there are no more, and under load.
+    /// Every call in turn: at the start until a start makes fewer calls, and under load.
     private func eachCall() -> [NamedStep] {
         var steps: [NamedStep] = []
         for (name, error) in Self.errors {

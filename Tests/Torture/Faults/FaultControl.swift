@@ -1,8 +1,8 @@
 import Foundation
 package import UnixIO
 
-/// What a daemon with the faults' library is asked for, and what it has seen: the file that `Tests/Faults/faults.h`
-/// tells.
+/// The requests to a daemon with the fault library, and what it has seen. The file format is in
+/// `Tests/Faults/faults.h`.
 package final class FaultControl {
     private enum Field: Int {
         case clockOffset
@@ -18,7 +18,7 @@ package final class FaultControl {
         case failedKind
     }
 
-    /// The calls that may fail, in the order of their numbers.
+    /// The calls that may fail, ordered by their numbers.
     package static let kinds = ["none", "open", "read", "write", "sync", "truncate", "map", "unlink", "stat"]
 
     package let path: String
@@ -38,9 +38,9 @@ package final class FaultControl {
         self.file = file
     }
 
-    // MARK: What is asked for
+    // MARK: Requests
 
-    /// Sends a signal at the n-th pass of a point from now.
+    /// Sends a signal at the nth pass of a point from now on.
     package func signal(_ signal: Int32, at point: Int, pass: Int) throws {
         try set(.point, 0)
         try set(.signal, Int64(signal))
@@ -49,15 +49,15 @@ package final class FaultControl {
         try set(.point, Int64(point))
     }
 
-    /// Asks for no signal any more.
+    /// Withdraws the request for a signal.
     package func disarm() throws {
         try set(.point, 0)
     }
 
-    /// The point at which a signal was sent since one was asked for.
+    /// The point at which a signal was sent since it was last requested.
     package var pointTaken: Int { get throws { Int(try get(.pointTaken)) } }
 
-    /// Has the n-th call from now on one of the database's files fail, and those that follow it.
+    /// Makes the nth call on the database's files from now on fail, and the following ones up to `count`.
     package func failCalls(from number: Int, count: Int, with error: Errno) throws {
         try set(.callNumber, 0)
         try set(.failingCalls, Int64(count))
@@ -75,14 +75,14 @@ package final class FaultControl {
     package var failedKind: String { get throws { Self.kinds[Int(try get(.failedKind))] } }
     package var calls: Int { get throws { Int(try get(.calls)) } }
 
-    /// Sets the wall clock off by so much.
+    /// Shifts the wall clock by `duration`.
     package func setClock(off duration: Duration) throws {
         try set(.clockOffset, Int64(duration / .milliseconds(1)))
     }
 
     // MARK: Points
 
-    /// The names of the points, in the order of their numbers from 1; empty until a program has named them.
+    /// The names of the points, ordered by their numbers from 1. Empty until a program has set them.
     package var points: [String] {
         get throws {
             var names: [String] = []
@@ -97,7 +97,7 @@ package final class FaultControl {
         }
     }
 
-    /// How often a point was passed.
+    /// Returns how often a point was passed.
     package func passes(of point: Int) throws -> Int64 {
         try number(at: Self.head + (point - 1) * Self.pointBytes + Self.nameBytes)
     }

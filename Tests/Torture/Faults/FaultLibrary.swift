@@ -1,19 +1,19 @@
 import Foundation
 package import IssueTestSupport
 
-/// The libraries in `Tests/Faults` and `Tests/FaultVFS`, built for this machine.
+/// Builds the libraries in `Tests/Faults` and `Tests/FaultVFS` for this machine.
 package enum FaultLibrary {
-    /// It could not be built.
+    /// The library could not be built.
     struct NotBuilt: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Builds it into a folder, and answers its path.
+    /// Builds the fault library into a folder and returns its path.
     package static func build(in folder: ScratchFolder) throws -> String {
         try build("Faults", to: "libfaults.so", ["-Wshadow", "-D_LARGEFILE64_SOURCE"], ["-ldl"], in: folder)
     }
 
-    /// Builds the one that makes a folder a disk that loses what was not synced; see `Tests/FaultVFS/preload.c`.
+    /// Builds the library that turns a folder into a disk that loses unsynced data. See `Tests/FaultVFS/preload.c`.
     package static func buildDisk(in folder: ScratchFolder) throws -> String {
         try build(
             "FaultVFS", to: "libfaultvfs.so",
@@ -27,7 +27,7 @@ package enum FaultLibrary {
         let sources = "\(TestBinaries.repository)Tests/\(name)"
         let files = try FileManager.default.contentsOfDirectory(atPath: sources).filter { $0.hasSuffix(".c") }.sorted()
         guard let compiler = TestBinaries.tool("/usr/bin/cc", "/usr/local/bin/cc") else {
-            throw NotBuilt(description: "There is no cc.")
+            throw NotBuilt(description: "cc is not installed.")
         }
         let process = try ChildProcess(
             compiler,
@@ -37,7 +37,7 @@ package enum FaultLibrary {
             ] + options + files.map { "\(sources)/\($0)" } + libraries,
             in: folder, name: "cc")
         guard try process.end(within: .seconds(120)) == .exit(0) else {
-            throw NotBuilt(description: "Tests/\(name) can't be compiled: \(process.errors)")
+            throw NotBuilt(description: "Tests/\(name) failed to compile: \(process.errors)")
         }
         return folder[library]
     }

@@ -1,4 +1,4 @@
-/// Chance that can be had again: the same seed gives the same run of numbers (SplitMix64).
+/// A reproducible random number generator: the same seed gives the same numbers (SplitMix64).
 package struct Chance: RandomNumberGenerator {
     private var state: UInt64
 

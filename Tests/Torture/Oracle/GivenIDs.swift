@@ -1,9 +1,9 @@
-/// Whose each id is that a receipt has ever named, whatever became of its record since.
+/// The record of each id that a receipt has ever contained, whether or not the record still exists.
 struct GivenIDs {
-    /// By the code of the store, then by row: a reporter and a record's number, packed.
+    /// Keyed by the code of the store, then by row: a reporter and a record's number, packed.
     private var owners: [Substring: [Int64]] = [:]
 
-    /// Takes note of an id; answers whether it was given to another record before.
+    /// Stores an id. Returns `true` if it was assigned to another record before.
     mutating func give(_ id: String, row: Int64, to reporter: Int, _ number: Int) -> Bool {
         let code = id.prefix { $0 != "-" }
         let owner = Int64(reporter) << 40 | Int64(number) + 1

@@ -1,7 +1,7 @@
 import SQLiteKit
 
 extension Inspection {
-    /// All records of an application were erased: nothing says anything of them any more.
+    /// Forgets all records of an application after they were erased.
     func erased(app: String) {
         let gone = Set(series.values.filter { $0.app == app }.map(\.id))
         let accounts = Set(gone.compactMap { series[$0]?.account })

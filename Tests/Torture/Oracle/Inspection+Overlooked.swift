@@ -1,12 +1,11 @@
 import SQLiteKit
 
-/// Rows that came and went between two looks.
+/// Rows that were stored and removed between two looks.
 ///
-/// Retention may take the noisiest issues from a range as soon as it is closed. What
-/// such a row said nobody knows, but how many there were, and that only a
-/// closed range may lack any.
+/// Retention may remove the largest groups from a range immediately after it was closed. The content of such rows is
+/// unknown, but their number is known, and only closed ranges may lack rows.
 extension Inspection {
-    /// Takes note of the ids that were passed, and complains of those that retention can't have taken.
+    /// Stores the ids that were skipped, and complains about those that retention cannot have removed.
     func noteOverlooked(_ connection: Connection) throws {
         let end = try Statement("SELECT coalesce(max(last_id), 0) FROM ranges", on: connection).first { $0.int64(0) }
         if let end, end > lastRow {
@@ -22,7 +21,7 @@ extension Inspection {
             statement.bind(gap.lowerBound, at: 1)
             statement.bind(gap.upperBound, at: 2)
             if try statement.first({ $0.int64(0) }) != Int64(gap.count) {
-                complaints.append("the rows \(gap) are not there, and retention has not taken them")
+                complaints.append("the rows \(gap) are missing, and retention has not removed them")
             }
             overlooked += Int64(gap.count)
             oracle.overlooked(gap)
@@ -30,21 +29,21 @@ extension Inspection {
         gaps = []
     }
 
-    /// Compares sums of the store with what was seen, which lacks the rows that were overlooked since the last look.
+    /// Compares sums of the store with what was seen, except for the rows overlooked since the last look.
     func compare<Key>(_ name: String, _ stored: [Key: Tally], with seen: inout [Key: Tally]) {
         var more: Int64 = 0
         for (key, tally) in seen {
             let says = stored[key] ?? Tally()
             more -= tally.records
             let isWell = overlooked > 0 ? says.holds(tally) : says == tally
-            if !isWell { complaints.append("\(name) says of \(key): \(says), and the rows were \(tally)") }
+            if !isWell { complaints.append("\(name) has \(says) for \(key), but the rows were \(tally)") }
         }
         for (key, tally) in stored {
             more += tally.records
-            if seen[key] == nil, overlooked == 0 { complaints.append("\(name) has \(key), and no row had") }
+            if seen[key] == nil, overlooked == 0 { complaints.append("\(name) has \(key), but no row had it") }
         }
         if more != overlooked {
-            complaints.append("\(name) has \(more) records more than were seen, and \(overlooked) were overlooked")
+            complaints.append("\(name) has \(more) more records than were seen, but \(overlooked) were overlooked")
         }
         seen = stored
     }

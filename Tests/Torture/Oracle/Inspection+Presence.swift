@@ -1,13 +1,13 @@
 import SQLiteKit
 
-/// What is still there of what was there: only retention may take rows, and of closed ranges alone, and it says how
-/// many.
+/// Checks that known rows still exist. Only retention may remove rows, only from closed ranges, and it must update
+/// their counts.
 extension Inspection {
     private struct Holding {
         let id: Int64
         let first: Int64
         let last: Int64
-        /// How many records it says it holds, how many rows there are, and how many its posting lists name.
+        /// The number of records in the range's row, of its records, and of the entries in its posting lists.
         let records: Int64
         let present: Int64
         let listed: Int64
@@ -29,10 +29,10 @@ extension Inspection {
         for holding in holdings {
             if holding.present != holding.records {
                 complaints.append(
-                    "range \(holding.id) says that it holds \(holding.records) records, and there are \(holding.present)"
+                    "range \(holding.id) claims \(holding.records) records but has \(holding.present)"
                 )
             }
-            // Lists that still name what retention is taking are emptied behind it.
+            // Lists may still contain rows that retention is removing; they are emptied afterwards.
             guard holding.listed == holding.present, comparedRanges[holding.id] != holding.present else { continue }
             comparedRanges[holding.id] = holding.present
             try compareLists(of: holding, connection)
@@ -41,7 +41,7 @@ extension Inspection {
         open.bind(lastClosedRow, at: 1)
         let present = try open.first { $0.int64(0) } ?? 0
         if present != Int64(openRows.count) {
-            complaints.append("there are \(present) rows above \(lastClosedRow), and \(openRows.count) were seen")
+            complaints.append("there are \(present) rows above \(lastClosedRow), but \(openRows.count) were seen")
         }
     }
 
@@ -58,7 +58,7 @@ extension Inspection {
             listed[series] = Self.ids(bytes, after: holding.first)
         }
         if listed != ids {
-            complaints.append("the posting lists of range \(holding.id) do not say what is left of its rows")
+            complaints.append("the posting lists of range \(holding.id) do not match its remaining rows")
         }
     }
 }

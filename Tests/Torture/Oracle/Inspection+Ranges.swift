@@ -8,7 +8,7 @@ extension Inspection {
         let records: Int64
     }
 
-    /// Of each range that was closed since, its posting lists and counts must say what its rows said.
+    /// Checks that the posting lists and counts of newly closed ranges match their rows.
     func checkRanges(_ connection: Connection) throws {
         let statement = try Statement(
             "SELECT id, first_id, last_id, records FROM ranges WHERE id > ?1 ORDER BY id", on: connection)
@@ -36,7 +36,7 @@ extension Inspection {
         }
         lastRange = range.id
         lastClosedRow = range.last
-        // Retention has begun with it, and its posting lists go with its rows.
+        // Retention has started on it, and its posting lists change with its rows.
         guard range.records == range.last - range.first + 1 else { return }
 
         let statement = try Statement("SELECT series, ids FROM postings WHERE range = ?1", on: connection)
@@ -45,10 +45,10 @@ extension Inspection {
         for (series, bytes) in try statement.all({ ($0.int64(0), $0.bytes(1)) }) {
             postings[series] = Self.ids(bytes, after: range.first)
         }
-        if postings != ids { complaints.append("the posting lists of range \(range.id) do not say what its rows say") }
+        if postings != ids { complaints.append("the posting lists of range \(range.id) do not match its rows") }
     }
 
-    /// Differences in groups of seven bits, the lowest first.
+    /// Decodes a posting list: differences in groups of seven bits, the lowest first.
     static func ids(_ bytes: [UInt8], after base: Int64) -> [Int64] {
         var ids: [Int64] = []
         var previous = base
@@ -85,7 +85,7 @@ extension Inspection {
         compare("counts", Dictionary(stored) { first, _ in first }, with: &closedCounts)
     }
 
-    /// What holds at every commit: the sums of each series and account, and that the ledger balances.
+    /// Checks what must be true at every commit: the sums of each series and account, and the balance of the ledger.
     func checkSums(_ connection: Connection) throws {
         var statement = try Statement(
             "SELECT series, records, occurrences FROM series_totals WHERE records > 0", on: connection)

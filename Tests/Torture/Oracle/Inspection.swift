@@ -1,14 +1,13 @@
 import IssueProtocol
 import SQLiteKit
 
-/// Looks through a store again and again, each time at what is new in it, and compares all with the oracle.
+/// Examines a store repeatedly, each time only what is new, and compares it with the oracle.
 ///
-/// A row is looked at once, while it is there; what retention takes later has
-/// been counted, so that the counts that stay can be checked. Of what it took
-/// before anybody looked, the number is checked, and at each look that nothing
-/// is gone but what it says it took.
+/// A row is read once while it exists. Rows that retention removes later have been counted, so that the remaining
+/// counts can be checked. For rows removed before they were read, their number is checked. Each look also checks that
+/// only rows which retention has removed are gone.
 package final class Inspection {
-    /// Counts of long ago are kept by the hour, and with a wall clock that is set anything may be of long ago.
+    /// Old counts are stored per hour. With a shifted wall clock, any count may be old.
     struct HourKey: Hashable {
         let hour: Int64
         let series: Int64
@@ -18,22 +17,22 @@ package final class Inspection {
     private let path: String
     var series: [Int64: ScannedSeries] = [:]
     var lastRow: Int64 = 0
-    /// Ids that were passed in this look, and how many.
+    /// Ids that were skipped in this look, and their number.
     var gaps: [ClosedRange<Int64>] = []
     var overlooked: Int64 = 0
-    /// All rows that were seen, of ranges that are closed and of the open one.
+    /// Sums over all rows that were seen, in closed ranges and in the open one.
     var totals: [Int64: Tally] = [:]
     var received: [Int64: Tally] = [:]
-    /// The same of ranges that are closed alone.
+    /// The same for closed ranges only.
     var closedTotals: [Int64: Tally] = [:]
     var closedCounts: [HourKey: Tally] = [:]
-    /// Rows of the open range.
+    /// The rows of the open range.
     var openRows: [(id: Int64, series: Int64, hour: Int64, count: Int64)] = []
-    /// How many rows a closed range had when its posting lists were compared with them.
+    /// The number of rows that a closed range had when its posting lists were last compared with them.
     var comparedRanges: [Int64: Int64] = [:]
     var lastRange: Int64 = 0
     var lastClosedRow: Int64 = 0
-    /// How many rows were found in all.
+    /// The number of rows found in total.
     package private(set) var found = 0
     var complaints: [String] = []
 
@@ -42,7 +41,7 @@ package final class Inspection {
         self.oracle = oracle
     }
 
-    /// What is known now, for a store that will be as it is now.
+    /// Copies the current knowledge, for a store that will later be restored to the current state.
     package init(as other: Inspection) {
         path = other.path
         oracle = other.oracle
@@ -58,9 +57,9 @@ package final class Inspection {
         found = other.found
     }
 
-    /// Looks at what is new, and throws what contradicts the oracle.
+    /// Examines new rows, and throws if something contradicts the oracle.
     ///
-    /// - Parameter isQuiet: whether nothing is under way any more, so that all is settled.
+    /// - Parameter isQuiet: `true` if no call is in flight, so that all outcomes are final.
     package func look(isQuiet: Bool = true) throws {
         let ends = isQuiet ? nil : oracle.ends()
         let connection = try Connection(path: path, mode: .readOnly, busyTimeout: .seconds(20))
@@ -97,14 +96,14 @@ package final class Inspection {
         lastRow = row.id
         found += 1
         guard let series = series[row.series] else {
-            complaints.append("row \(row.id) has the series \(row.series), which there is not")
+            complaints.append("row \(row.id) has the series \(row.series), which does not exist")
             return
         }
         totals[row.series, default: Tally()].add(row.count)
         received[series.account, default: Tally()].add(row.count)
         openRows.append((row.id, row.series, row.receivedAt / 3_600_000, row.count))
         guard let source = Payload.source(of: row.message) else {
-            complaints.append("row \(row.id) says “\(row.message)”, which nobody has sent")
+            complaints.append("row \(row.id) says “\(row.message)”, which was never sent")
             return
         }
         guard let expected = oracle.found(source.reporter, source.number, at: row.id) else { return }

@@ -1,9 +1,9 @@
 import IssueProtocol
 import Synchronization
 
-/// Remembers every record sent and every receipt, and finds fault with a store that says something else.
+/// Remembers every record sent and every receipt, and finds contradictions in a store.
 package final class Oracle: Sendable {
-    /// What is wrong, each in a sentence.
+    /// A list of contradictions, one message each.
     package struct Contradiction: Error, CustomStringConvertible {
         package let sentences: [String]
         package var description: String { sentences.joined(separator: "\n") }
@@ -19,11 +19,11 @@ package final class Oracle: Sendable {
     private struct State {
         var memories: [ReporterMemory] = []
         var complaints: [String] = []
-        /// Rows that retention took before they were looked at, of calls that are not judged yet.
+        /// Rows that retention removed before they were read, of calls that are not judged yet.
         var overlooked: [ClosedRange<Int64>] = []
         var given = GivenIDs()
 
-        /// A receipt names the id of a record.
+        /// Stores the id that a receipt assigns to a record.
         mutating func stored(_ reporter: Int, _ number: Int, _ id: String) {
             let name = "reporter \(reporter)'s record \(number)"
             guard let row = Oracle.row(of: id) else {
@@ -31,7 +31,7 @@ package final class Oracle: Sendable {
                 return
             }
             if given.give(id, row: row, to: reporter, number) {
-                complaints.append("\(name) has the id \(id), which another record had")
+                complaints.append("\(name) has the id \(id), which belongs to another record")
             }
             memories[reporter].receipts[number] = .stored(row: row)
             memories[reporter].acknowledged += 1
@@ -59,9 +59,9 @@ package final class Oracle: Sendable {
         }
     }
 
-    // MARK: What reporters tell
+    // MARK: Events of reporters
 
-    /// A new call; answers its place, and the number of its first record.
+    /// Adds a new call. Returns its index and the number of its first record.
     func began(_ reporter: Int, count: Int, bad: (Int) -> Bool) -> (call: Int, first: Int) {
         state.withLock { state in
             let first = state.memories[reporter].nextNumber
@@ -70,17 +70,17 @@ package final class Oracle: Sendable {
         }
     }
 
-    /// The number behind a reporter's last record.
+    /// Returns the number after a reporter's last record.
     func end(of reporter: Int) -> Int {
         state.withLock { $0.memories[reporter].nextNumber }
     }
 
-    /// A call was sent that was sent before.
+    /// Counts a call that was sent again.
     func resent(_ reporter: Int, _ call: Int) {
         state.withLock { $0.memories[reporter].resent += $0.memories[reporter].calls[call].count }
     }
 
-    /// Nobody will answer this call, and it is not sent again.
+    /// Marks a call that will not be answered and is not sent again.
     func lost(_ reporter: Int, _ call: Int) {
         state.withLock { $0.memories[reporter].calls[call].outcome = .unknown }
     }
@@ -107,14 +107,14 @@ package final class Oracle: Sendable {
                     state.memories[reporter].receipts[number] = .rejected
                 case .stored(let id), .duplicate(let id?):
                     if case .duplicate = receipt, isFirstSending {
-                        state.complaints.append("\(name) was sent for the first time, and is called a duplicate")
+                        state.complaints.append("\(name) was sent for the first time, but is reported as a duplicate")
                     }
-                    if call.bad.contains(number) { state.complaints.append("\(name) is bad, and has the id \(id)") }
+                    if call.bad.contains(number) { state.complaints.append("\(name) is bad, but has the id \(id)") }
                     state.stored(reporter, number, id)
                 case .duplicate(nil):
-                    // That of a bad record is answered so when its call comes again.
+                    // A bad record gets this answer when its call is sent again.
                     if !call.bad.contains(number) {
-                        state.complaints.append("\(name) was answered without an id, so soon after it was sent")
+                        state.complaints.append("\(name) was answered without an id soon after it was sent")
                     }
                     state.memories[reporter].receipts[number] = .rejected
                 }
@@ -123,14 +123,14 @@ package final class Oracle: Sendable {
         }
     }
 
-    /// The client library has taken the records of a call, and has told the ids of these.
+    /// Marks a call whose records the client library has accepted, and stores the ids that it has reported.
     func entrusted(_ reporter: Int, _ index: Int, ids: [Int: String]) {
         state.withLock { state in
             let numbers = state.memories[reporter].calls[index].numbers
             for (number, id) in ids {
                 guard numbers.contains(number) else {
                     state.complaints.append(
-                        "reporter \(reporter) was told of the record \(number), which it did not send")
+                        "reporter \(reporter) got an id for record \(number), which it did not send")
                     continue
                 }
                 state.stored(reporter, number, id)
@@ -139,12 +139,12 @@ package final class Oracle: Sendable {
         }
     }
 
-    /// Something that must never happen has happened.
+    /// Adds a contradiction that was found elsewhere.
     func complain(_ message: String) {
         state.withLock { $0.complaints.append(message) }
     }
 
-    /// The row that an id says, as its documentation has it: Crockford's digits behind the hyphen.
+    /// Returns the row in an id, according to the documentation of ids: Crockford's digits after the hyphen.
     static func row(of id: String) -> Int64? {
         let digits = Array("0123456789abcdefghjkmnpqrstvwxyz")
         guard let hyphen = id.firstIndex(of: "-") else { return nil }
@@ -156,9 +156,9 @@ package final class Oracle: Sendable {
         return row > 0 ? row : nil
     }
 
-    // MARK: What the store says
+    // MARK: Contents of the store
 
-    /// A record was found in the store; answers what it should say, or nothing where it should not be there.
+    /// Marks a record as found in the store. Returns its expected content, or nil if it should not be there.
     func found(_ reporter: Int, _ number: Int, at row: Int64) -> (record: IssueRecord, uid: UInt32)? {
         state.withLock { state in
             let name = "reporter \(reporter)'s record \(number)"
@@ -176,12 +176,13 @@ package final class Oracle: Sendable {
         }
     }
 
-    /// Retention took rows before anybody could look at them.
+    /// Stores rows that retention removed before they could be read.
     func overlooked(_ rows: ClosedRange<Int64>) {
         state.withLock { $0.overlooked.append(rows) }
     }
 
-    /// Of each reporter the first call whose end has not come: what is before it, the store must have by now.
+    /// Returns the first unfinished call of each reporter. The records of all earlier calls must be in the store by
+    /// now.
     func ends() -> [Int] {
         state.withLock { state in
             state.memories.map { memory in
@@ -193,9 +194,9 @@ package final class Oracle: Sendable {
         }
     }
 
-    /// Looks at all calls whose end had come before all rows of the store were told.
+    /// Judges all calls that ended before the rows of the store were read.
     ///
-    /// - Parameter ends: Up to which call of each reporter, or nothing where all is settled.
+    /// - Parameter ends: For each reporter, the call at which to stop; nil if all calls have ended.
     func judge(upTo ends: [Int]?) throws {
         try state.withLock { state in
             for reporter in state.memories.indices {
@@ -224,9 +225,9 @@ package final class Oracle: Sendable {
             case .open:
                 complaints.append("\(name) were never answered")
             case .refused:
-                if !stored.isEmpty { complaints.append("\(name) were refused, and \(stored.count) of them are stored") }
+                if !stored.isEmpty { complaints.append("\(name) were refused, but \(stored.count) of them are stored") }
             case .unknown:
-                // The records of a call lie one behind the other.
+                // The records of a call have consecutive rows.
                 let start = good.firstIndex { memory.found[$0] != 0 }.map { memory.found[good[$0]] - Int64($0) } ?? 0
                 let isWhole = good.indices.allSatisfy { index in
                     memory.found[good[index]] != 0 || overlooked.contains { $0.contains(start + Int64(index)) }
@@ -237,7 +238,7 @@ package final class Oracle: Sendable {
             case .entrusted:
                 for number in good {
                     let row = memory.found[number]
-                    // What retention took before anybody looked may be any of those without a receipt.
+                    // Rows removed before they were read may be any of those without a receipt.
                     if case .none = memory.receipts[number], row != 0 || !overlooked.isEmpty { continue }
                     if case .stored(let promised) = memory.receipts[number], promised == row { continue }
                     if case .stored(let promised) = memory.receipts[number], row == 0,
@@ -257,7 +258,7 @@ package final class Oracle: Sendable {
                     case .stored(let promised) where row == 0 && overlooked.contains { $0.contains(promised) }: break
                     case .stored(let promised):
                         complaints.append(
-                            "reporter \(reporter)'s record \(number) has the receipt \(promised), and is "
+                            "reporter \(reporter)'s record \(number) has the receipt \(promised), but is "
                                 + (row == 0 ? "missing" : "stored as \(row)"))
                     case .none, .rejected:
                         complaints.append("reporter \(reporter)'s record \(number) has no id")
@@ -268,13 +269,13 @@ package final class Oracle: Sendable {
         }
     }
 
-    /// Another store has taken the place of this one: nothing that was found counts any more.
+    /// Starts over with a new store: everything found before no longer counts.
     package func forgetStore() {
         state.withLock { state in
             state.overlooked = []
             for reporter in state.memories.indices {
                 for number in state.memories[reporter].found.indices { state.memories[reporter].found[number] = 0 }
-                // What was promised is in the store that was set aside.
+                // The acknowledged records are in the quarantined store.
                 state.memories[reporter].firstOpen = state.memories[reporter].calls.count
             }
         }

@@ -1,12 +1,12 @@
 package import IssueProtocol
 
-/// What a reporter's n-th record says: the same whenever it is asked for, so that nobody has to remember it.
+/// The content of a reporter's nth record. It is always the same, so it does not have to be remembered.
 package struct Payload: Sendable {
     let seed: UInt64
     let app: String
-    /// So much text goes into the metadata of each record.
+    /// The number of bytes of text in the metadata of each record.
     let ballast: Int
-    /// Whether it is said by a program that links the client library, in the library's own words.
+    /// `true` if a program that links the client library reports it, in the library's form.
     var isOfProgram = false
 
     private static let phrases = [
@@ -16,7 +16,7 @@ package struct Payload: Sendable {
     ]
     private static let severities: [Severity] = [.debug, .info, .warning, .error, .error, .warning, .critical]
 
-    /// A record that the daemon takes.
+    /// Returns a record that the daemon accepts.
     package func record(reporter: Int, number: Int) -> IssueRecord {
         guard !isOfProgram else {
             return IssueRecord(
@@ -40,12 +40,12 @@ package struct Payload: Sendable {
             severity: Self.severities[Int(word)],
             domain: word < 2 ? nil : "domain.\(word)", code: word < 4 ? nil : word * 100,
             count: word == 3 ? Int64(chance.next() % 50) + 1 : nil,
-            // A new build from time to time, and with it new series.
+            // A new build from time to time, which creates new series.
             app: Application(name: app, version: "1.\(word % 3)", build: Int64(number / 400)),
             metadata: word == 5 && ballast == 0 ? nil : .object(members))
     }
 
-    /// The text of a record that the daemon must reject, while its neighbours are taken.
+    /// Returns the text of a record that the daemon must reject while it accepts the others of the call.
     package func badRecord(reporter: Int, number: Int) -> String {
         let message = #""message":"Reporter \#(reporter) record \#(number) says that it is bad""#
         return switch number % 5 {
@@ -57,7 +57,7 @@ package struct Payload: Sendable {
         }
     }
 
-    /// Who has sent a message, if it is one of ours.
+    /// Returns the reporter and number in a message, or nil if it is not from a reporter.
     static func source(of message: String) -> (reporter: Int, number: Int)? {
         let words = message.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
         guard words.count == 6, words[0] == "Reporter", words[2] == "record", words[4] == "says",

@@ -1,6 +1,6 @@
-/// All that is known of what one reporter has sent.
+/// Everything known about what one reporter has sent.
 struct ReporterMemory {
-    /// What became of one record, as far as its sender was told.
+    /// The outcome of a record, as far as its sender knows it.
     enum Receipt: Equatable {
         case none
         case stored(row: Int64)
@@ -11,9 +11,9 @@ struct ReporterMemory {
     let uid: UInt32
     var calls: [SentCall] = []
     var receipts: [Receipt] = []
-    /// Where each record was found in the store; 0 for nowhere.
+    /// The row of each record in the store; 0 if it was not found.
     var found: [Int64] = []
-    /// The first call that is not looked into for good yet.
+    /// The first call that is not finally judged.
     var firstOpen = 0
 
     var sent = 0
@@ -27,7 +27,7 @@ struct ReporterMemory {
 
     var nextNumber: Int { receipts.count }
 
-    /// Takes note of a new call, and answers its place.
+    /// Adds a new call and returns its index.
     mutating func began(count: Int, bad: Set<Int>) -> Int {
         calls.append(SentCall(first: nextNumber, count: count, bad: bad))
         receipts.append(contentsOf: repeatElement(.none, count: count))

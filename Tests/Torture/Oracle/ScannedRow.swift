@@ -1,7 +1,7 @@
 import IssueProtocol
 import SQLiteKit
 
-/// A row of the log as it stands in the file, read by nothing of the code that wrote it.
+/// A row of the `records` table, read without the code that wrote it.
 struct ScannedRow {
     let id: Int64
     let series: Int64
@@ -26,7 +26,7 @@ struct ScannedRow {
         }
     }
 
-    /// Puts the parts, which 0x1F divides, where the template has a control character from 1 to 6.
+    /// Fills the parts, separated by 0x1F, into the template, where it has a control character from 1 to 6.
     private static func fill(_ template: [UInt8], with parts: [UInt8]) -> String {
         var parts = parts.split(separator: 0x1F, omittingEmptySubsequences: false)[...]
         var message: [UInt8] = []

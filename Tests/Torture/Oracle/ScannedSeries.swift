@@ -1,7 +1,7 @@
 import IssueProtocol
 import SQLiteKit
 
-/// A series as it stands in the file.
+/// A row of the `series` table.
 struct ScannedSeries {
     let id: Int64
     let account: Int64
@@ -30,7 +30,7 @@ struct ScannedSeries {
         template = row.bytes(8)
     }
 
-    /// What differs between a record and what was stored of it; nothing where they agree.
+    /// Returns the difference between a record and its stored row, or nil if they agree.
     func difference(of row: ScannedRow, from record: IssueRecord) -> String? {
         if row.message != record.message { return "the message is “\(row.message)”, not “\(record.message)”" }
         if severity != record.severity.map({ Int64($0.rawValue) }) { return "the severity is \(severity)" }

@@ -1,20 +1,20 @@
-/// A call that a reporter has made, and what he knows of it.
+/// A call of a reporter and its outcome.
 struct SentCall {
     enum Outcome {
-        /// It goes on being sent until it is answered.
+        /// The call is sent again until it is answered.
         case open
-        /// Nobody will ever tell; all of it is stored, or nothing.
+        /// The outcome will never be known: all of it is stored, or none.
         case unknown
         case answered
-        /// The client library has it, and has told the ids of some of its records: all are stored in the end.
+        /// The client library has accepted it and reported the ids of some records. All are stored in the end.
         case entrusted
-        /// The daemon has said that it was not stored.
+        /// The daemon has reported that it was not stored.
         case refused
     }
 
     let first: Int
     let count: Int
-    /// Those of its records that the daemon must reject.
+    /// The numbers of records that the daemon must reject.
     let bad: Set<Int>
     var outcome = Outcome.open
 

@@ -1,4 +1,4 @@
-/// Sums of records as a plain scan of the log has counted them.
+/// Sums of records, counted by a plain scan.
 struct Tally: Equatable {
     var records: Int64 = 0
     var occurrences: Int64 = 0
@@ -8,7 +8,7 @@ struct Tally: Equatable {
         occurrences += count
     }
 
-    /// Whether it may be the sum of these records and others.
+    /// Returns `true` if this can be the sum of the given records and others.
     func holds(_ other: Tally) -> Bool {
         let more = records - other.records
         return more >= 0 && occurrences - other.occurrences >= more

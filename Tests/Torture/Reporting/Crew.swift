@@ -2,16 +2,16 @@ import IssueTestSupport
 import Synchronization
 import UnixIO
 
-/// All reporters of a siege, and what they are told to do.
+/// All reporters of a run, and the instructions to them.
 final class Crew: Sendable {
-    /// They did not come to rest in time.
+    /// The reporters did not settle in time.
     struct Unsettled: Error, CustomStringConvertible {
         let description: String
     }
 
     let oracle: Oracle
     let phase = Monitor(Phase())
-    /// How many calls were answered with Busy or NoSpace.
+    /// The number of calls that were answered with Busy or NoSpace.
     private let refusalCount = Atomic(0)
     private let socket: String
     private let folder: ScratchFolder
@@ -24,7 +24,7 @@ final class Crew: Sendable {
         size = Atomic(0)
     }
 
-    /// Starts reporters; they do nothing yet.
+    /// Starts reporters that do nothing yet.
     func start(_ styles: [ReporterStyle], seed: UInt64) throws {
         for style in styles {
             let payload = Payload(seed: seed, app: style.app, ballast: style.ballast, isOfProgram: style.isProgram)
@@ -57,7 +57,7 @@ final class Crew: Sendable {
 
     var refusals: Int { refusalCount.load(ordering: .relaxed) }
 
-    // MARK: What they are told
+    // MARK: Instructions
 
     func report(fillingRanges: Bool = false) {
         change {
@@ -66,7 +66,7 @@ final class Crew: Sendable {
         }
     }
 
-    /// Has all that was begun brought to its end, and waits for that.
+    /// Waits until everything that was begun has ended.
     func settle(within time: Duration = .seconds(120)) throws {
         change { phase in
             phase.doing = .settling
@@ -93,9 +93,9 @@ final class Crew: Sendable {
         phase.broadcast()
     }
 
-    // MARK: What they wait for
+    // MARK: Waiting
 
-    /// Waits until something else is to be done than this settling.
+    /// Waits until the instruction is no longer to settle with this number.
     func waitForWork(after number: Int) {
         _ = phase.wait { phase -> Bool? in
             if case .settling = phase.doing, phase.number == number { return nil }
@@ -103,7 +103,7 @@ final class Crew: Sendable {
         }
     }
 
-    /// Waits a while, or until the end.
+    /// Waits for a while, or until the end of the run.
     func rest(_ time: Duration) {
         guard time > .zero else { return }
         _ = phase.wait(deadline: MonotonicClock.now.advanced(by: time)) { phase -> Bool? in

@@ -1,18 +1,18 @@
-/// What reporters are to do.
+/// The current instruction to the reporters.
 struct Phase {
     enum Doing {
         case reporting
-        /// Nothing new is begun, and what was begun is brought to its end.
+        /// Nothing new is begun, and open calls are finished.
         case settling
         case ended
     }
 
     var doing = Doing.settling
-    /// Which settling it is, so that none is taken for another.
+    /// The number of the settling, which distinguishes it from earlier ones.
     var number = 0
-    /// Whether ranges are to be filled.
+    /// `true` if ranges must be filled.
     var fillsRanges = false
-    /// How many have settled.
+    /// The number of reporters that have settled.
     var settled = 0
     var ended = 0
 }

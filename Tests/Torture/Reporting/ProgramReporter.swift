@@ -2,11 +2,10 @@ import Foundation
 import IssueTestSupport
 import UnixIO
 
-/// A reporter that is one program after the other, each of which reports by the client library and ends.
+/// A reporter that runs one program after the other. Each program reports through the client library and ends.
 ///
-/// What a program was told of is a receipt like any other. What it was not told
-/// of when it ended is in a file of the library's, or on its way to one, and
-/// has to be in the store once a later program has sent what lies there.
+/// An id that a program received is a receipt like any other. Records without one are in a file of the library when the
+/// program ends, or on their way there. They must be in the store once a later program has sent the files.
 struct ProgramReporter {
     private static let name = "client-under-test"
 
@@ -47,7 +46,7 @@ struct ProgramReporter {
                 crew.phase.withLock { if $0.number == phase.1 { $0.settled += 1 } }
                 crew.phase.broadcast()
             case .settling:
-                // It sends what the others have left, and one of its own.
+                // It sends what earlier programs have left, and one record of its own.
                 runProgram(count: 1, pause: 0, timeout: 5000)
             case .reporting:
                 runProgram(
@@ -59,7 +58,7 @@ struct ProgramReporter {
 
     private var state: String { folder["programs-\(number)"] }
 
-    /// The files of calls that wait for a next run.
+    /// The files of calls that wait for a later run.
     private var leftovers: [String] {
         let all = FileManager.default.enumerator(atPath: state)?.compactMap { $0 as? String } ?? []
         return all.filter { $0.hasSuffix(".call") }
@@ -85,10 +84,10 @@ struct ProgramReporter {
         for suffix in ["out", "err"] { try? FileManager.default.removeItem(atPath: folder["\(name).\(suffix)"]) }
     }
 
-    /// The records of which it was told where they are.
+    /// Returns the ids that the program received, by record number.
     private static func ids(_ output: String) -> [Int: String] {
         var ids: [Int: String] = [:]
-        // The end of a process may cut a line where a page of the file ends.
+        // The end of the process may truncate a line at the end of a page of the file.
         let lines = output.lastIndex(of: "\n").map { output[..<$0] } ?? ""
         for line in lines.split(separator: "\n") {
             let words = line.split(separator: " ")

@@ -3,7 +3,7 @@ import IssueTestSupport
 import Synchronization
 import UnixIO
 
-/// A client that reports as the client library does, or more simply, and tells the oracle all that it sees.
+/// A client that reports as the client library does, or in a simpler way, and passes everything it sees to the oracle.
 struct Reporter {
     private struct OpenCall {
         let call: Int
@@ -20,7 +20,7 @@ struct Reporter {
     private var chance: Chance
     private var client: RawClient?
     private var open: [OpenCall] = []
-    /// A call was refused: what is behind it is refused as well, and all go again once their answers are in.
+    /// A call was refused. Later calls are refused as well, and all are sent again after their replies have arrived.
     private var isHeld = false
 
     private static let timeout: Duration = .seconds(45)
@@ -84,7 +84,7 @@ struct Reporter {
         }
     }
 
-    /// What was sent without wanting an answer is in when one that was sent behind it is answered.
+    /// Waits until calls without replies have been processed, by sending a call that has a reply after them.
     private mutating func endsQuietly() -> Bool {
         guard style.isOneway, let client else { return true }
         do {
@@ -116,7 +116,7 @@ struct Reporter {
         }
         let isFull = open.count >= style.pipelined || !begins || isHeld
         if open.contains(where: \.isSent) {
-            // Else what has come is taken, and the next call goes out.
+            // Otherwise it takes the replies that have arrived, and sends the next call.
             try receive(client, within: isFull ? Self.timeout : .zero)
         } else if isHeld {
             isHeld = false
@@ -132,7 +132,7 @@ struct Reporter {
         let (call, first) = crew.oracle.began(number, count: count) { _ in
             oneIn.map { chance.next() % $0 == 0 } ?? false
         }
-        // The same numbers again, to write down what the oracle was told.
+        // The same numbers as stored in the oracle.
         let texts = (first..<first + count).map { record -> String in
             if let oneIn, self.chance.next() % oneIn == 0 {
                 return payload.badRecord(reporter: number, number: record)
@@ -152,7 +152,7 @@ struct Reporter {
         try client.send(open[index].message)
     }
 
-    // MARK: Answers
+    // MARK: Replies
 
     private mutating func receive(_ client: RawClient, within time: Duration) throws {
         let reply: VarlinkReply
@@ -162,7 +162,7 @@ struct Reporter {
             return
         }
         guard let index = open.firstIndex(where: \.isSent) else {
-            crew.oracle.complain("reporter \(number) got an answer to nothing")
+            crew.oracle.complain("reporter \(number) got a reply without a call")
             return
         }
         let call = open[index]

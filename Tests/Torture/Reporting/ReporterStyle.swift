@@ -1,30 +1,30 @@
-/// How a reporter reports.
+/// The behavior of a reporter.
 package struct ReporterStyle: Sendable {
     package var app = "shop"
-    /// Whether he numbers his records, and sends again what was not answered, as the client library does.
+    /// `true` if it numbers its records and sends unanswered calls again, as the client library does.
     package var isNumbered = true
-    /// Whether he asks for no answers.
+    /// `true` if it asks for no replies.
     package var isOneway = false
-    /// The share of bad records among his: one in so many.
+    /// One in this many of its records is bad, or none if nil.
     package var badOneIn: UInt64?
     package var recordsPerCall = 1...20
-    /// How many calls are under way at a time, at most: as many as the client library has.
+    /// Max number of calls in flight. The client library has the same.
     package var pipelined = 4
-    /// So many bytes go into each record.
+    /// The size of the text in each record, in bytes.
     package var ballast = 0
-    /// What he waits between two calls.
+    /// The pause between two calls.
     package var pause: Duration = .milliseconds(10)
-    /// Another user than ours.
+    /// The user to report as, or nil for the current user.
     package var uid: UInt32?
-    /// Whether he only reports while ranges are to be filled.
+    /// `true` if it reports only while ranges must be filled.
     package var isOnlyForRanges = false
 
-    /// Whether he is one program after the other, each of which links the client library.
+    /// `true` if it runs one program after the other, all linked with the client library.
     package var isProgram = false
 
     package init() {}
 
-    /// Fills ranges where they are to be filled.
+    /// A reporter that fills ranges when they must be filled.
     private static var heavy: ReporterStyle {
         var heavy = ReporterStyle()
         heavy.recordsPerCall = 2...6
@@ -34,7 +34,7 @@ package struct ReporterStyle: Sendable {
         return heavy
     }
 
-    /// Programs that link the client library, and one that shows when it is not they who are at fault.
+    /// Programs that link the client library, and one plain reporter to tell whose fault a problem is.
     package static var programs: [ReporterStyle] {
         var program = ReporterStyle()
         program.app = "program"
@@ -42,7 +42,7 @@ package struct ReporterStyle: Sendable {
         return [ReporterStyle(), heavy, program, program, program]
     }
 
-    /// The people of a usual siege.
+    /// The reporters of a standard run.
     package static func usual(withOtherUsers: Bool) -> [ReporterStyle] {
         var shop = ReporterStyle()
         shop.badOneIn = 40

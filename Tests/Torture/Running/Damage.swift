@@ -3,10 +3,10 @@ import IssueProtocol
 import IssueTestSupport
 import UnixIO
 
-/// A way in which what lies on the disk can be spoilt while the daemon does not run.
+/// A kind of damage to the files of the store while the daemon does not run.
 struct Damage: Sendable {
     let name: String
-    /// Whether the daemon must notice, and put the file aside; nothing where it depends on what it reads.
+    /// `true` if the daemon must notice and quarantine the file, nil if that depends on what it reads.
     let isSetAside: Bool?
     let spoil: @Sendable (DaemonFixture) throws -> Void
 
@@ -29,15 +29,15 @@ struct Damage: Sendable {
         Damage(name: "a table is missing", isSetAside: true) { daemon in
             try DatabaseFile(daemon.database, writable: true).execute("DROP TABLE ledger")
         },
-        Damage(name: "text in place of the file", isSetAside: true) { daemon in
+        Damage(name: "text instead of the file", isSetAside: true) { daemon in
             try Data("This is no database.\n".utf8).write(to: URL(filePath: daemon.database))
         },
         Damage(name: "file removed", isSetAside: false) { try FileManager.default.removeItem(atPath: $0.database) },
-        Damage(name: "noise in place of the log", isSetAside: false) { daemon in
+        Damage(name: "noise instead of the log", isSetAside: false) { daemon in
             try Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }).write(
                 to: URL(filePath: daemon.database + "-wal"))
         },
-        Damage(name: "noise in place of the shared memory", isSetAside: false) { daemon in
+        Damage(name: "noise instead of the shared memory", isSetAside: false) { daemon in
             try Data((0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 37) }).write(
                 to: URL(filePath: daemon.database + "-shm"))
         },

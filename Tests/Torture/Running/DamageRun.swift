@@ -3,9 +3,9 @@ import IssueProtocol
 import IssueTestSupport
 import UnixIO
 
-/// Spoils what lies on the disk, and sees that the daemon starts and collects nevertheless.
+/// Corrupts the files of the store, and checks that the daemon nevertheless starts and collects.
 package enum DamageRun {
-    /// All of it, each on a store of its own.
+    /// Runs all kinds of damage, each on a new store.
     package static func all() async throws -> TortureTable {
         var table = TortureTable()
         for damage in Damage.all {
@@ -29,7 +29,7 @@ package enum DamageRun {
         var row = TortureTable.Row()
         for call in 1...5 { try report(call, daemon, &row) }
         try daemon.terminate()
-        // Where somebody has read last, the log still lies there, and would heal what is spoilt.
+        // After a read by another process the WAL may still exist, and would repair the damage.
         try DatabaseFile(daemon.database, writable: true).execute("PRAGMA wal_checkpoint(TRUNCATE)")
         try damage.spoil(daemon)
         let before = daemon.log.count
@@ -38,7 +38,7 @@ package enum DamageRun {
         let log = String(daemon.log.dropFirst(before))
         let isSetAside = log.contains("setting it aside")
         guard isSetAside == damage.isSetAside ?? isSetAside else {
-            throw Siege.Broken(description: "It was\(isSetAside ? "" : " not") set aside.")
+            throw Siege.Broken(description: "The file was\(isSetAside ? "" : " not") quarantined.")
         }
         row.lines = Siege.troubles(in: log)
         row.times = 1
@@ -46,7 +46,7 @@ package enum DamageRun {
         return row
     }
 
-    /// As another user, since root may read everything.
+    /// Runs as another user, since root may read everything.
     private static func sufferUnreadableFolder(_ daemon: DaemonFixture) throws -> TortureTable.Row {
         var row = TortureTable.Row()
         try report(1, daemon, &row)
@@ -69,7 +69,7 @@ package enum DamageRun {
         try daemon.waits(for: "READY=1")
         let records = [IssueRecord(message: "Early")]
         guard case .busy = try RawClient(path: daemon.socket).refusal(of: .report, ReportParameters(records: records))
-        else { throw Siege.Broken(description: "A report was not answered with Busy.") }
+        else { throw Siege.Broken(description: "A report did not get the error Busy.") }
         try FileSystem.setMode(0o700, of: state)
         try report(2, daemon, &row)
         row.lines = Siege.troubles(in: String(daemon.log.dropFirst(before)))
@@ -78,7 +78,7 @@ package enum DamageRun {
         return row
     }
 
-    /// Reports some records as often as it takes, and asks for each of them.
+    /// Reports some records, retrying as needed, and reads each of them back.
     private static func report(_ call: Int, _ daemon: DaemonFixture, _ row: inout TortureTable.Row) throws {
         let producer = "019aa3c5-0000-7000-8000-00000000abcd"
         let records = (1...200).map { number in

@@ -3,12 +3,12 @@ import Foundation
 import IssueTestSupport
 import UnixIO
 
-/// Fills the small disk that the store lies on, and empties it again, under load.
+/// Fills the small disk that holds the store, and empties it again, under load.
 package enum DiskFullRun {
-    /// Why it can't be done here, if it can't.
+    /// The reason why this is not possible here, or nil.
     package static var obstacle: String? {
         if CurrentProcess.userID != 0 { return "only root can mount a small disk" }
-        return mount == nil ? "there is no mount" : nil
+        return mount == nil ? "mount is not installed" : nil
     }
 
     private static var mount: String? { TestBinaries.tool("/usr/bin/mount", "/bin/mount") }
@@ -42,7 +42,7 @@ package enum DiskFullRun {
 }
 
 extension Siege {
-    /// Leaves nothing free where the store lies, for a while.
+    /// Leaves no free space on the store's disk for a while.
     fileprivate func fillDisk(_ folder: String, restarts: Bool) throws {
         let filler = "\(folder)/filler"
         try round(restarts ? "Disk full, and a restart" : "Disk full", fillingRanges: !restarts) {
@@ -64,7 +64,7 @@ extension Siege {
         }
     }
 
-    /// Takes all there is, and what the daemon gives back meanwhile.
+    /// Uses all free space, including what the daemon frees in the meantime.
     private func fill(_ file: FileHandle) {
         for _ in 1...40 {
             for size in [1 << 20, 1 << 16, 4096] {

@@ -3,7 +3,7 @@ import IssueTestSupport
 package import UnixIO
 
 extension Siege {
-    /// The n-th call on the database's files from now fails, and so do some behind it.
+    /// Makes the nth call on the database's files fail, and some of the following ones.
     package func failCall(_ number: Int, count: Int, with error: Errno, _ name: String) throws {
         var kind = "none"
         try round("\(name), the call and \(count - 1) more") {
@@ -18,7 +18,7 @@ extension Siege {
         note(failed: kind)
     }
 
-    /// Each call on the database's files fails, until the daemon has given up what it had open of them.
+    /// Makes all calls on the database's files fail until the daemon has closed them.
     package func loseDisk() throws {
         try round("EIO, all calls") {
             load(for: 5...30)
@@ -35,7 +35,7 @@ extension Siege {
         }
     }
 
-    /// The n-th call from its start on fails, and the daemon must start nevertheless.
+    /// Makes the nth call of a start fail. The daemon must start nevertheless.
     package func failCallAtStart(_ number: Int, count: Int, with error: Errno, _ name: String) throws -> Bool {
         var hasFailed = false
         var kind = "none"

@@ -2,7 +2,7 @@ import IssueTestSupport
 import UnixIO
 
 extension Siege {
-    /// A row that is taken out of the store by nobody who says so.
+    /// A row that is deleted without the bookkeeping of the daemon.
     package enum HiddenRow {
         case ofOpenRange
         case ofThinnedRange
@@ -19,14 +19,14 @@ extension Siege {
         }
     }
 
-    /// Hides a row from the oracle, at which it has not looked if retention has already been there, and answers what
-    /// it says then. Nothing else can be done with the siege behind it.
+    /// Deletes a row before the oracle has read it, if retention has already changed its range. Returns the
+    /// contradiction that the oracle finds. The run cannot be continued afterwards.
     package func hideRow(_ row: HiddenRow) throws -> String {
         let query = "SELECT id FROM records WHERE \(row.isChosen) LIMIT 1"
         crew.report(fillingRanges: row == .ofThinnedRange)
         let deadline = MonotonicClock.now.advanced(by: .seconds(180))
         while try daemon.file.rows(query, columns: 1).isEmpty {
-            guard MonotonicClock.now < deadline else { throw Broken(description: "There is no such row.") }
+            guard MonotonicClock.now < deadline else { throw Broken(description: "No such row was found.") }
             crew.rest(.milliseconds(10))
         }
         try crew.settle()

@@ -3,11 +3,11 @@ import IssueTestSupport
 import UnixIO
 
 extension Siege {
-    /// What has to happen so that a point is passed.
+    /// The condition under which a point is passed.
     private enum Trigger {
         case load
         case fillingRanges
-        /// What is kept is less than what there is, so that whole ranges go.
+        /// The size limit is lowered, so that whole ranges are removed.
         case shrinkingStore
         case start
         case stop
@@ -18,7 +18,7 @@ extension Siege {
     private func trigger(of point: String) -> Trigger {
         let name = point.drop { $0 != " " }.dropFirst()
         if name.hasPrefix("migration") { return .freshStore }
-        // Under load retention often takes the records of a range and leaves its lists.
+        // Under load, retention often removes the records of a range and keeps its lists.
         if name == "forget: postings" || name == "forget: ranges" { return .shrinkingStore }
         if name.hasPrefix("range") || name.hasPrefix("forget") { return .fillingRanges }
         if name == "open" || name == "commit of something else" { return .start }
@@ -29,7 +29,7 @@ extension Siege {
         return name == "shrink" ? .rest : .load
     }
 
-    /// Kills the daemon at a point of its own, and starts it again.
+    /// Kills the daemon at a point in its code, and starts it again.
     package func kill(at point: Int, _ name: String) throws {
         let trigger = trigger(of: name)
         let fills = trigger == .fillingRanges || trigger == .rest || trigger == .shrinkingStore
@@ -42,7 +42,7 @@ extension Siege {
         }
     }
 
-    /// Arms a point and does what leads there; the daemon is dead afterwards in any case.
+    /// Arms a point and triggers it. The daemon has ended afterwards in any case.
     private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
         var pass = 1
         var timeout = Duration.seconds(30)
@@ -67,7 +67,7 @@ extension Siege {
             pass = Int.random(in: 1...3, using: &chance)
         case .shrinkingStore:
             try waitForClosedRange()
-            // What goes as fast as this must have been looked at before.
+            // Records that are removed this fast must be read before.
             try crew.settle()
             try inspection.look()
             try daemon.terminate()
@@ -89,7 +89,7 @@ extension Siege {
         return try control.pointTaken == point
     }
 
-    /// Reports until there is a range to forget.
+    /// Reports until there is a closed range to remove.
     private func waitForClosedRange() throws {
         let deadline = MonotonicClock.now.advanced(by: .seconds(180))
         while try daemon.file.rows("SELECT id FROM ranges WHERE records > 0", columns: 1).isEmpty {
@@ -98,14 +98,14 @@ extension Siege {
         }
     }
 
-    /// Kills the daemon at any moment, and starts it again.
+    /// Kills the daemon at a random moment, and starts it again.
     package func killAtRandom() throws {
         let fills = Int.random(in: 0..<12, using: &chance) == 0
         try round("SIGKILL at random", fillingRanges: fills) {
             load(for: 0...150)
             if daemon.process?.isRunning == true, fills { try inspection.look(isQuiet: false) }
             try daemon.kill()
-            // Some die again before they are ready.
+            // Sometimes it is killed again before it is ready.
             if Int.random(in: 0..<4, using: &chance) == 0 {
                 try daemon.launch()
                 load(for: 0...20)
@@ -116,17 +116,17 @@ extension Siege {
         }
     }
 
-    /// Asks it to end, and starts it again.
+    /// Stops the daemon with SIGTERM, and starts it again.
     package func restart() throws {
         try round("SIGTERM and start") {
             load(for: 50...300)
-            guard try daemon.terminate() == .exit(0) else { throw Broken(description: "It did not end with 0.") }
+            guard try daemon.terminate() == .exit(0) else { throw Broken(description: "It did not end with status 0.") }
             try daemon.start()
             return true
         }
     }
 
-    /// Has it stand still for a while, in the midst of anything.
+    /// Suspends the daemon for a while at a random moment.
     package func stopAndContinue() throws {
         try round("SIGSTOP, SIGCONT") {
             for _ in 1...3 {
@@ -139,7 +139,7 @@ extension Siege {
         }
     }
 
-    /// Has it read its configuration again under load.
+    /// Makes the daemon reload its configuration under load.
     package func reload() throws {
         try round("SIGHUP") {
             load(for: 10...100)

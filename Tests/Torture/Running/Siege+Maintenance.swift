@@ -3,9 +3,9 @@ import IssueProtocol
 import IssueTestSupport
 import UnixIO
 
-/// Whatever is done to a store on purpose, no id is given out twice: the oracle remembers all that receipts have named.
+/// Maintenance of the store. The oracle remembers all ids of receipts and checks that none is assigned twice.
 extension Siege {
-    /// A backup takes the place of the store, and what was reported after it is gone.
+    /// Replaces the store by a backup. Everything reported after the backup is gone.
     package func goBackToBackup() throws {
         try round("Back to a backup") {
             load(for: 50...200)
@@ -13,7 +13,7 @@ extension Siege {
             try checkForwarding()
             let delivered = try RawClient(path: daemon.socket).destination().ledger.delivered
             let reply: BackupReply = try RawClient(path: daemon.socket).call(.backup, JSONValue.object([]))
-            guard let copy = reply.path else { throw Broken(description: "The backup is nowhere.") }
+            guard let copy = reply.path else { throw Broken(description: "The backup has no path.") }
             let then = Inspection(as: inspection)
             crew.report()
             load(for: 100...300)
@@ -29,7 +29,7 @@ extension Siege {
         }
     }
 
-    /// The newest records are erased, and the daemon killed meanwhile or behind it.
+    /// Erases the newest records, and kills the daemon during or after that.
     package func purgeNewest() throws {
         try round("The newest purged") {
             load(for: 50...200)
@@ -56,7 +56,7 @@ extension Siege {
         }
     }
 
-    /// A store is set aside, and brought over into the new one, while the daemon is killed.
+    /// Quarantines a store and imports it into the new one, while the daemon is killed.
     package func repair() throws {
         let usual = daemon.configuration
         try round("Set aside, and repaired") {
@@ -66,7 +66,7 @@ extension Siege {
             let old = try daemon.file.rows("SELECT count(*) FROM records", columns: 1)
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
             try forgetStore()
-            // So that nothing of it is taken before anybody has looked.
+            // Nothing of it may be removed before it was read.
             var large = usual
             large.text.replace(/MaxSize=\w+/, with: "MaxSize=1G")
             try daemon.configure(large)
@@ -82,11 +82,11 @@ extension Siege {
             let client = try RawClient(path: daemon.socket)
             try client.begin(.repair, RepairParameters())
             let reply: RepairReply = try client.answer(within: .seconds(120))
-            guard reply.unreadable == 0 else { throw Broken(description: "It could not be read: \(reply)") }
+            guard reply.unreadable == 0 else { throw Broken(description: "The old store could not be read: \(reply)") }
             try settleAndLook()
             let new = try daemon.file.rows(
                 #"SELECT count(*) FROM records WHERE details ->> '$.recovered.id' IS NOT NULL"#, columns: 1)
-            guard new == old else { throw Broken(description: "\(old) records were set aside, \(new) brought over.") }
+            guard new == old else { throw Broken(description: "\(old) records were quarantined, \(new) imported.") }
             try daemon.terminate()
             try daemon.configure(usual)
             try daemon.start()
@@ -112,7 +112,7 @@ extension Siege {
         return filter
     }
 
-    /// Somebody reports while nobody else does.
+    /// Reports a few records while the other reporters are idle.
     private func visit() throws {
         let payload = Payload(seed: chance.next(), app: Self.visitor, ballast: 0)
         let reporter = oracle.add(ReporterMemory(payload: payload, uid: CurrentProcess.userID))

@@ -5,18 +5,18 @@ import UnixIO
 extension Siege {
     /// When the power is cut.
     package enum Cut: String, CaseIterable, Sendable {
-        /// Before some sync, or between writes.
+        /// Before a sync, or between writes.
         case sync
         case write
-        /// At any call, from the start on.
+        /// At any call, including those of the start.
         case all
-        /// At no call, but at any moment, also of the end: then all is lost that was not synced.
+        /// Not at a call but at any moment, including the shutdown. All unsynced data is lost then.
         case moment
     }
 
-    /// The power is cut: what was not synced is lost or torn, and the files' names with it.
+    /// Cuts the power. Unsynced data and names of files are lost or torn.
     ///
-    /// - Parameter disk: The library that makes a disk of the daemon's folder.
+    /// - Parameter disk: The library that turns the daemon's folder into a disk.
     package func cutPower(_ cut: Cut, disk: String) throws {
         let usual = daemon.configuration
         let fills = Bool.random(using: &chance)
@@ -35,11 +35,11 @@ extension Siege {
                     rest(.microseconds(Int.random(in: 0...50_000, using: &chance)))
                 }
             }
-            // A program beside it sees no more than what was synced, so nobody looks.
+            // Other processes see only synced data, so there are no looks until the daemon has ended.
             let hasEnded = try cut == .moment ? false : waitsForEnd(within: .seconds(10), looks: false)
             daemon.process?.send(SIGKILL)
             _ = try daemon.end()
-            // Before retention takes what nobody has seen.
+            // Before retention removes records that were not read.
             try inspection.look(isQuiet: false)
             try daemon.configure(usual)
             try daemon.start()

@@ -3,7 +3,7 @@ import IssueTestSupport
 import UnixIO
 
 extension Siege {
-    /// The wall clock is set by so much, and is right again afterwards.
+    /// Shifts the wall clock for a while.
     package func jump(by duration: Duration) throws {
         try round(duration < .zero ? "Clock set back" : "Clock set forward") {
             load(for: 20...60)
@@ -19,21 +19,22 @@ extension Siege {
         }
     }
 
-    /// Somebody removes the socket's file; the daemon must be found there again.
+    /// Removes the file of the socket. The daemon must create it again.
     package func removeSocket() throws {
         try round("Socket file removed") {
             load(for: 10...50)
             try FileManager.default.removeItem(atPath: daemon.socket)
             let deadline = MonotonicClock.now.advanced(by: .seconds(20))
             while (try? RawClient(path: daemon.socket).status()) == nil {
-                guard MonotonicClock.now < deadline else { throw Broken(description: "The socket did not come back.") }
+                guard MonotonicClock.now < deadline else { throw Broken(description: "The socket did not reappear.") }
                 crew.rest(.milliseconds(10))
             }
             return true
         }
     }
 
-    /// No descriptor is left for another connection; those that are there go on, and others come when there is room.
+    /// Leaves no descriptor for new connections. Existing ones must continue, and new ones follow once descriptors are
+    /// free.
     package func exhaustDescriptors() throws {
         try round("Descriptors exhausted") {
             load(for: 10...50)
@@ -51,12 +52,12 @@ extension Siege {
             let hasGoneOn = oracle.sums.acknowledged > before
             try limitDescriptors("\(limit):")
             for client in waiting { _ = try client.reply(within: .seconds(30)) }
-            guard hasGoneOn else { throw Broken(description: "Nobody was answered while descriptors were short.") }
+            guard hasGoneOn else { throw Broken(description: "No call was answered while descriptors were exhausted.") }
             return true
         }
     }
 
-    /// How many it may have, as the kernel says it.
+    /// Returns the daemon's limit of descriptors, as the kernel reports it.
     private func descriptorLimit() throws -> Int {
         let limits = String(decoding: try FileSystem.read("/proc/\(daemon.pid)/limits", limit: 8192), as: UTF8.self)
         let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }

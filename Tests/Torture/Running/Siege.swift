@@ -4,9 +4,9 @@ import IssueProtocol
 package import IssueTestSupport
 import UnixIO
 
-/// A daemon under load whom one fault after the other befalls, and an oracle that looks at its store after each.
+/// A daemon under load that suffers one fault after the other, and an oracle that examines its store after each.
 package final class Siege {
-    /// The daemon did something that it promises never to do.
+    /// The daemon broke a promise.
     package struct Broken: Error, CustomStringConvertible {
         package let description: String
     }
@@ -20,12 +20,12 @@ package final class Siege {
     let crew: Crew
     var inspection: Inspection
     private static let betweenLooks = Duration.milliseconds(250)
-    /// How many rows were found in stores that others have taken the place of.
+    /// The number of rows found in stores that have since been replaced.
     private var foundBefore = 0
-    /// How many records the ledger called delivered when the destination forgot what it had.
+    /// The number of delivered records in the ledger when the destination was last reset.
     private var deliveredBefore: Int64 = 0
 
-    /// Starts a daemon that the library's faults can befall, and reporters that wait.
+    /// Starts a daemon with the fault library, and reporters that wait.
     package init(
         _ daemon: DaemonFixture, _ listener: FakeLogz, control: FaultControl, seed: UInt64,
         crew styles: [ReporterStyle] = ReporterStyle.usual(withOtherUsers: false)
@@ -40,7 +40,7 @@ package final class Siege {
         try crew.start(styles, seed: seed)
     }
 
-    /// What the daemon goes by: little is kept and much is forwarded, so that all of its parts have work.
+    /// Returns the daemon's configuration. It keeps little and forwards much, so that all parts are busy.
     package static func configuration(
         _ listener: FakeLogz, control: FaultControl, library: String, maxSize: String = "56M"
     ) -> DaemonConfiguration {
@@ -78,9 +78,9 @@ package final class Siege {
 
     // MARK: Rounds
 
-    /// Has the reporters report while something happens, then settle, and compares the store with the oracle.
+    /// Runs `body` while the reporters report, lets them settle, and compares the store with the oracle.
     ///
-    /// - Parameter body: What happens; it answers whether it came to pass, and leaves a daemon that runs.
+    /// - Parameter body: Causes the fault. Returns whether it happened, and leaves a running daemon.
     package func round(_ fault: String, fillingRanges: Bool = false, _ body: () throws -> Bool) throws {
         let before = (oracle.sums, foundBefore + inspection.found, try logSize())
         try troubleListener()
@@ -88,12 +88,12 @@ package final class Siege {
         do {
             let cameToPass = try body()
             guard daemon.process?.isRunning == true else {
-                throw Broken(description: "The daemon does not run any more.")
+                throw Broken(description: "The daemon is no longer running.")
             }
             try crew.settle()
             try inspection.look()
             if let line = try log(from: before.2).split(separator: "\n").first(where: { $0.contains("reason=age") }) {
-                throw Broken(description: "Nothing is as old as that: \(line)")
+                throw Broken(description: "No record is old enough for this: \(line)")
             }
             var row = TortureTable.Row()
             row.times = 1
@@ -109,7 +109,7 @@ package final class Siege {
         }
     }
 
-    /// The words of the lines of a warning or an error.
+    /// Returns the messages of warnings and errors in a log.
     static func troubles(in log: String) -> Set<String> {
         Set(
             log.split(separator: "\n").compactMap { line in
@@ -123,7 +123,7 @@ package final class Siege {
         try FileHandle(forReadingFrom: URL(filePath: daemon.folder["issued.err"])).seekToEnd()
     }
 
-    /// What the daemon has written since its log was so long.
+    /// Returns what the daemon has logged after this offset.
     private func log(from offset: UInt64) throws -> String {
         let file = try FileHandle(forReadingFrom: URL(filePath: daemon.folder["issued.err"]))
         try file.seek(toOffset: offset)
@@ -135,9 +135,10 @@ package final class Siege {
         crew.rest(.milliseconds(Int.random(in: time, using: &chance)))
     }
 
-    /// Waits until the daemon has ended by itself.
+    /// Waits until the daemon has ended on its own.
     ///
-    /// - Parameter looks: Whether to look at its store meanwhile, before retention takes what nobody has seen.
+    /// - Parameter looks: `true` to examine its store in the meantime, before retention removes records that were not
+    ///   read.
     func waitsForEnd(within time: Duration, looks: Bool) throws -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
         var looksAt = MonotonicClock.now.advanced(by: Self.betweenLooks)
@@ -151,7 +152,7 @@ package final class Siege {
         return true
     }
 
-    /// A new store takes the place of the one that is there; the daemon must not run.
+    /// Starts over with a new store. The daemon must not run.
     func forgetStore() throws {
         try listener.reset()
         deliveredBefore = 0
@@ -160,7 +161,7 @@ package final class Siege {
         inspection = Inspection(daemon.database, oracle)
     }
 
-    /// The store is again as it was when somebody looked at it; the daemon must not run, and all is settled.
+    /// Returns to an earlier state of the store. The daemon must not run, and all calls must have ended.
     func returnTo(_ then: Inspection, delivered: Int64) throws {
         try listener.reset()
         deliveredBefore = delivered
@@ -174,7 +175,7 @@ package final class Siege {
 
     // MARK: Forwarding
 
-    /// The destination has its own troubles.
+    /// Makes the destination fail at times.
     private func troubleListener() throws {
         let steps: [FaultStep]
         switch Int.random(in: 0..<10, using: &chance) {
@@ -188,7 +189,7 @@ package final class Siege {
         try listener.plan(steps)
     }
 
-    /// Lets the forwarder finish, and compares what has arrived with what the ledger says.
+    /// Lets the forwarder finish, and compares the received records with the ledger.
     package func checkForwarding() throws {
         try listener.plan([])
         let client = try RawClient(path: daemon.socket)
@@ -202,7 +203,7 @@ package final class Siege {
             _ = try client.reply(within: .seconds(30))
         }
         let ledger = try client.destination().ledger
-        // What was purged is not told of any more.
+        // Purged records are no longer in the ledger.
         let records = listener.accepted.filter {
             $0["event_kind"]?.asString == "issue" && $0["app"]?.asString != Self.visitor
         }

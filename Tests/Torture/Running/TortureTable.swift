@@ -1,4 +1,4 @@
-/// What was done, and what was seen of it.
+/// The faults of a run and what was seen.
 package struct TortureTable {
     struct Row {
         var times = 0
@@ -11,7 +11,7 @@ package struct TortureTable {
     }
 
     private(set) var rows: [String: Row] = [:]
-    /// How often which kind of call was the first to fail.
+    /// The number of times that each kind of call was the first to fail.
     private var failedKinds: [String: Int] = [:]
 
     mutating func add(_ row: Row, to fault: String) {
@@ -26,7 +26,7 @@ package struct TortureTable {
         rows[fault] = sum
     }
 
-    /// Adds what was seen elsewhere.
+    /// Adds the rows of another table.
     mutating func add(_ other: TortureTable) {
         for (name, row) in other.rows { add(row, to: name) }
         for (kind, count) in other.failedKinds { failedKinds[kind, default: 0] += count }
@@ -36,17 +36,17 @@ package struct TortureTable {
         failedKinds[kind, default: 0] += 1
     }
 
-    /// Points that were aimed at and never reached.
+    /// Points that were requested and never reached.
     package var unreached: [String] {
         rows.filter { $0.value.reached == 0 }.map(\.key).sorted()
     }
 
-    /// How often it was killed.
+    /// The number of times that the daemon was killed.
     package var kills: Int {
         rows.filter { $0.key.hasPrefix("SIGKILL") }.reduce(0) { $0 + $1.value.reached }
     }
 
-    /// The table as a page of Markdown shows it.
+    /// The table in Markdown.
     package var text: String {
         var lines = [
             "| fault | times | reached | sent | acknowledged | found | sent again |", "|---|--:|--:|--:|--:|--:|--:|",
@@ -66,7 +66,7 @@ package struct TortureTable {
             let kinds = failedKinds.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
             lines += ["", "Calls that failed first: " + kinds.joined(separator: ", ") + "."]
         }
-        lines += ["", "What the log said of it, beside notices:"]
+        lines += ["", "Warnings and errors in the log:"]
         for (name, row) in rows.sorted(by: { $0.key < $1.key }) where !row.lines.isEmpty {
             lines += row.lines.sorted().map { "- \(name): \($0)" }
         }
