@@ -216,6 +216,8 @@ extension StoreWriter {
     }
 
     /// Merges the full-text index, which removes the text of deleted entries from it.
+    ///
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func finishErasingText() throws(StoreFailure) {
         try erasing { try connection.execute("INSERT INTO group_text (group_text) VALUES ('optimize')") }
     }

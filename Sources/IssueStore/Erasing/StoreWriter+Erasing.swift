@@ -293,6 +293,8 @@ extension StoreReader {
     }
 
     /// Returns the number of dead letters whose records are gone, so that no filter can be applied to them.
+    ///
+    /// - Throws: The error of the query.
     package func orphanedDeadLetters() throws -> Int64 {
         try snapshot {
             try connection.withStatement(

@@ -23,7 +23,7 @@ package struct RangeLists: Sendable {
     package private(set) var lists: [List]
     /// The first and the last record of all lists.
     package let rows: ClosedRange<Int64>
-    /// The difference between record log time and wall time, in milliseconds.
+    /// Record log time minus wall time, in milliseconds.
     package let offset: Int64
     /// The number of records.
     package let count: Int
@@ -52,8 +52,8 @@ package struct RangeLists: Sendable {
 extension StoreReader {
     /// Returns the posting lists of the range that contains the next record after `row`.
     ///
-    /// - Returns: The records of the range after `row`, or nil if no range contains a later record or if reading row by row is
-    ///   better.
+    /// - Returns: The records of the range after `row`, or nil if no range contains a later record or if reading row by
+    ///   row is better.
     /// - Throws: The error of the query.
     package func lists(after row: Int64) throws -> RangeLists? {
         try snapshot {
@@ -78,6 +78,8 @@ extension StoreReader {
     }
 
     /// Returns the first record with `row <= id <= last`, or nil if there is none.
+    ///
+    /// - Throws: The error of the query.
     package func step(from row: Int64, through last: Int64) throws -> ScanRow? {
         try steps(above: row &- 1, through: last, limit: 1).first
     }

@@ -158,6 +158,8 @@ extension StoreReader {
     }
 
     /// Returns the row of the newest priority record, whether it was sent or not, or 0 if there is none.
+    ///
+    /// - Throws: The error of the query.
     package func newestPriority() throws -> Int64 {
         try snapshot {
             try connection.withStatement("SELECT max(record) FROM express") { try $0.first { $0.int64(0) } ?? 0 }
@@ -182,11 +184,15 @@ extension StoreReader {
     }
 
     /// Returns the stored limiter state of a group that is no longer in memory, or nil if there is none.
+    ///
+    /// - Throws: The error of the query.
     package func limits(ofGroup group: Int64, _ destination: Int64) throws -> GroupRow? {
         try snapshot { try limits(.group, from: group, through: group, destination, LimitRows.group).first }
     }
 
     /// Returns the stored token buckets of an application's account.
+    ///
+    /// - Throws: The error of the query.
     package func buckets(of account: Int64, _ destination: Int64) throws -> [BucketRow] {
         let first = LimitRows.key(BucketRow.Key(account: account, role: .common))
         return try snapshot { try limits(.bucket, from: first, through: first | 7, destination, LimitRows.bucket) }

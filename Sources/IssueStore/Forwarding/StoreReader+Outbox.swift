@@ -4,6 +4,8 @@ import SQLiteKit
 
 extension StoreReader {
     /// Returns the current row of a destination, or nil if there is none.
+    ///
+    /// - Throws: The error of the query.
     package func destination(_ id: Int64) throws -> DestinationRow? {
         try snapshot {
             try connection.withStatement("SELECT id, name, cursor, express_id, state FROM destinations WHERE id = ?1") {
@@ -92,6 +94,9 @@ extension StoreReader {
     }
 
     /// Returns the same records as `walk`, without the attributes of their series.
+    ///
+    /// - Parameter limit: Max number of records.
+    /// - Throws: The error of the query.
     package func stretch(after cursor: Int64, limit: Int) throws -> ScanPage {
         try snapshot {
             var start = cursor
@@ -133,6 +138,8 @@ extension StoreReader {
     }
 
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
+    ///
+    /// - Throws: The error of the query.
     package func facts(ofSeries id: Int64) throws -> SeriesInfo? {
         try snapshot {
             var facts = try connection.withStatement(
@@ -158,8 +165,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the difference between record log time and wall time after the cursor, in milliseconds, and the last row
-    /// it applies to.
+    /// Returns record log time minus wall time after the cursor, in milliseconds, and the last row it applies to.
     func offset(after cursor: Int64) throws -> (offset: Int64, end: Int64) {
         let offset = try connection.withStatement(
             "SELECT offset FROM clock WHERE first_id <= ?1 ORDER BY first_id DESC LIMIT 1"
@@ -185,6 +191,8 @@ extension StoreReader {
     }
 
     /// Returns the record at a row, with its metadata as stored, or nil if it is gone.
+    ///
+    /// - Throws: The error of the query.
     package func outbound(row: Int64) throws -> RecordRow? {
         try snapshot { try record(row: row, isWhole: false) }
     }
@@ -231,6 +239,9 @@ extension StoreReader {
     }
 
     /// Returns the ids of summaries that wait to be sent, oldest first.
+    ///
+    /// - Parameter limit: Max number of summaries.
+    /// - Throws: The error of the query.
     package func unsentSummaries(of destination: Int64, limit: Int) throws -> [Int64] {
         try snapshot {
             try connection.withStatement(
@@ -244,6 +255,8 @@ extension StoreReader {
     }
 
     /// Returns the stored line of a summary, or an empty array if the summary is gone.
+    ///
+    /// - Throws: The error of the query.
     package func line(ofSummary id: Int64) throws -> [UInt8] {
         try snapshot {
             try connection.withStatement("SELECT line FROM summaries WHERE id = ?1") { statement in
@@ -254,6 +267,8 @@ extension StoreReader {
     }
 
     /// Returns the stored state of a destination's limiter.
+    ///
+    /// - Throws: The error of the query.
     package func admissionState(of destination: Int64) throws -> AdmissionState {
         try snapshot {
             var state = AdmissionState()
@@ -279,6 +294,8 @@ extension StoreReader {
     }
 
     /// Returns the types of the fields that have been sent to a destination.
+    ///
+    /// - Throws: The error of the query.
     package func fieldTypes(of destination: Int64) throws -> FieldTypes {
         try snapshot {
             var kinds: [String: FieldTypes.Kind] = [:]
@@ -291,6 +308,8 @@ extension StoreReader {
     }
 
     /// Returns the user and the application name of an account, or nil if it does not exist.
+    ///
+    /// - Throws: The error of the query.
     package func account(_ id: Int64) throws -> (uid: UInt32, app: String)? {
         try snapshot {
             try connection.withStatement("SELECT uid, app FROM accounts WHERE id = ?1") { statement in
@@ -313,7 +332,7 @@ package struct ScanRow: Equatable, Sendable {
 /// Consecutive records with the same offset between wall time and record log time.
 package struct ScanPage: Equatable, Sendable {
     package var steps: [ScanRow]
-    /// The difference between record log time and wall time, in milliseconds.
+    /// Record log time minus wall time, in milliseconds.
     package var offset: Int64
 }
 
@@ -361,7 +380,7 @@ package struct SeriesInfo: Equatable, Sendable {
 
     /// Combines a row of the series with its attributes.
     ///
-    /// - Parameter offset: The difference between record log time and wall time, in milliseconds.
+    /// - Parameter offset: Record log time minus wall time, in milliseconds.
     package func record(_ step: ScanRow, offset: Int64) -> OutboxRecord {
         OutboxRecord(
             candidate: Candidate(

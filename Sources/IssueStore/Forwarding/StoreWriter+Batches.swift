@@ -107,6 +107,8 @@ extension StoreWriter {
     }
 
     /// Stores the state of a destination, so that a restart continues from it.
+    ///
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func save(_ state: DestinationRow.State, destination: Int64) throws(StoreFailure) {
         try transaction { try write(state, of: destination) }
     }

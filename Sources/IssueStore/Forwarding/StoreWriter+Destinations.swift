@@ -185,7 +185,7 @@ package struct DestinationRow: Equatable, Sendable {
         package var day: Int64 = 0
         /// Bytes sent on that day.
         package var dayBytes: Int64 = 0
-        /// Bytes sent on that day per user, and `dayCharged` for all users.
+        /// Of these, the bytes sent for each user, and `dayCharged` for all users.
         package var dayUsers: [UInt32: Int64] = [:]
         package var dayCharged: Int64 = 0
         /// For each unfinished batch, the lines that may have been delivered although no response confirmed it. If a

@@ -167,7 +167,9 @@ extension StoreReader {
         }
     }
 
-    /// Returns the current difference between record log time and wall time, in milliseconds.
+    /// Returns record log time minus wall time at the newest clock entry, in milliseconds. 0 if there is none.
+    ///
+    /// - Throws: The error of the query.
     package func logOffset() throws -> Int64 {
         try snapshot {
             try connection.withStatement("SELECT offset FROM clock ORDER BY first_id DESC LIMIT 1") {

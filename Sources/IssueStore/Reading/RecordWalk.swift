@@ -220,6 +220,8 @@ extension StoreReader {
     }
 
     /// Returns the newest row, after which a new follower starts.
+    ///
+    /// - Throws: The error of the query.
     package func newest() throws -> Int64 {
         try snapshot { try newestRow() }
     }

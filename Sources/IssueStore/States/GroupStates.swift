@@ -71,6 +71,8 @@ extension StoreReader {
     }
 
     /// Returns the newest version that a group's application has reported with, as far as the series are still stored.
+    ///
+    /// - Throws: The error of the query.
     package func newestVersion(of subject: Subject) throws -> ApplicationVersion {
         try snapshot {
             var newest = ApplicationVersion()
@@ -87,6 +89,8 @@ extension StoreReader {
     }
 
     /// Returns whether this record caused the last regression of its group.
+    ///
+    /// - Throws: The error of the query.
     package func isRegression(row: Int64) throws -> Bool {
         try snapshot {
             try connection.withStatement(
@@ -134,6 +138,8 @@ extension StoreWriter {
     }
 
     /// Reopens groups whose mute ended by `now`, at most 256 per call, and updates `nextMuteEnd`.
+    ///
+    /// - Throws: `StoreFailure`; nothing has changed then.
     package func endMutes(at now: Timestamp) throws(StoreFailure) {
         let ended = try transaction {
             let ended = try connection.withStatement(
