@@ -110,7 +110,7 @@ struct BatchTests {
         }
     }
 
-    @Test("shows each dead letter the refusal of its own line, and no refusal for delivered records")
+    @Test("shows the refusal only with its dead letters, and each with its own response")
     func isSettledInPart() throws {
         try TemporaryStore.with { store in
             let scene = try Scene(store)

@@ -257,7 +257,7 @@ struct FairRetentionTests {
             scene.writer.reload(LimitSettings(), store.settings.retention)
             let facts = try scene.writer.retentionFacts(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             guard case .thin(let holding, .size) = Retention(settings: store.settings.retention).next(facts) else {
-                Issue.record("nobody gives")
+                Issue.record("no user has records to remove")
                 return
             }
             var thinning = try scene.writer.planThinning(of: holding.range, user: holding.user)

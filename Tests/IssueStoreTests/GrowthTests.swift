@@ -91,7 +91,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("retention may use the space that is reserved from reports")
+    @Test("retention may use the reserved space that reports may not use")
     func retention() throws {
         try TemporaryStore.with { store in
             let free = Mutex(Int64(1 << 40))

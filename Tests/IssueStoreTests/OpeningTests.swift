@@ -66,7 +66,7 @@ struct OpeningTests {
             try file.write(contentsOf: Data(repeating: 0x5A, count: Int(size) - 100))
             try file.close()
             guard case .damaged = failure({ _ = try store.writer() }) else {
-                Issue.record("a damaged store was opened")
+                Issue.record("a corrupt store was opened")
                 return
             }
         }
@@ -106,7 +106,7 @@ struct OpeningTests {
         try TemporaryStore.with { store in
             store.settings.path = store.path + "/no/such/folder.db"
             guard case .failed = failure({ _ = try store.writer() }) else {
-                Issue.record("a file was opened where none can be")
+                Issue.record("a file was opened in a missing folder")
                 return
             }
             store.settings.path = URL(filePath: store.path).deletingLastPathComponent().path
@@ -123,7 +123,7 @@ struct OpeningTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder)
             defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder) }
             guard case .failed = failure({ _ = try store.writer() }) else {
-                Issue.record("a file was made in a folder that may not be written")
+                Issue.record("a file was created in a read-only folder")
                 return
             }
         }

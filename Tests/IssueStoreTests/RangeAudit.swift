@@ -36,7 +36,7 @@ struct RangeAudit {
             end = range.last
             let rows = try connection.number(
                 "SELECT count(*) FROM records WHERE id BETWEEN \(range.first) AND \(range.last)")
-            if rows != range.records { faults.append("range \(range.id) holds \(rows), and says \(range.records)") }
+            if rows != range.records { faults.append("range \(range.id) has \(rows), but claims \(range.records)") }
             faults += try postingFaults(
                 range.id, range.first...range.last, lastGone, isThinned, range.id == underWay, connection)
         }
@@ -89,7 +89,7 @@ struct RangeAudit {
         let isListed =
             isUnderWay
             ? listed.isSubset(of: ids.keys) && listed.isSuperset(of: left.keys) : listed == Set(expected.keys)
-        if !mayLack, !isListed { faults.append("range \(range) lists other series") }
+        if !mayLack, !isListed { faults.append("range \(range) does not list the right series") }
         for posting in postings {
             let list = PostingList.decode(posting.ids, base: rows.lowerBound) ?? []
             let own = expected[posting.series] ?? []
@@ -98,7 +98,7 @@ struct RangeAudit {
                 ? list == list.sorted() && Set(list).isSuperset(of: own)
                     && Set(list).isSubset(of: ids[posting.series] ?? []) : list == own
             if !isRight || posting.records != Int64(list.count) {
-                faults.append("range \(range), series \(posting.series): other ids than its rows")
+                faults.append("range \(range), series \(posting.series): the ids do not match its rows")
             }
             let before = try connection.numbers(
                 "SELECT max(range) FROM postings WHERE series = \(posting.series) AND range < \(range)")
@@ -107,7 +107,7 @@ struct RangeAudit {
             let previous = posting.previous.flatMap { $0 < oldest ? nil : $0 }
             let isBehindGone = before.first ?? 0 == 0 && lastGone > 0
             if !isBehindGone, previous ?? 0 != before.first ?? 0 {
-                faults.append("range \(range), series \(posting.series): a wrong range before it")
+                faults.append("range \(range), series \(posting.series): the link to the previous range is wrong")
             }
         }
         return faults

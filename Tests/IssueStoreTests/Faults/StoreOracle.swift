@@ -106,7 +106,7 @@ struct StoreOracle {
         var faults: [String] = []
         for (destination, cursor) in model.cursors {
             let found = try shell.number("SELECT cursor FROM destinations WHERE id = \(destination)")
-            if found != cursor { faults.append("the cursor of \(destination) is \(found), and should be \(cursor)") }
+            if found != cursor { faults.append("the cursor of \(destination) is \(found), but should be \(cursor)") }
             let batch = try reader.unansweredBatch(of: destination).map { StoreModel.Batch(sent: $0.sent.map(\.row)) }
             if batch != model.unanswered[destination] {
                 faults.append(
@@ -123,7 +123,7 @@ struct StoreOracle {
             let answer = mark?.received(sequence: numbered.call.numbering?.sequence ?? 0, count: count)
             let rows = (0..<count).map { ProducerMark.PastAnswer.stored(row: numbered.firstRow + $0) }
             if answer != .resend(rows) {
-                faults.append("the mark of \(producer) says \(String(describing: answer)), and should say \(rows)")
+                faults.append("the mark of \(producer) returns \(String(describing: answer)), not \(rows)")
             }
         }
         return faults

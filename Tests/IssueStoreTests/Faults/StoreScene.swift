@@ -249,7 +249,7 @@ final class StoreScene {
                 try Submission([numbered.call], from: numbered.process), to: try #require(writer))
             let rows = (0..<Int64(numbered.call.json.count)).map { numbered.firstRow + $0 }
             let ids = try rows.map { RecordReceipt.duplicate(id: try #require(writer).recordID(row: $0).text) }
-            if outcomes.flatMap(\.mixed) != ids { faults.append("a call sent again was answered \(outcomes)") }
+            if outcomes.flatMap(\.mixed) != ids { faults.append("a repeated call returned \(outcomes)") }
         }
         for producer in model.newest.keys {
             let newest = model.newest[producer]
