@@ -332,8 +332,10 @@ extension StoreWriter {
 
     /// Rebuilds the open range from its rows.
     ///
-    /// No id below `mark` is assigned again. It is the highest id that any table mentions, so that the ids of erased
-    /// records are not reused.
+    /// `stores` and `clock` may mention a higher id than any remaining row. No id below that one is assigned again.
+    ///
+    /// - Parameter lastID: The last id of the closed ranges.
+    /// - Throws: `StoreFailure.damaged` if an id is out of range, or the error of a query.
     static func openRange(_ connection: Connection, after lastID: Int64) throws -> OpenRange {
         let mark = try connection.withStatement(
             "SELECT max(coalesce((SELECT max(first_id) FROM stores), 1), coalesce((SELECT max(first_id) FROM clock), 1))"
