@@ -105,6 +105,22 @@ struct CommitTests {
         }
     }
 
+    @Test("Priority records of a subordinate id are charged to its owner, in a new series and in a known one")
+    func accountableUser() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            var users: [UInt32] = []
+            writer.onPriorityRecords = { users += $0.map(\.uid) }
+            var process = ReportingProcess.of(uid: 100_007)
+            process.accountableUser = 1000
+            for _ in 0..<2 {
+                let records = [IssueRecord(message: "Disk is gone", severity: .critical)]
+                try store.commit(try Submission(of: records, from: process), to: writer)
+            }
+            #expect(users == [1000, 1000])
+        }
+    }
+
     @Test("that fails leaves no trace, and the next one succeeds", arguments: [1, 3, 8, 400])
     func failsWhole(records: Int) throws {
         try TemporaryStore.with { store in

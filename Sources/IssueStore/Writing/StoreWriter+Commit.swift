@@ -137,7 +137,7 @@ extension StoreWriter {
         else { return try storeUnknown(record, submission, process, &commit) }
         let row = row(of: record, series: found.id, process, submission.batch.bytes.span, &commit)
         let reason: PriorityReason? = record.severity == .critical ? .critical : nil
-        append(row, record, account: found.account, reason, submission.process.sender.uid, &commit)
+        append(row, record, account: found.account, reason, submission.process.accountableUser, &commit)
     }
 
     /// Stores a record that needs more than a cache lookup: its series is not cached, its group is not open, or its
