@@ -27,7 +27,7 @@ extension Admission {
         let open = windows.values.filter { $0.suppressedCount > 0 }
         let plan = SummaryPlan(open, most: bounds.summaries, tokens: .max)
         let drafts = plan.single.map { single($0, at: now) } + plan.merged.map { merge($0, at: now) }
-        summaryBucket.resumePreempted(to: Int64(drafts.count), at: now)
+        summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
         unsaved.buckets.insert(.init(account: nil, role: summaryRole))
         for window in windows.values { close(window, wasTold: window.suppressedCount > 0) }
         earliestDue = nil
@@ -63,7 +63,7 @@ extension Admission {
             for window in windows { renew(window, wasTold: false, at: now) }
         }
         if !drafts.isEmpty {
-            summaryBucket.resumePreempted(to: Int64(drafts.count), at: now)
+            summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: now)
             unsaved.buckets.insert(.init(account: nil, role: summaryRole))
         }
         earliestDue = windows.values.lazy.map(\.due).min()

@@ -80,9 +80,9 @@ package struct FairBucket: Equatable, Sendable {
     }
 
     /// Takes as many tokens as are available, up to `count`, for no particular user.
-    package mutating func resumePreempted(to count: Int64, at now: RecordLogInstant) {
+    package mutating func takeAvailable(upTo count: Int64, at now: RecordLogInstant) {
         settle(at: now)
-        tokens.resumePreempted(to: count, at: now)
+        tokens.takeAvailable(upTo: count, at: now)
     }
 
     /// Returns the earliest time at which the user may take a token if no other user takes one

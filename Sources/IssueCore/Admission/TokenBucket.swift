@@ -87,7 +87,7 @@ package struct TokenBucket: Equatable, Sendable {
     }
 
     /// Takes as many tokens as are available, up to `count`.
-    package mutating func resumePreempted(to count: Int64, at now: RecordLogInstant) {
+    package mutating func takeAvailable(upTo count: Int64, at now: RecordLogInstant) {
         take(min(count, tokens(at: now)), at: now)
     }
 

@@ -264,16 +264,16 @@ extension StoreReader {
         } else if list(.dead) {
             fate.fate = .deadLettered
             fate.maybeDuplicate = batch.maybeDuplicate
-            try makeCurrent(&fate, letterOf: row, destination)
+            try complete(&fate, letterOf: row, destination)
         } else if list(.sent) {
             fate.fate = Fate(ofSentByState: batch.state)
             fate.attempts = batch.attempts
             fate.answer = batch.answer
             fate.maybeDuplicate = batch.maybeDuplicate
-            if fate.fate == .pending { try makeCurrent(&fate, sending: destination) }
+            if fate.fate == .pending { try complete(&fate, sending: destination) }
         } else {
             fate.fate = .summarised
-            try makeCurrent(&fate, held: batch.held.reason(of: row), row, destination)
+            try complete(&fate, held: batch.held.reason(of: row), row, destination)
         }
         return fate
     }
@@ -328,17 +328,17 @@ extension StoreReader {
     }
 
     /// Applies the fate of the summary that counts a suppressed record: the record is dead-lettered with it.
-    private func makeCurrent(
+    private func complete(
         _ fate: inout DestinationFate, held reason: SuppressionReason?, _ row: Int64, _ destination: Int64
     ) throws {
         guard let reason, let summary = try connection.summary(tellingOf: row, for: reason, destination),
             summary.state == .dead
         else { return }
         fate.fate = .deadLettered
-        try makeCurrent(&fate, letterOfSummary: summary.id)
+        try complete(&fate, letterOfSummary: summary.id)
     }
 
-    private func makeCurrent(_ fate: inout DestinationFate, letterOfSummary summary: Int64) throws {
+    private func complete(_ fate: inout DestinationFate, letterOfSummary summary: Int64) throws {
         try connection.withStatement("SELECT attempts, at, answer FROM dead_letters WHERE summary = ?1") { statement in
             statement.bind(summary, at: 1)
             _ = try statement.first { fate.takes(letter: $0) }
@@ -346,7 +346,7 @@ extension StoreReader {
     }
 
     /// Takes the response to a dead-lettered record from its dead letter, which alone has it.
-    private func makeCurrent(_ fate: inout DestinationFate, letterOf row: Int64, _ destination: Int64) throws {
+    private func complete(_ fate: inout DestinationFate, letterOf row: Int64, _ destination: Int64) throws {
         try connection.withStatement(
             "SELECT attempts, at, answer FROM dead_letters WHERE record = ?1 AND destination = ?2"
         ) { statement in
@@ -357,7 +357,7 @@ extension StoreReader {
     }
 
     /// Takes the attempts of the current batch from the destination's state. A preempted batch shows the same numbers.
-    private func makeCurrent(_ fate: inout DestinationFate, sending destination: Int64) throws {
+    private func complete(_ fate: inout DestinationFate, sending destination: Int64) throws {
         let state = try connection.withStatement("SELECT state FROM destinations WHERE id = ?1") { statement in
             statement.bind(destination, at: 1)
             return try statement.first { DestinationRow.State(json: $0.text(0)) }

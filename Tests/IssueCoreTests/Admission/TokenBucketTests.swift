@@ -38,7 +38,7 @@ struct TokenBucketTests {
         for _ in 0..<5 { bucket.take(at: at(1_000_000)) }
 
         #expect(!bucket.has(at: at(0)))
-        bucket.resumePreempted(to: 3, at: at(0))
+        bucket.takeAvailable(upTo: 3, at: at(0))
         #expect(bucket.at == at(1_000_000))
         #expect(!bucket.has(at: at(1_000_000 + 299_999)))
     }
