@@ -264,14 +264,3 @@ package final class SocketLink: BrowserLink {
         }
     }
 }
-
-/// An open file that the daemon passed with a reply.
-///
-/// The peer may pass any kind of descriptor, so check its status before reading from it.
-package final class PassedFile: Sendable {
-    package let descriptor: FileDescriptor
-
-    package init(_ descriptor: consuming FileDescriptor) {
-        self.descriptor = descriptor
-    }
-}

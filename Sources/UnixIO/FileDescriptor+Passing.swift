@@ -43,3 +43,14 @@ extension FileDescriptor {
         return count
     }
 }
+
+/// An open file that is passed along with a message. It is closed with the last reference to it.
+///
+/// One that was received is whatever the other side has opened: look at its status before it is read.
+package final class PassedFile: Sendable {
+    package let descriptor: FileDescriptor
+
+    package init(_ descriptor: consuming FileDescriptor) {
+        self.descriptor = descriptor
+    }
+}

@@ -1,7 +1,7 @@
-package import IssueBrowsing
+import IssueBrowsing
 import IssueProtocol
 import Issues
-import UnixIO
+package import UnixIO
 
 /// `issuectl backup`: has the daemon copy its store and writes the copy to the requested place.
 struct BackupCommand: Command {

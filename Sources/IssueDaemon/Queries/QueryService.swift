@@ -384,12 +384,3 @@ struct Answer: Sendable {
     var connection: UInt64
     var content: Content
 }
-
-/// An open file that is passed to a client along with a reply. It is closed once sent, or when the client is gone.
-final class PassedFile: Sendable {
-    let descriptor: FileDescriptor
-
-    init(_ descriptor: consuming FileDescriptor) {
-        self.descriptor = descriptor
-    }
-}
