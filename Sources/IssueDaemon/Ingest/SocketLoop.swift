@@ -44,6 +44,7 @@ final class SocketLoop {
     var memoryCuts = RepeatedEventCounter()
     /// Until when no connections are taken, because there was no descriptor left for one.
     private var acceptsAgain: MonotonicInstant?
+    private var reserve = DescriptorReserve()
     /// Whether the log says that none can be taken.
     private var hasReportedShortage = false
 
@@ -123,15 +124,20 @@ final class SocketLoop {
     func accept() {
         for _ in 0..<Self.maxAccepted where isAccepting {
             do throws(Errno) {
-                guard let descriptor = try listener.descriptor.accept() else { return }
+                // Whoever waits in the backlog is served later; whoever was taken off it would have to be refused.
+                try reserve.fill(from: service.wakeUp.descriptor)
+                guard let descriptor = try listener.descriptor.accept() else { return noteEmptyBacklog() }
                 try take(descriptor)
-                if hasReportedShortage { service.log.notice("Connections are taken again") }
-                hasReportedShortage = false
             } catch {
                 // The one who holds most makes room, as where the limit is reached.
                 guard let largest = shares.largest, makeRoom(of: largest.owner) else { return pause(error) }
             }
         }
+    }
+
+    private func noteEmptyBacklog() {
+        if hasReportedShortage { service.log.notice("Connections are taken again") }
+        hasReportedShortage = false
     }
 
     /// Takes no connections for a moment, since the machine has not what one needs.
@@ -160,7 +166,7 @@ final class SocketLoop {
 
         let facts: ProcessMetadata?
         do throws(Errno) {
-            facts = try ProcessMetadata.read(of: peer, on: descriptor)
+            facts = try readFacts(of: peer, on: descriptor)
         } catch {
             // Reports of nobody knows whom would be groups of their own.
             _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
@@ -188,6 +194,18 @@ final class SocketLoop {
         user.load.connected()
         users[owner] = user
         service.board.counted(connections: connections.count)
+    }
+
+    /// Reads the facts of a sender, with the spare descriptors if there are no others.
+    private func readFacts(
+        of peer: PeerCredentials, on descriptor: borrowing FileDescriptor
+    ) throws(Errno) -> ProcessMetadata? {
+        do throws(Errno) {
+            return try ProcessMetadata.read(of: peer, on: descriptor)
+        } catch {
+            reserve.release()
+            return try ProcessMetadata.read(of: peer, on: descriptor)
+        }
     }
 
     /// Tells why, as far as that goes without waiting, and hangs up.
@@ -256,6 +274,8 @@ final class SocketLoop {
         noteGivenUpFlush(of: connection)
         depart(connection)
         service.board.counted(connections: connections.count)
+        // There is a free descriptor now.
+        if acceptsAgain != nil { acceptsAgain = Clock.monotonic }
     }
 
     // MARK: What others have for us
@@ -331,6 +351,31 @@ final class SocketLoop {
 
     func hasBytes(_ connection: Connection) -> Bool {
         (try? Readiness.wait(connection.descriptor, for: .read, timeout: .zero)) ?? false
+    }
+}
+
+/// Spare descriptors, so that a connection is taken off the backlog only if the daemon can serve it.
+struct DescriptorReserve {
+    private final class Spare {
+        let descriptor: FileDescriptor
+
+        init(_ descriptor: consuming FileDescriptor) {
+            self.descriptor = descriptor
+        }
+    }
+
+    private var spares: [Spare] = []
+    /// Reading the facts of a process takes a pidfd, its folder in `/proc` and a file in that.
+    private static let count = 3
+
+    /// Makes the reserve complete, with copies of another descriptor.
+    mutating func fill(from other: borrowing FileDescriptor) throws(Errno) {
+        while spares.count < Self.count { spares.append(Spare(try other.duplicate())) }
+    }
+
+    /// Closes the spare descriptors, for something that needs them now.
+    mutating func release() {
+        spares = []
     }
 }
 
