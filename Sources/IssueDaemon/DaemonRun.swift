@@ -25,6 +25,9 @@ final class DaemonRun {
     private var threads: [JoinableThread] = []
     /// Those that read the store.
     private var readers: [JoinableThread] = []
+    /// Those that answer questions, and the one that interrupts them.
+    private let questionThreads: LazyThreads
+    private let questionWatch: LazyThreads
     private let forwarders: Monitor<[ForwardingService]>
     private let log: Log
     /// What it was begun with and goes by to its end.
@@ -73,6 +76,21 @@ final class DaemonRun {
         self.jobs = jobs
         self.socket = socket
         self.forwarders = forwarders
+        var questionPlans = Self.queryThreads.enumerated().map { number, thread in
+            LazyThreads.Plan(name: thread.name) {
+                queries.run(
+                    thread.lane, thread: number, { socket.answered($0) },
+                    damaged: { writer.reportCorruption($0) })
+            }
+        }
+        questionPlans.append(
+            LazyThreads.Plan(name: "figures") { queries.status.publish(damaged: { writer.reportCorruption($0) }) })
+        questionPlans.append(LazyThreads.Plan(name: "status") { queries.status.run { socket.answered($0) } })
+        let questionThreads = LazyThreads(questionPlans)
+        let threadShortages = Mutex(RepeatedEventCounter())
+        let questionWatch = LazyThreads([LazyThreads.Plan(name: "query-watch") { queries.runWatch() }])
+        self.questionThreads = questionThreads
+        self.questionWatch = questionWatch
 
         let started = Monitor<Result<Void, StoreFailure>?>(nil)
         threads.append(
@@ -103,17 +121,6 @@ final class DaemonRun {
             }
         }
         readers.append(try JoinableThread(name: "announcer") { announcer.run() })
-        for (number, thread) in Self.queryThreads.enumerated() {
-            readers.append(
-                try JoinableThread(name: thread.name) {
-                    queries.run(
-                        thread.lane, thread: number, { socket.answered($0) }, damaged: { writer.reportCorruption($0) })
-                })
-        }
-        readers.append(
-            try JoinableThread(name: "figures") { queries.status.publish(damaged: { writer.reportCorruption($0) }) })
-        threads.append(try JoinableThread(name: "query-watch") { queries.runWatch() })
-        threads.append(try JoinableThread(name: "status") { queries.status.run { socket.answered($0) } })
         readers.append(
             try JoinableThread(name: "jobs") {
                 jobs.run({ socket.answered($0) }, damaged: { writer.reportCorruption($0) })
@@ -123,7 +130,24 @@ final class DaemonRun {
             try JoinableThread(name: "socket") {
                 socket.run(
                     SocketService.Handlers(
-                        submit: { writer.submit($0) }, ask: { queries.ask($0) },
+                        submit: { writer.submit($0) },
+                        ask: { job in
+                            do throws(Errno) {
+                                try questionWatch.start()
+                                try questionThreads.start()
+                                queries.ask(job)
+                            } catch {
+                                if let count = threadShortages.withLock({ $0.happened(at: Clock.monotonic) }) {
+                                    log.warning(
+                                        "The threads that answer questions can't be started, refusing questions",
+                                        ["refused": "\(count)", "error": "\(error)"])
+                                }
+                                socket.answered(
+                                    Answer(
+                                        connection: job.connection,
+                                        content: .refusal(.busy(retryAfter: .seconds(1)))))
+                            }
+                        },
                         withdraw: {
                             queries.withdraw($0)
                             jobs.withdraw($0)
@@ -218,12 +242,13 @@ final class DaemonRun {
         _ = readers.first?.wait(until: Clock.kernel(now.advanced(by: Self.readerPatience / 2)))
         // Whoever closes the file last leaves no log behind, and only the writer may.
         writer.snapshots.end(timeout: Self.readerPatience / 2)
-        let left = readers.count { !$0.wait(until: deadline) }
+        let left = readers.count { !$0.wait(until: deadline) } + questionThreads.wait(until: deadline)
         if left > 0 { log.warning("Some threads still read the database, ending without them", ["threads": "\(left)"]) }
         queries.finish()
         writer.stop()
         socket.end()
         for thread in threads { thread.join() }
+        questionWatch.join()
     }
 }
 
@@ -272,6 +297,38 @@ final class JoinableThread: Sendable {
     /// Waits for its end, however long it takes.
     func join() {
         _ = isDone.wait { $0 ? true : nil }
+    }
+}
+
+/// Threads that are started when they are first needed, since each of them takes memory.
+final class LazyThreads: Sendable {
+    struct Plan: Sendable {
+        var name: String
+        var body: @Sendable () -> Void
+    }
+
+    private let plans: [Plan]
+    private let started = Mutex<[JoinableThread]>([])
+
+    init(_ plans: [Plan]) {
+        self.plans = plans
+    }
+
+    /// Starts those that have not been started. After an error it can be called again.
+    func start() throws(Errno) {
+        try started.withLock { threads throws(Errno) in
+            for plan in plans[threads.count...] { threads.append(try JoinableThread(name: plan.name, plan.body)) }
+        }
+    }
+
+    /// Waits until all that were started have ended, and returns how many have not by then.
+    func wait(until deadline: KernelInstant) -> Int {
+        started.withLock { $0 }.count { !$0.wait(until: deadline) }
+    }
+
+    /// Waits until all that were started have ended.
+    func join() {
+        for thread in started.withLock({ $0 }) { thread.join() }
     }
 }
 
