@@ -56,7 +56,8 @@ final class DaemonRun {
             path: path, limits: configuration.limits, retention: configuration.store.retention,
             suspicion: suspicion, lock: storeLock)
         let writer = WriterService(opening: opening, log: log)
-        let queries = QueryService(path: path, writer: writer, board: board, log: log)
+        let queries = QueryService(
+            path: path, writer: writer, board: board, replies: SocketLimits(configuration.socket).replyBudget, log: log)
         let socket = try SocketService(
             listener: listener, limits: SocketLimits(configuration.socket),
             recordLimits: RecordLimits(configuration.socket), access: AccessPolicy(configuration.access), board: board,
@@ -80,7 +81,7 @@ final class DaemonRun {
             LazyThreads.Plan(name: thread.name) {
                 queries.run(
                     thread.lane, thread: number, { socket.answered($0) },
-                    damaged: { writer.reportCorruption($0) })
+                    lacksRoom: { socket.tell { $0.lacksReplyRoom = true } }, damaged: { writer.reportCorruption($0) })
             }
         }
         questionPlans.append(
@@ -144,14 +145,15 @@ final class DaemonRun {
                                 }
                                 socket.answered(
                                     Answer(
-                                        connection: job.connection,
+                                        connection: job.connection, question: job.question,
                                         content: .refusal(.busy(retryAfter: .seconds(1)))))
                             }
                         },
                         withdraw: {
-                            queries.withdraw($0)
+                            queries.withdraw($0, user: $1)
                             jobs.withdraw($0)
                         },
+                        repliesChanged: { queries.repliesChanged(of: $0, by: $1) },
                         order: { jobs.order($0) },
                         flush: { name, completed in
                             let asked = forwarders.withLock { $0 }.filter { name == nil || $0.destination.name == name }

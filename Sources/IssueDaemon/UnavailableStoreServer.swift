@@ -39,9 +39,10 @@ final class UnavailableStoreServer {
                         .destinations:
                         .refusal(answer)
                     }
-                socket.answered(Answer(connection: job.connection, content: content))
+                socket.answered(Answer(connection: job.connection, question: job.question, content: content))
             },
-            withdraw: { _ in },
+            withdraw: { _, _ in },
+            repliesChanged: { _, _ in },
             order: { _ in false },
             flush: { _, _ in 0 })
         thread = try JoinableThread(name: "socket") { socket.run(handlers) }

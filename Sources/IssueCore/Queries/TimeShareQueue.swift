@@ -50,6 +50,9 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         self.maxRunningPerUser = maxRunningPerUser
     }
 
+    /// The number of items of all users that wait.
+    package var waitingCount: Int { users.values.reduce(0) { $0 + $1.items.count - $1.next } }
+
     /// Adds an item after the other items of the user.
     package mutating func append(_ item: Item, user: UInt32) {
         turns += 1
@@ -64,8 +67,10 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 
     /// Returns the next item, or nil if none may run. The item counts as running until `finished`
     /// is called for its user.
-    package mutating func take() -> (item: Item, user: UInt32)? {
-        let candidates = users.filter { mayRun($0.value) }
+    ///
+    /// - Parameter mayTake: Whether an item of this user may run now.
+    package mutating func take(where mayTake: (UInt32) -> Bool = { _ in true }) -> (item: Item, user: UInt32)? {
+        let candidates = users.filter { mayRun($0.value) && mayTake($0.key) }
         let next = candidates.min { ($0.value.spent, $0.value.turn) < ($1.value.spent, $1.value.turn) }
         guard let user = next?.key, var entry = users.removeValue(forKey: user) else { return nil }
         level = max(level, entry.spent)
@@ -88,8 +93,22 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         }
         entry.running -= 1
         entry.spent += max(time, .zero)
-        let isIdle = !entry.isWaiting && entry.running == 0
-        users[user] = isIdle && entry.spent <= level ? nil : entry
+        users[user] = entry
+        forgetIdle(user)
+    }
+
+    /// Removes the waiting items of a user that match. The user is not charged for them.
+    package mutating func removeAll(of user: UInt32, where matches: (Item) -> Bool) {
+        guard var entry = users[user], entry.isWaiting else { return }
+        entry.items.removeFirst(entry.next)
+        entry.next = 0
+        entry.items.removeAll(where: matches)
+        users[user] = entry
+        forgetIdle(user)
+    }
+
+    private mutating func forgetIdle(_ user: UInt32) {
+        if let entry = users[user], !entry.isWaiting, entry.running == 0, entry.spent <= level { users[user] = nil }
         if users.values.allSatisfy({ !$0.isWaiting && $0.running == 0 }) {
             // No user competes for the threads now.
             users = [:]

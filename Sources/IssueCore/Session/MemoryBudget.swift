@@ -26,6 +26,59 @@ package struct MemoryBudget: Sendable {
     package var allowance: Int { max(guaranteed, limit - used) }
 }
 
+/// Decides which questions may be answered now, so that all replies fit into memory.
+///
+/// A reply counts from the moment a query thread begins to make it: first with
+/// `maxReply`, then with its real size, until the client has received it.
+package struct ReplyBudget: Sendable {
+    package enum Decision: Equatable, Sendable {
+        case begin
+        /// The question waits until its own user has received more of earlier replies.
+        case waitForUser
+        /// The question waits until other users have received more, or are cut off.
+        case waitForOthers
+    }
+
+    /// What is reserved for a reply whose size is not known: a page and its last entry.
+    package static let maxReply = 2 << 20
+
+    /// Bytes of the replies to all users.
+    package let limit: Int
+    package let limitPerUser: Int
+    package private(set) var used = 0
+    private var users: [UInt32: Int] = [:]
+
+    package init(limit: Int, limitPerUser: Int) {
+        self.limit = limit
+        self.limitPerUser = limitPerUser
+    }
+
+    /// The limit for users who are not operators. The rest is reserved for root, the daemon's own user and operators.
+    private var ordinaryLimit: Int { limit - max(Self.maxReply, limit / 8) }
+
+    /// How much may stay unread without keeping the shared query threads from answering any user.
+    package var maxUnread: Int { max(0, ordinaryLimit - 2 * Self.maxReply) }
+
+    /// Decides whether a question of a user may be answered now.
+    ///
+    /// Below the limit a user may hold as much as is still free for others, and
+    /// always one whole reply beside the one that is being made.
+    package func decision(user: UInt32, isPrivileged: Bool) -> Decision {
+        let free = (isPrivileged ? limit : ordinaryLimit) - used
+        guard free >= Self.maxReply else { return .waitForOthers }
+        let own = (users[user] ?? 0) + Self.maxReply
+        return own <= min(limitPerUser, max(free, 2 * Self.maxReply)) ? .begin : .waitForUser
+    }
+
+    /// Counts that a user's replies take more memory than before, or less.
+    package mutating func changed(user: UInt32, by difference: Int) {
+        let own = (users[user] ?? 0) + difference
+        precondition(own >= 0, "A reply was released that was not counted")
+        users[user] = own > 0 ? own : nil
+        used += difference
+    }
+}
+
 /// Memory that the daemon holds for one connection and that it can free by closing the connection.
 package struct MemoryReservation: Equatable, Sendable {
     package var connection: UInt64

@@ -23,7 +23,7 @@ enum ConfigurationTable {
             "What one user may have sent that is not yet answered."),
         .init(
             "MaxMemory", \.maxMemory, .size(16 << 20...1 << 40), default: "256M",
-            "What the daemon holds for all senders together."),
+            "What the daemon holds for all senders together, their replies included."),
         .init(
             "ReadTimeout", \.readTimeout, .duration(.milliseconds(100)...(.seconds(3600))), default: "30s",
             "After so long with half a call, a connection is closed."),

@@ -89,6 +89,7 @@ extension SocketLoop {
 
     /// Counts what a reader has not taken yet.
     func settleSending(of connection: Connection) {
+        if connections[connection.id] != nil { count(unread: connection.replies.memory, of: connection) }
         let memory = connection.replies.memory + connection.openJobs * service.limits.questionBytes
         if memory != connection.replyMemory, connections[connection.id] != nil {
             changed(replyMemory: memory - connection.replyMemory)
@@ -99,6 +100,14 @@ extension SocketLoop {
         if unread < connection.bytesUnread { markCapacityFreed(connection.user) }
         connection.user.load.changed(replies: unread - connection.bytesUnread)
         connection.bytesUnread = unread
+    }
+
+    private func count(unread memory: Int, of connection: Connection) {
+        let difference = memory - connection.unreadMemory
+        guard difference != 0 else { return }
+        connection.unreadMemory = memory
+        unreadMemory += difference
+        handlers.repliesChanged(connection.user.uid, difference)
     }
 
     /// A report has begun, or is answered.
@@ -180,8 +189,24 @@ extension SocketLoop {
         }
     }
 
+    /// Closes connections whose replies have stood still for a while, if they keep other users' questions waiting.
+    func makeReplyRoom(at now: MonotonicInstant) {
+        let limit = service.limits.replyBudget.maxUnread
+        makesReplyRoomAt = nil
+        guard unreadMemory > limit else { return }
+        cutOff(
+            "reply", above: limit, guaranteed: 0,
+            stalledSince: now.advanced(by: .zero - service.limits.stalledReplyTimeout)
+        ) {
+            connection in connection.unsentSince.map { ($0, connection.unreadMemory) }
+        }
+        // The others are still reading, or are closed at the next look.
+        if unreadMemory > limit { makesReplyRoomAt = now.advanced(by: service.limits.stalledReplyTimeout / 4) }
+    }
+
     private func cutOff(
-        _ kind: String, above limit: Int, guaranteed: Int, _ held: (Connection) -> (MonotonicInstant, Int)?
+        _ kind: String, above limit: Int, guaranteed: Int, stalledSince: MonotonicInstant? = nil,
+        _ held: (Connection) -> (MonotonicInstant, Int)?
     ) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in
@@ -189,7 +214,11 @@ extension SocketLoop {
             }
         }
         // Some more than must go, so that the next one is not looked for at once.
-        let chosen = MemoryReservation.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
+        var chosen = MemoryReservation.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
+        if let stalledSince {
+            let stalled = Set(holdings.filter { $0.since <= stalledSince }.map(\.connection))
+            chosen.removeAll { !stalled.contains($0) }
+        }
         guard !chosen.isEmpty else { return }
         if let count = memoryCuts.happened(chosen.count, at: Clock.monotonic) {
             let owner = connections[chosen[0]]?.user.uid
@@ -214,6 +243,7 @@ extension SocketLoop {
         connection.bytesUnread = 0
         changed(replyMemory: -connection.replyMemory)
         connection.replyMemory = 0
+        count(unread: 0, of: connection)
         user.load.disconnected(connection.id)
         markCapacityFreed(user)
         if connection.session.openReports > 0 {

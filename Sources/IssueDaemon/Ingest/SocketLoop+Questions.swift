@@ -33,8 +33,11 @@ extension SocketLoop {
         case .records:
             let query: RecordsParameters = try read(parameters)
             guard query.follow == true else {
-                if more { connection.question = .pages(query) }
-                return job(.records(query), connection)
+                if more {
+                    connection.question = .pages(query)
+                    connection.isFetchingPage = true
+                }
+                return job(.records(query, more: more), connection)
             }
             guard more else { throw .expectedMore }
             let filter = query.filter ?? IssueFilter()
@@ -97,7 +100,8 @@ extension SocketLoop {
         connection.askedAs = viewer(of: connection)
         handlers.ask(
             QueryJob(
-                connection: connection.id, viewer: connection.askedAs, process: connection.process,
+                connection: connection.id, question: connection.questionToken, viewer: connection.askedAs,
+                process: connection.process,
                 isPrivileged: isOperator(connection), work: work))
     }
 
@@ -119,7 +123,8 @@ extension SocketLoop {
     private func order(_ work: Job.Work, more: Bool, _ connection: Connection) throws(CollectorError) {
         try allowOperators(connection)
         let job = Job(
-            connection: connection.id, requester: connection.process.sender, wantsProgress: more, work: work)
+            connection: connection.id, question: connection.questionToken, requester: connection.process.sender,
+            wantsProgress: more, work: work)
         guard handlers.order(job) else { throw .busy(retryAfter: .seconds(10)) }
         connection.openJobs += 1
         connection.question = .working
@@ -147,11 +152,13 @@ extension SocketLoop {
     // MARK: Answers
 
     func handle(_ answer: Answer) {
-        guard let connection = connections[answer.connection] else { return }
-        // One that was given up may have been answered nevertheless.
-        if case .progress = answer.content {} else { connection.openJobs = max(0, connection.openJobs - 1) }
+        if let memory = answer.memory { takenReplies.append(memory) }
+        // A question that was given up may have been answered nevertheless.
+        guard let connection = connections[answer.connection], answer.question == connection.questionToken,
+            let question = connection.question
+        else { return }
+        if case .progress = answer.content {} else { connection.openJobs -= 1 }
         touch(connection)
-        guard let question = connection.question else { return }
         if isOutdated(question, connection) { return }
         switch (answer.content, question) {
         case (.progress(let reply), .working):
@@ -165,17 +172,16 @@ extension SocketLoop {
             if !connection.silent.contains(connection.questionToken) { connection.file = file }
             finish(reply, connection)
         case (.refusal(let error), _): finish(error.reply.message, connection)
-        case (.page(let page), .pages(let parameters)):
+        case (.page(let reply, let next?), .pages(var parameters)):
             connection.isFetchingPage = false
-            add(page, after: parameters, connection)
-        case (.page(let page), _): finish(QueryService.reply(page), connection)
-        case (.news(let page, let row), .following(let filter, _)):
+            parameters.after = next
+            connection.question = .pages(parameters)
+            connection.replies.add(reply)
+        case (.page(let reply, _), _): finish(reply, connection)
+        case (.news(let reply, let row), .following(let filter, _)):
             connection.question = .following(filter, row: row)
-            connection.lookout.looked(mayBeMore: !page.records.isEmpty)
-            if !page.records.isEmpty {
-                connection.replies.add(VarlinkReply(parameters: page.json, continues: true).message)
-                touch(connection)
-            }
+            connection.lookout.looked(mayBeMore: reply != nil)
+            if let reply { connection.replies.add(reply) }
         case (.fates(let fates), .awaiting(_, let until)):
             connection.lookout.looked(mayBeMore: false)
             if fates.contains(where: { $0.fate == .pending }) && Clock.monotonic < until {
@@ -195,7 +201,7 @@ extension SocketLoop {
     private func isOutdated(_ question: Question, _ connection: Connection) -> Bool {
         guard connection.openJobs == 0, connection.askedAs != viewer(of: connection) else { return false }
         switch question {
-        case .pages(let parameters): job(.records(parameters), connection)
+        case .pages(let parameters): job(.records(parameters, more: true), connection)
         case .following(let filter, let row):
             // Row 0 stands for the first look, which tells where a follower begins.
             job(row == 0 && filter.since == nil ? .newest : .news(filter, row: row), connection)
@@ -203,15 +209,6 @@ extension SocketLoop {
         case .single, .flushing, .working: return false
         }
         return true
-    }
-
-    private func add(_ page: RecordsReply, after parameters: RecordsParameters, _ connection: Connection) {
-        guard let next = page.next else { return finish(QueryService.reply(page), connection) }
-        var parameters = parameters
-        parameters.after = next
-        connection.question = .pages(parameters)
-        connection.replies.add(VarlinkReply(parameters: page.json, continues: true).message)
-        touch(connection)
     }
 
     /// Gives the last reply to what was asked.
@@ -233,7 +230,7 @@ extension SocketLoop {
     func replySent(_ connection: Connection) {
         if case .pages(let parameters) = connection.question, parameters.after != nil, !connection.isFetchingPage {
             connection.isFetchingPage = true
-            job(.records(parameters), connection)
+            job(.records(parameters, more: true), connection)
         } else {
             fetchNews(of: connection)
         }
@@ -302,15 +299,19 @@ extension SocketLoop {
     /// The client is gone: what it asked last is not answered, and what it sent after that has its turn.
     func giveUpQuestion(of connection: Connection) {
         guard connections[connection.id] != nil else { return }
-        if connection.openJobs > 0 {
-            handlers.withdraw(connection.id)
-            // An answer may never come. If these jobs still counted, all of the
-            // user's connections would wait for them forever.
-            connection.openJobs = 0
-            settleSending(of: connection)
-        }
+        withdrawJobs(of: connection)
         noteGivenUpFlush(of: connection)
         finish([], connection)
+    }
+
+    /// Gives up what is being done for the question of a connection, since it is answered without that.
+    private func withdrawJobs(of connection: Connection) {
+        guard connection.openJobs > 0 else { return }
+        handlers.withdraw(connection.id, connection.user.uid)
+        // An answer may never come. If these jobs still counted, all of the
+        // user's connections would wait for them forever.
+        connection.openJobs = 0
+        settleSending(of: connection)
     }
 
     /// Logs the end of a flush whose client is gone.
@@ -322,8 +323,11 @@ extension SocketLoop {
     /// The daemon is at its end: what would go on for ever ends here.
     func endQuestion(of connection: Connection) {
         switch connection.question {
-        case .following, .pages: finish(QueryService.reply(RecordsReply(records: [])), connection)
+        case .following, .pages:
+            withdrawJobs(of: connection)
+            finish(QueryService.reply(RecordsReply(records: [])), connection)
         case .awaiting, .flushing, .working:
+            withdrawJobs(of: connection)
             noteGivenUpFlush(of: connection)
             finish(CollectorError.busy(retryAfter: .seconds(1)).reply.message, connection)
         case .single, nil: break

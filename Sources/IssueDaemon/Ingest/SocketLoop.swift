@@ -21,6 +21,12 @@ final class SocketLoop {
     /// What all users together make the daemon hold.
     var callMemory: MemoryBudget
     var replyMemory: MemoryBudget
+    /// How much of it are unread replies.
+    var unreadMemory = 0
+    /// When unread replies are looked at again, since questions wait for their memory.
+    var makesReplyRoomAt: MonotonicInstant?
+    /// Replies that were taken over in this round and are counted as unread at its end.
+    var takenReplies: [Answer.Memory] = []
     /// How much of it are messages that were received and not begun.
     var receivedMemory = 0
     /// Users who wait because all together hold much.
@@ -79,6 +85,8 @@ final class SocketLoop {
             for event in events { handle(event) }
             resumeThrottled()
             flushTouched()
+            for reply in takenReplies { handlers.repliesChanged(reply.user, -reply.bytes) }
+            takenReplies.removeAll(keepingCapacity: true)
             relieveMemory()
             lookAtDeadlines()
             if isEnding || (isStopping && connections.values.allSatisfy(\.isDone)) { break }
@@ -97,7 +105,8 @@ final class SocketLoop {
             // Nobody is there any more to be answered, and the kernel would tell it again and again.
             if event.isHungUp {
                 giveUpQuestion(of: connection)
-                if connection.isWaiting { detach(connection) }
+                // A question that has begun meanwhile is given up in the next round.
+                if connection.isWaiting, connection.question == nil { detach(connection) }
             }
         }
     }
@@ -270,7 +279,7 @@ final class SocketLoop {
         shares.closed(owner: connection.user.uid, standing: connection.standing)
         connection.user.connections.remove(connection.id)
         deadlines.remove(connection.id)
-        if connection.openJobs > 0 { handlers.withdraw(connection.id) }
+        if connection.openJobs > 0 { handlers.withdraw(connection.id, connection.user.uid) }
         noteGivenUpFlush(of: connection)
         depart(connection)
         service.board.counted(connections: connections.count)
@@ -289,6 +298,7 @@ final class SocketLoop {
         for answer in inbox.answers { handle(answer) }
         for id in inbox.flushed { flushed(id) }
         if let listener = inbox.listener { change(to: listener) }
+        if inbox.lacksReplyRoom { makesReplyRoomAt = makesReplyRoomAt ?? Clock.monotonic }
         if inbox.hasNewRecords { fetchNews() }
         if inbox.hasNewFates { fetchFates() }
         if inbox.isStopping, !isStopping { beginStop() }
@@ -312,13 +322,16 @@ final class SocketLoop {
     /// How long nothing need be done if nothing comes.
     private var timeout: Duration? {
         if !usersWithFreedCapacity.isEmpty || (hasReleasedMemory && !crowdedOut.isEmpty) { return .zero }
-        let next = [acceptsAgain, deadlines.next].compactMap { $0 }.min().map { Clock.monotonic.duration(to: $0) }
+        let next = [acceptsAgain, makesReplyRoomAt, deadlines.next].compactMap { $0 }.min().map {
+            Clock.monotonic.duration(to: $0)
+        }
         return isStopping ? min(next ?? Self.sweep, Self.sweep) : next
     }
 
     private func lookAtDeadlines() {
-        guard acceptsAgain != nil || deadlines.next != nil else { return }
+        guard acceptsAgain != nil || makesReplyRoomAt != nil || deadlines.next != nil else { return }
         let now = Clock.monotonic
+        if let time = makesReplyRoomAt, time <= now { makeReplyRoom(at: now) }
         if let time = acceptsAgain, time <= now {
             acceptsAgain = nil
             try? poller.modify(listener.descriptor, token: Self.listenerToken, for: [.read])

@@ -11,8 +11,10 @@ final class SocketService: Sendable {
         /// Answers an empty batch for what is reported next.
         var submit: @Sendable (Submission) -> RecordBatch
         var ask: @Sendable (QueryJob) -> Void
-        /// A connection is gone, and wants no answer.
-        var withdraw: @Sendable (_ connection: UInt64) -> Void
+        /// A connection of a user is gone, and wants no answer.
+        var withdraw: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
+        /// The replies to a user take more memory than before, or less.
+        var repliesChanged: @Sendable (_ user: UInt32, _ difference: Int) -> Void
         /// Has a job done when its turn comes; answers whether it is taken.
         var order: @Sendable (Job) -> Bool
         /// Has the named destination, or all, forward now; answers how many there are. The completion is called once
@@ -106,6 +108,8 @@ struct SocketInbox: Sendable {
     var pulses: [Pulse] = []
     /// Where connections come from now.
     var listener: Listener?
+    /// Whether questions wait because unread replies take all memory.
+    var lacksReplyRoom = false
     var hasNewRecords = false
     var hasNewFates = false
     var isStopping = false

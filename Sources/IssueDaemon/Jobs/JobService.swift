@@ -46,7 +46,7 @@ final class JobService: Sendable {
 
     /// Has removed what nothing refers to any more.
     func collect() {
-        _ = order(Job(connection: 0, requester: nil, wantsProgress: false, work: .collect))
+        _ = order(Job(connection: 0, question: 0, requester: nil, wantsProgress: false, work: .collect))
     }
 
     /// Gives up the jobs of a closed connection, except those that are finished without their client.
@@ -75,20 +75,20 @@ final class JobService: Sendable {
                 isStopping: { inbox.withLock { $0.isStopping || $0.isWithdrawn && job.work.endsWithClient } },
                 tell: { reply in
                     guard job.wantsProgress else { return }
-                    answered(Answer(connection: job.connection, content: .progress(reply)))
+                    answered(Answer(connection: job.connection, question: job.question, content: .progress(reply)))
                 })
             let audit = job.requester.flatMap { requester in job.work.audit.map { ($0, requester) } }
             if let (audit, requester) = audit { log.began(audit.request, by: requester, audit.parameters) }
             var result = "done"
             do {
                 if let content = try answer(to: job.work, &run) {
-                    answered(Answer(connection: job.connection, content: content))
+                    answered(Answer(connection: job.connection, question: job.question, content: content))
                 }
             } catch {
                 if let damage = error as? StoreFailure, damage.isDamage { damaged(damage) }
                 let refusal = refusal(for: error)
                 result = error is JobRun.Stopped ? "given up" : "\(refusal)"
-                answered(Answer(connection: job.connection, content: .refusal(refusal)))
+                answered(Answer(connection: job.connection, question: job.question, content: .refusal(refusal)))
             }
             if let (audit, requester) = audit { log.ended(audit.request, by: requester, result: result) }
         }
@@ -149,6 +149,8 @@ struct Job: Sendable {
     }
 
     var connection: UInt64
+    /// The place of the question among the calls of its connection.
+    var question: UInt64
     /// The process that asked, as the kernel named it; nil for what the daemon does on its own.
     var requester: Sender?
     /// Whether the client takes more than one reply.

@@ -8,7 +8,7 @@ import UnixIO
 ///
 /// `Status` is answered by `StatusService`, which waits for none of them.
 final class QueryService: Sendable {
-    private let inbox = Monitor(QueryInbox())
+    private let inbox: Monitor<QueryInbox>
     private let watch = QuestionWatch(slice: QueryInbox.slice)
     private let path: String
     private let writer: WriterService
@@ -16,7 +16,8 @@ final class QueryService: Sendable {
     let status: StatusService
     private let changes = Mutex(ChangeLogLimit())
 
-    init(path: String, writer: WriterService, board: StatusRegistry, log: Log) {
+    init(path: String, writer: WriterService, board: StatusRegistry, replies: ReplyBudget, log: Log) {
+        inbox = Monitor(QueryInbox(replies: replies))
         self.path = path
         self.writer = writer
         self.log = log
@@ -33,9 +34,14 @@ final class QueryService: Sendable {
     }
 
     /// Drops the questions of a closed connection, and interrupts one that is being answered.
-    func withdraw(_ connection: UInt64) {
-        inbox.withLock { $0.closed(connection) }
+    func withdraw(_ connection: UInt64, user: UInt32) {
+        inbox.withLock { $0.closed(connection, user: user) }
         watch.cancel(connection: connection)
+    }
+
+    /// Counts that the replies to a user take more memory than before, or less.
+    func repliesChanged(of user: UInt32, by difference: Int) {
+        if inbox.withLock({ $0.repliesChanged(of: user, by: difference) }) { inbox.broadcast() }
     }
 
     /// Answers all questions with `Busy`, including those in progress.
@@ -64,14 +70,15 @@ final class QueryService: Sendable {
     ///
     /// - Parameters:
     ///   - thread: The thread's number among those that answer.
+    ///   - lacksRoom: called when questions wait because unread replies take all memory.
     ///   - damaged: called when a question has met damage in the file.
     func run(
         _ lane: QueryInbox.Lane, thread: Int, _ answered: @Sendable (Answer) -> Void,
-        damaged: @Sendable (StoreFailure) -> Void
+        lacksRoom: @Sendable () -> Void, damaged: @Sendable (StoreFailure) -> Void
     ) {
         // Opened with the first question: a daemon that is only reported to needs none.
         var reader: StoreReader?
-        while let (job, payer) = next(lane) {
+        while let (job, payer) = next(lane, lacksRoom) {
             let began = MonotonicClock.now
             var content: Answer.Content
             do {
@@ -92,27 +99,40 @@ final class QueryService: Sendable {
                 }
                 content = .refusal(refusal(for: error, endedFor: reason))
             }
-            inbox.withLock { $0.answered(payer, after: began.duration(to: MonotonicClock.now)) }
-            answered(Answer(connection: job.connection, content: content))
+            let (bytes, time) = (content.byteCount, began.duration(to: MonotonicClock.now))
+            if inbox.withLock({ $0.answered(payer, after: time, bytes: bytes) }) { inbox.broadcast() }
+            answered(
+                Answer(
+                    connection: job.connection, question: job.question, content: content,
+                    memory: Answer.Memory(user: payer.user, bytes: bytes)))
         }
     }
 
-    private func next(_ lane: QueryInbox.Lane) -> (job: QueryJob, payer: QueryInbox.Payer)? {
-        let next = inbox.wait { inbox -> (job: QueryJob, payer: QueryInbox.Payer)?? in
-            if inbox.isStopping { return .some(nil) }
-            return inbox.take(for: lane).map { .some($0) }
+    private func next(
+        _ lane: QueryInbox.Lane, _ lacksRoom: @Sendable () -> Void
+    ) -> (job: QueryJob, payer: QueryInbox.Payer)? {
+        while true {
+            switch inbox.wait(until: { $0.turn(for: lane) }) {
+            case .answer(let job, let payer): return (job, payer)
+            case .askForRoom: lacksRoom()
+            case .stop, nil: return nil
+            }
         }
-        return next ?? nil
     }
 
     private func answer(_ job: QueryJob, _ reader: StoreReader, _ thread: Int) throws -> Answer.Content {
         switch job.work {
         case .list(let parameters): return .reply(Self.reply(try list(parameters, job.viewer, reader)))
-        case .records(let parameters): return .page(try records(parameters, job.viewer, reader))
-        case .newest: return .news(RecordsReply(records: []), row: try reader.newest())
+        case .records(let parameters, let more):
+            let page = try records(parameters, job.viewer, reader)
+            let reply = VarlinkReply(parameters: page.json, continues: more && page.next != nil)
+            return .page(reply.message, next: page.next)
+        case .newest: return .news(nil, row: try reader.newest())
         case .news(let filter, let row):
             let news = try reader.news(above: row, filter, limit: Self.maxRecords, viewer: job.viewer)
-            return .news(RecordsReply(records: news.records), row: news.seen)
+            guard !news.records.isEmpty else { return .news(nil, row: news.seen) }
+            let reply = VarlinkReply(parameters: RecordsReply(records: news.records).json, continues: true)
+            return .news(reply.message, row: news.seen)
         case .show(let id):
             let shown = try reader.show(id, viewer: job.viewer)
             return .reply(Self.reply(ShowReply(record: shown.record, group: shown.group, fates: shown.fates)))
@@ -268,7 +288,7 @@ struct QueryInbox: Sendable {
     /// The user who is charged for an answered question.
     struct Payer: Sendable {
         fileprivate var isPrivileged: Bool
-        fileprivate var user: UInt32
+        fileprivate(set) var user: UInt32
     }
 
     /// After this time a question ends if a user waits who has used less.
@@ -277,11 +297,15 @@ struct QueryInbox: Sendable {
     /// One user's questions take at most one of the shared threads.
     private var shared = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: 1)
     private var privileged = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: .max)
-    /// How many of each connection wait.
-    private var waiting: [UInt64: Int] = [:]
-    /// Connections that are gone and of which some wait.
-    private var gone: Set<UInt64> = []
+    private var replies: ReplyBudget
+    /// Whether a question waits because other users' replies take all memory, and whether a thread was told so.
+    private var lacksRoom = false
+    private var hasAskedForRoom = false
     var isStopping = false
+
+    init(replies: ReplyBudget) {
+        self.replies = replies
+    }
 
     mutating func asked(_ job: QueryJob) {
         let user = job.process.accountableUser
@@ -290,43 +314,78 @@ struct QueryInbox: Sendable {
         } else {
             shared.append(job, user: user)
         }
-        waiting[job.connection, default: 0] += 1
     }
 
-    mutating func closed(_ connection: UInt64) {
-        if waiting[connection] != nil { gone.insert(connection) }
+    /// Removes the questions of a connection that is gone, so that those of clients who hang up do not pile up.
+    mutating func closed(_ connection: UInt64, user: UInt32) {
+        shared.removeAll(of: user) { $0.connection == connection }
+        privileged.removeAll(of: user) { $0.connection == connection }
     }
 
-    /// Takes out the next question whose client is still connected.
+    var waitingCount: Int { shared.waitingCount + privileged.waitingCount }
+
+    /// What a query thread does next.
+    enum Turn: Sendable {
+        case answer(QueryJob, Payer)
+        /// Ask for unread replies to be cut off, since no question can be answered while they take all memory.
+        case askForRoom
+        case stop
+    }
+
+    /// Returns what a thread does next; nil if it waits.
+    mutating func turn(for lane: Lane) -> Turn? {
+        if isStopping { return .stop }
+        if let next = take(for: lane) { return .answer(next.job, next.payer) }
+        guard lacksRoom, !hasAskedForRoom else { return nil }
+        hasAskedForRoom = true
+        return .askForRoom
+    }
+
+    /// Takes out the next question whose reply fits into memory, and reserves room for that.
     mutating func take(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
-        while let next = takeAny(for: lane) {
-            let isWanted = !gone.contains(next.job.connection)
-            let left = waiting[next.job.connection, default: 1] - 1
-            waiting[next.job.connection] = left > 0 ? left : nil
-            if left == 0 { gone.remove(next.job.connection) }
-            if isWanted { return next }
-            answered(next.payer, after: .zero)
-        }
+        if lane != .privileged, let next = take(from: \.shared, isPrivileged: false) { return next }
+        if lane != .shared, let next = take(from: \.privileged, isPrivileged: true) { return next }
         return nil
     }
 
-    private mutating func takeAny(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
-        if lane != .privileged, let next = shared.take() {
-            return (next.item, Payer(isPrivileged: false, user: next.user))
+    private mutating func take(
+        from queue: WritableKeyPath<Self, TimeShareQueue<QueryJob>>, isPrivileged: Bool
+    ) -> (job: QueryJob, payer: Payer)? {
+        let replies = replies
+        var lacksRoom = false
+        let next = self[keyPath: queue].take { user in
+            let decision = replies.decision(user: user, isPrivileged: isPrivileged)
+            if decision == .waitForOthers { lacksRoom = true }
+            return decision == .begin
         }
-        if lane != .shared, let next = privileged.take() {
-            return (next.item, Payer(isPrivileged: true, user: next.user))
+        guard let next else {
+            if lacksRoom { self.lacksRoom = true }
+            return nil
         }
-        return nil
+        self.replies.changed(user: next.user, by: ReplyBudget.maxReply)
+        return (next.item, Payer(isPrivileged: isPrivileged, user: next.user))
+    }
+
+    /// Counts that the replies to a user take more memory than before, or less.
+    ///
+    /// - Returns: Whether threads wait that may find room now.
+    mutating func repliesChanged(of user: UInt32, by difference: Int) -> Bool {
+        replies.changed(user: user, by: difference)
+        defer { (lacksRoom, hasAskedForRoom) = (false, false) }
+        return lacksRoom
     }
 
     /// A question was answered: its user may have the next one answered, and is charged for the time.
-    mutating func answered(_ payer: Payer, after time: Duration) {
+    ///
+    /// - Parameter bytes: The size of the reply, which stays counted until `repliesChanged` takes it off.
+    /// - Returns: Whether other threads wait that may find room now.
+    mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
         if payer.isPrivileged {
             privileged.finished(user: payer.user, after: time)
         } else {
             shared.finished(user: payer.user, after: time)
         }
+        return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)
     }
 
     /// Whether a question that has run for some time must end so that others have their turn.
@@ -340,7 +399,8 @@ struct QueryInbox: Sendable {
 struct QueryJob: Sendable {
     enum Work: Sendable {
         case list(ListParameters)
-        case records(RecordsParameters)
+        /// - Parameter more: Whether the reply says that others follow if there are more records.
+        case records(RecordsParameters, more: Bool)
         /// Where a follower begins: behind the newest record.
         case newest
         case news(IssueFilter, row: Int64)
@@ -356,6 +416,8 @@ struct QueryJob: Sendable {
     }
 
     var connection: UInt64
+    /// The place of the question among the calls of its connection.
+    var question: UInt64
     var viewer: Viewer
     var process: ReportingProcess
     /// Whether it is asked by root, the daemon's own user or an operator, who have a query thread of their own.
@@ -373,14 +435,35 @@ struct Answer: Sendable {
         case refusal(CollectorError)
         /// One of several replies, its NUL included.
         case progress([UInt8])
-        /// A page of records; more follow where there is a next.
-        case page(RecordsReply)
-        /// Records that a follower has not seen, and the row he has seen then.
-        case news(RecordsReply, row: Int64)
+        /// A reply with a page of records; more pages follow unless `next` is nil.
+        case page([UInt8], next: String?)
+        /// A reply with records that a follower has not seen, or nil if there are none, and the row it has seen then.
+        case news([UInt8]?, row: Int64)
         /// The fates of the record that is awaited.
         case fates([DestinationFate])
     }
 
+    /// The memory that a reply takes until the thread of the socket has it.
+    struct Memory: Sendable {
+        var user: UInt32
+        var bytes: Int
+    }
+
     var connection: UInt64
+    /// The place of the question among the calls of its connection, since a question may have been given up meanwhile.
+    var question: UInt64
     var content: Content
+    /// What is counted in the `ReplyBudget`; nil for short replies of other threads.
+    var memory: Memory?
+}
+
+extension Answer.Content {
+    /// Bytes of the reply.
+    var byteCount: Int {
+        switch self {
+        case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes.count
+        case .news(let bytes, _): bytes?.count ?? 0
+        case .refusal, .fates: 0
+        }
+    }
 }

@@ -65,7 +65,9 @@ final class StatusService: Sendable {
             let (figures, refusal) = state.withLock { ($0.figures, $0.refusal) }
             guard let figures else {
                 let error = refusal ?? .busy(retryAfter: .seconds(1))
-                for job in jobs { answered(Answer(connection: job.connection, content: .refusal(error))) }
+                for job in jobs {
+                    answered(Answer(connection: job.connection, question: job.question, content: .refusal(error)))
+                }
                 continue
             }
             answer(jobs, from: figures, answered)
@@ -97,7 +99,7 @@ final class StatusService: Sendable {
             } else {
                 content = .reply(reply)
             }
-            answered(Answer(connection: job.connection, content: content))
+            answered(Answer(connection: job.connection, question: job.question, content: content))
         }
     }
 

@@ -137,7 +137,7 @@ extension StoreReader {
                 // Read one at a time, because all lines of a page together could take hundreds of MiB.
                 entry.line = parameters.lines == true ? try line(ofLetter: letter.id) : nil
                 entry.answer = viewer.shown(answer: entry.answer)
-                bytes += entry.line?.utf8.count ?? 0
+                bytes += entry.json.count
                 reply.deadLetters.append(entry)
                 if reply.deadLetters.count == limit || bytes >= Self.pageBytes {
                     reply.next = PageCursor(value: 0, row: letter.id).text

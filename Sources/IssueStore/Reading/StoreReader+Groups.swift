@@ -46,14 +46,19 @@ extension StoreReader {
         let cursor = try query.after.map { try PageCursor($0) }
         return try snapshot {
             let sums = try groupSums(query, selection, after: cursor)
-            let page = sums.prefix(query.limit)
             var groups: [IssueGroup] = []
-            for sum in page { groups.append(try group(sum)) }
+            var bytes = 0
+            for sum in sums.prefix(query.limit) where bytes < Self.pageBytes {
+                let group = try group(sum)
+                groups.append(group)
+                bytes += group.json.count
+            }
+            let page = sums.prefix(groups.count)
             if let buckets = query.sparkline, buckets > 0 {
                 try addSparklines(to: &groups, of: page.map(\.group), buckets: buckets, query, selection)
             }
             let next =
-                sums.count > query.limit ? page.last.map { PageCursor(value: $0.sortKey, row: $0.group).text } : nil
+                sums.count > page.count ? page.last.map { PageCursor(value: $0.sortKey, row: $0.group).text } : nil
             return GroupPage(groups: groups, next: next)
         }
     }

@@ -28,7 +28,7 @@ extension StoreReader {
         }
     }
 
-    /// The size of records, in bytes, at which a page ends before it reaches its limit.
+    /// The size of a reply, in bytes, at which a page ends: it ends with the entry that reaches this size.
     package static let pageBytes = 1 << 20
 
     /// Returns a page of records in the order in which they were received.
@@ -45,7 +45,7 @@ extension StoreReader {
             while page.next == nil, let row = try walk.next(on: self) {
                 guard let record = try record(row: row), try matches(record, query.filter) else { continue }
                 page.records.append(record.stored)
-                bytes += record.size
+                bytes += record.stored.json.count
                 let isFull = page.records.count == query.limit || bytes >= Self.pageBytes
                 if isFull { page.next = PageCursor(value: 0, row: row).text }
             }
@@ -204,8 +204,6 @@ package struct RecordRow: Sendable {
     /// The cached attributes of its series. Nil if `stored` is complete, or if the record is stored in an overflow
     /// series.
     package var memory: (any LineCache)?
-    /// The size of its variable-length parts, in bytes.
-    var size: Int
 
     init(_ cells: RecordCells, of series: SeriesRowCache, by sender: Sender, id: String, isWhole: Bool) {
         row = cells.row
@@ -231,7 +229,6 @@ package struct RecordRow: Sendable {
         let received = cells.receivedAt.milliseconds
         record.occurredAt = cells.occurred.map { Timestamp(milliseconds: received &+ $0) } ?? receivedAt
         record.firstOccurredAt = cells.firstOccurred.map { Timestamp(milliseconds: received &+ $0) }
-        size = message.utf8.count + (cells.metadata?.utf8.count ?? 0) + (cells.details?.utf8.count ?? 0)
         if isWhole {
             record.metadata = cells.metadata.flatMap { try? JSONValue(json: $0) }
         } else {

@@ -34,7 +34,7 @@ extension StoreReader {
             by: sender?.sender ?? Sender(uid: 0, gid: 0, pid: process?.pid ?? 0), id: id, isWhole: true)
         return SalvagedRecord(
             row: row, process: cells.process, startTime: process?.started ?? 0, stored: record.stored, losses: losses,
-            bytes: record.size)
+            bytes: record.stored.json.count)
     }
 
     /// Returns the variable parts of a message whose template is lost.

@@ -105,4 +105,25 @@ struct TimeShareQueueTests {
         queue.append("c", user: 8)
         #expect(queue.take()?.user == 7)
     }
+
+    @Test("A user who may not run now is passed over without a charge, and removed items do not run")
+    func passedOver() {
+        var queue = queue()
+        for user in 1...3 as ClosedRange<UInt32> {
+            queue.append("first of \(user)", user: user)
+            queue.append("second of \(user)", user: user)
+        }
+        let passing = queue.take { $0 != 1 }
+        #expect(passing?.item == "first of 2")
+        queue.removeAll(of: 3) { $0 == "first of 3" }
+        let next = queue.take { $0 != 1 }
+        #expect(next?.item == "second of 3")
+        queue.finished(user: 3, after: .seconds(1))
+        #expect(queue.take()?.item == "first of 1")
+        queue.removeAll(of: 1) { _ in true }
+        queue.removeAll(of: 2) { _ in true }
+        queue.finished(user: 1, after: .zero)
+        queue.finished(user: 2, after: .zero)
+        #expect(queue.take() == nil)
+    }
 }

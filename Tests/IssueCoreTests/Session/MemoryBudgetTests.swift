@@ -54,3 +54,69 @@ struct MemoryBudgetTests {
         #expect(chosen.count == 16)
     }
 }
+
+@Suite("The memory for replies")
+struct ReplyBudgetTests {
+    private let largest = ReplyBudget.maxReply
+
+    /// Lets users ask in turn, each leaving replies of a size unread, until none may ask any more.
+    private func fill(_ budget: inout ReplyBudget, users: ClosedRange<UInt32>, reply: Int) -> [UInt32: Int] {
+        var held: [UInt32: Int] = [:]
+        var isGoingOn = true
+        while isGoingOn {
+            isGoingOn = false
+            for user in users where budget.decision(user: user, isPrivileged: false) == .begin {
+                budget.changed(user: user, by: reply)
+                held[user, default: 0] += reply
+                isGoingOn = true
+            }
+        }
+        return held
+    }
+
+    @Test("However many users leave replies unread, they hold no more than the limit, and operators have room")
+    func limit() {
+        var budget = ReplyBudget(limit: 16 << 20, limitPerUser: 16 << 20)
+        let held = fill(&budget, users: 1...1000, reply: 1 << 20)
+        #expect(budget.used == held.values.reduce(0, +))
+        #expect(budget.used + largest <= 16 << 20)
+        #expect(budget.decision(user: 5000, isPrivileged: false) == .waitForOthers)
+        #expect(budget.decision(user: 0, isPrivileged: true) == .begin)
+        #expect(budget.used > budget.maxUnread)
+    }
+
+    @Test("One user leaves room for another, and has a limit of their own")
+    func perUser() {
+        var small = ReplyBudget(limit: 16 << 20, limitPerUser: 16 << 20)
+        _ = fill(&small, users: 1...1, reply: 1 << 20)
+        #expect(small.decision(user: 1, isPrivileged: false) == .waitForUser)
+        #expect(small.decision(user: 2, isPrivileged: false) == .begin)
+        var large = ReplyBudget(limit: 128 << 20, limitPerUser: 16 << 20)
+        #expect(fill(&large, users: 1...1, reply: 1 << 20)[1] == 15 << 20)
+    }
+
+    @Test("A user with one page unread may ask as long as anybody may")
+    func onePage() {
+        var budget = ReplyBudget(limit: 16 << 20, limitPerUser: 16 << 20)
+        budget.changed(user: 1, by: largest)
+        while budget.decision(user: 2, isPrivileged: false) != .waitForOthers {
+            #expect(budget.decision(user: 1, isPrivileged: false) == .begin)
+            budget.changed(user: 3, by: 4096)
+        }
+    }
+
+    @Test("With the smallest limit two users have replies made at a time while one page is unread")
+    func smallest() {
+        var budget = ReplyBudget(limit: 8 << 20, limitPerUser: 16 << 20)
+        #expect(budget.maxUnread == largest)
+        budget.changed(user: 1, by: budget.maxUnread)
+        for user in 2...3 as ClosedRange<UInt32> {
+            #expect(budget.decision(user: user, isPrivileged: false) == .begin)
+            budget.changed(user: user, by: largest)
+        }
+        #expect(budget.decision(user: 4, isPrivileged: false) == .waitForOthers)
+        #expect(budget.decision(user: 0, isPrivileged: true) == .begin)
+        for user in 2...3 as ClosedRange<UInt32> { budget.changed(user: user, by: -largest) }
+        #expect(budget.used == largest)
+    }
+}

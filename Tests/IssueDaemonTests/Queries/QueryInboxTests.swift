@@ -1,3 +1,4 @@
+import IssueCore
 import IssueProtocol
 import IssueStore
 import Testing
@@ -10,7 +11,7 @@ struct QueryInboxTests {
         _ id: String, from connection: UInt64, user: UInt32 = 1000, isPrivileged: Bool = false
     ) -> QueryJob {
         QueryJob(
-            connection: connection, viewer: .everything,
+            connection: connection, question: 0, viewer: .everything,
             process: ReportingProcess(
                 connection: connection, sender: Sender(uid: user, gid: user, pid: 1), startTime: 0),
             isPrivileged: isPrivileged, work: .show(id))
@@ -20,37 +21,37 @@ struct QueryInboxTests {
         var connections: [UInt64] = []
         while let (job, payer) = inbox.take(for: .shared) {
             connections.append(job.connection)
-            inbox.answered(payer, after: .zero)
+            _ = inbox.answered(payer, after: .zero, bytes: 0)
         }
         return connections
     }
 
     @Test("Of a connection that is gone none is answered, of all others each")
     func gone() {
-        var inbox = QueryInbox()
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for connection in [1, 2, 1, 3, 1] as [UInt64] { inbox.asked(question("a", from: connection)) }
-        inbox.closed(1)
-        inbox.closed(4)
+        inbox.closed(1, user: 1000)
+        inbox.closed(4, user: 1000)
         #expect(rest(of: &inbox).sorted() == [2, 3])
         #expect(inbox.take(for: .shared) == nil)
     }
 
     @Test("What was taken before its connection went makes nobody else's wait")
     func takenBefore() throws {
-        var inbox = QueryInbox()
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         inbox.asked(question("a", from: 1))
         let firstTaken = inbox.take(for: .shared)
         let first = try #require(firstTaken)
         #expect(first.job.connection == 1)
-        inbox.answered(first.payer, after: .zero)
-        inbox.closed(1)
+        _ = inbox.answered(first.payer, after: .zero, bytes: 0)
+        inbox.closed(1, user: 1000)
         inbox.asked(question("b", from: 1))
         #expect(rest(of: &inbox) == [1])
     }
 
     @Test("The operators' thread takes no question of other users, who may keep both shared threads busy")
     func operators() throws {
-        var inbox = QueryInbox()
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for user in 1...50 as ClosedRange<UInt32> { inbox.asked(question("a", from: UInt64(user), user: user)) }
         _ = inbox.take(for: .shared)
         _ = inbox.take(for: .shared)
@@ -61,7 +62,7 @@ struct QueryInboxTests {
 
     @Test("Operators' questions leave a thread to other users")
     func othersThanOperators() throws {
-        var inbox = QueryInbox()
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for connection in 1...5 as ClosedRange<UInt64> {
             inbox.asked(question("a", from: connection, user: 0, isPrivileged: true))
         }
@@ -75,14 +76,62 @@ struct QueryInboxTests {
 
     @Test("A user has one question answered at a time, however many threads are free")
     func oneAtATime() throws {
-        var inbox = QueryInbox()
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for connection in [1, 2] as [UInt64] { inbox.asked(question("a", from: connection)) }
         let firstTaken = inbox.take(for: .shared)
         let first = try #require(firstTaken)
         #expect(inbox.take(for: .shared) == nil)
         inbox.asked(question("b", from: 3, user: 1001))
         #expect(inbox.take(for: .shared)?.job.connection == 3)
-        inbox.answered(first.payer, after: .seconds(1))
+        _ = inbox.answered(first.payer, after: .seconds(1), bytes: 0)
         #expect(inbox.take(for: .shared)?.job.connection == 2)
+    }
+
+    @Test("A question waits while the replies of others leave no room, and the thread says so once")
+    func lacksRoom() throws {
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
+        #expect(inbox.repliesChanged(of: 1, by: 3 << 20) == false)
+        inbox.asked(question("a", from: 10))
+        guard case .askForRoom = inbox.turn(for: .shared) else {
+            Issue.record("The thread did not say that there is no room")
+            return
+        }
+        #expect(inbox.turn(for: .shared) == nil)
+        // What is reserved for operators is left to them.
+        inbox.asked(question("b", from: 11, user: 0, isPrivileged: true))
+        #expect(inbox.take(for: .privileged)?.job.connection == 11)
+
+        // Whoever was cut off makes room, and those who wait are told.
+        #expect(inbox.repliesChanged(of: 1, by: -(3 << 20)) == true)
+        #expect(inbox.take(for: .shared)?.job.connection == 10)
+    }
+
+    @Test(
+        "A reply is counted at its largest size while it is made, at its own size until it is taken off, and not after")
+    func reservation() throws {
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
+        for connection in 1...3 as ClosedRange<UInt64> {
+            inbox.asked(question("a", from: connection, user: UInt32(connection)))
+        }
+        let firstTaken = inbox.take(for: .shared)
+        let secondTaken = inbox.take(for: .shared)
+        let (first, second) = (try #require(firstTaken), try #require(secondTaken))
+        #expect(inbox.take(for: .shared) == nil)
+        #expect(inbox.answered(first.payer, after: .zero, bytes: 1) == true)
+        #expect(inbox.take(for: .shared) == nil)
+        #expect(inbox.answered(second.payer, after: .zero, bytes: 0) == true)
+        #expect(inbox.take(for: .shared)?.job.connection == 3)
+        _ = inbox.repliesChanged(of: 1, by: -1)
+    }
+
+    @Test("Questions of clients who have hung up are gone at once, even while none can be answered")
+    func hungUp() throws {
+        var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
+        _ = inbox.repliesChanged(of: 1, by: 6 << 20)
+        for connection in 1...3000 as ClosedRange<UInt64> {
+            inbox.asked(question("a", from: connection))
+            inbox.closed(connection, user: 1000)
+        }
+        #expect(inbox.waitingCount == 0)
     }
 }

@@ -1,0 +1,108 @@
+import Foundation
+import IssueCore
+import IssueProtocol
+import IssueStore
+import Testing
+import UnixIO
+
+@testable import IssueDaemon
+
+/// What becomes of questions that nobody waits for any more.
+@Suite("The socket, when clients hang up")
+struct SocketLoopTests {
+    /// What the socket has handed on.
+    private struct Calls: Sendable {
+        var asked: [QueryJob] = []
+        /// How many questions had been asked when jobs were withdrawn.
+        var withdrawn: [Int] = []
+        /// Whether the thread of the socket stands still in the first question.
+        var isHeld = false
+    }
+
+    /// Runs the socket alone. Questions are remembered, and answered only by the test.
+    private func withSocket(
+        holdsFirst: Bool = false,
+        _ body: (_ service: SocketService, _ calls: Monitor<Calls>, _ connect: () throws -> FileDescriptor) throws ->
+            Void
+    ) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "socket-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let address = try SocketAddress.unix(folder.appending(path: "socket").path)
+        let service = try SocketService(
+            listener: Listener(try Socket.listenUnix(at: address, mode: 0o600)), limits: SocketLimits(),
+            recordLimits: RecordLimits(), access: AccessPolicy(ownUser: 0, readers: [], operators: []),
+            board: StatusRegistry(path: "/nowhere/issues.db"), log: .silent)
+        let calls = Monitor(Calls(isHeld: holdsFirst))
+        let handlers = SocketService.Handlers(
+            submit: { _ in RecordBatch() },
+            ask: { job in
+                calls.withLock { $0.asked.append(job) }
+                calls.broadcast()
+                _ = calls.wait { $0.isHeld ? nil : true }
+            },
+            withdraw: { _, _ in
+                calls.withLock { $0.withdrawn.append($0.asked.count) }
+                calls.broadcast()
+            },
+            repliesChanged: { _, _ in }, order: { _ in false }, flush: { _, _ in 0 })
+        let thread = try JoinableThread(name: "socket") { service.run(handlers) }
+        defer {
+            calls.withLock { $0.isHeld = false }
+            calls.broadcast()
+            service.end()
+            thread.join()
+        }
+        try body(service, calls) { try Socket.connect(to: address, timeout: .seconds(10)) }
+    }
+
+    /// Two questions, of which the second waits until the first is answered.
+    private static let twoQuestions = [UInt8](
+        [String](repeating: #"{"method":"org.issued.Collector.List","parameters":{}}"# + "\0", count: 2).joined().utf8)
+
+    private func wait(_ calls: Monitor<Calls>, until holds: @Sendable @escaping (Calls) -> Bool) throws {
+        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+        try #require(calls.wait(deadline: deadline) { holds($0) ? true : nil } == true)
+    }
+
+    @Test("Three thousand clients that hang up with questions open leave no connection behind")
+    func hangUps() throws {
+        try withSocket { service, calls, connect in
+            for _ in 0..<3000 {
+                let client = try connect()
+                try client.sendAll(Self.twoQuestions, timeout: .seconds(20))
+            }
+            // Connections are accepted in order, so this one comes behind all others.
+            let last = try connect()
+            try last.sendAll(Self.twoQuestions, timeout: .seconds(20))
+            let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+            while MonotonicClock.now < deadline,
+                calls.withLock({ $0.asked.count <= 3000 }) || !service.board.summary.hasPrefix("1 connections")
+            {
+                // Nothing comes, since nobody answers.
+                #expect(try !Readiness.wait(last, for: .read, timeout: .milliseconds(10)))
+            }
+            #expect(service.board.summary.hasPrefix("1 connections"))
+        }
+    }
+
+    @Test("The late answer to a question that was given up is not taken for the answer to the next one")
+    func lateAnswer() throws {
+        try withSocket(holdsFirst: true) { service, calls, connect in
+            do {
+                let client = try connect()
+                try client.sendAll(Self.twoQuestions, timeout: .seconds(20))
+                try wait(calls) { $0.asked.count == 1 }
+            }
+            // The client is gone; the answer to its first question is on its way.
+            let first = calls.withLock { $0.asked[0] }
+            service.answered(Answer(connection: first.connection, question: first.question, content: .reply([0])))
+            calls.withLock { $0.isHeld = false }
+            calls.broadcast()
+            // Nobody answers the second one, so it must be withdrawn.
+            try wait(calls) { $0.withdrawn.contains(2) }
+            let second = calls.withLock { $0.asked[1] }
+            #expect(second.connection == first.connection && second.question != first.question)
+        }
+    }
+}
