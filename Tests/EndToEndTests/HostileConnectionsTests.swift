@@ -1,3 +1,4 @@
+import FakeLogz
 import Foundation
 import IssueProtocol
 import IssueTestSupport
@@ -171,6 +172,65 @@ struct HostileConnectionsTests {
             try daemon.reload()
             #expect(try client.allRecords().count == 4)
             #expect(try client.refusal(of: .flush, FlushParameters()) == nil)
+        }
+    }
+
+    @Test("What an operator has asked for before a reload is answered with the rights that are left after it")
+    func revocationMeanwhile() async throws {
+        let former: UInt32 = 2
+        let logz = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        try logz.plan(FaultStep(.status(503), times: .forever))
+        let operators = DaemonConfiguration.forwarding(to: logz, "[Access]\nOperators=bin")
+        try await DaemonFixture.with(operators) { daemon in
+            let root = try RawClient(path: daemon.socket)
+            let text = String(repeating: "s", count: 100_000)
+            // More than the buffers of a socket hold.
+            var secret = ""
+            for _ in 0..<5 {
+                let receipts = try root.report([IssueRecord](repeating: IssueRecord(message: text), count: 8))
+                secret = try #require(receipts.last).storedID
+            }
+            let waiting = try OtherUser.client(former, of: daemon)
+            try waiting.begin(.await, AwaitParameters(id: secret, timeout: .seconds(120)))
+            let paging = try OtherUser.client(former, of: daemon)
+            try paging.begin(.records, RecordsParameters(limit: 1), more: true)
+            _ = try paging.reply()
+            try daemon.configure(.forwarding(to: logz))
+            try daemon.reload()
+            try logz.plan()
+            #expect(try root.awaitFates(of: secret, timeout: .seconds(60)).map(\.fate) == [.delivered])
+            #expect(CollectorError(try waiting.reply(within: .seconds(60))) == .notFound(id: secret))
+            var pages = 1
+            while true {
+                let reply = try paging.reply()
+                pages += try RecordsReply(json: reply.parameters).records.count
+                if !reply.continues { break }
+            }
+            #expect(pages < 40)
+        }
+    }
+
+    @Test("A descriptor that is sent along with a report is closed, and the report is stored")
+    func sentDescriptors() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report("Before")
+            let socket = try client.duplicate()
+            let parameters = ReportParameters(records: [IssueRecord(message: "With a descriptor")])
+            let call = VarlinkCall(method: CollectorMethod.report.fullName, parameters: parameters.json).message
+            var readers: [PassedFile] = []
+            for _ in 0..<100 {
+                let pipe = try DescriptorPair.pipe()
+                #expect(socket.attemptSend(call.span, passing: pipe.second) == .bytes(call.count))
+                #expect(try client.answer(of: ReportReply.self).receipts.count == 1)
+                readers.append(PassedFile(try pipe.first.duplicate()))
+            }
+            // Nobody has the other end any more.
+            var buffer = [UInt8](repeating: 0, count: 1)
+            for reader in readers {
+                #expect(try Readiness.wait(reader.descriptor, for: .read, timeout: .seconds(20)))
+                #expect(try reader.descriptor.read(into: &buffer) == 0)
+            }
         }
     }
 
