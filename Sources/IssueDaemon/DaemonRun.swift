@@ -25,7 +25,7 @@ final class DaemonRun {
     private var threads: [JoinableThread] = []
     /// Those that read the store.
     private var readers: [JoinableThread] = []
-    /// Those that answer questions, and the one that interrupts them.
+    /// The threads that answer questions, and the thread that interrupts them.
     private let questionThreads: LazyThreads
     private let questionWatch: LazyThreads
     private let forwarders: Monitor<[ForwardingService]>

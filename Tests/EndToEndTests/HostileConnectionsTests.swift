@@ -109,7 +109,8 @@ struct HostileConnectionsTests {
             #expect(try OtherUser.client(Self.quiet, of: daemon).report("Quiet").count == 1)
             #expect(try root.status().received == 16_001)
             let cost = try daemon.kilobytes("VmHWM") - before
-            // Beside MaxMemory there are the pages that three threads make at a time, and what the allocator keeps.
+            // In addition to MaxMemory there are the pages that three threads make at a time, and what the allocator
+            // keeps.
             #expect(cost < (32 + 16) << 10, "\(cost) KiB")
             _ = consume hostile
         }

@@ -98,7 +98,9 @@ struct HostileQuestionsTests {
                 let client = try OtherUser.client(user, socket: socket, in: folder)
                 while !outcomes.areOver {
                     try client.begin(.list, Self.expensive)
-                    outcomes.count(CollectorError(try client.reply()).map { "\($0)" } ?? "answered")
+                    // Four questions of one user wait for each other, each up to its deadline.
+                    let reply = try client.reply(within: .seconds(120))
+                    outcomes.count(CollectorError(reply).map { "\($0)" } ?? "answered")
                 }
                 return 0
             }
@@ -134,7 +136,7 @@ struct HostileQuestionsTests {
                 slowestQuestion = max(slowestQuestion, question)
             }
             outcomes.end()
-            _ = try attackers.results()
+            _ = try attackers.results(within: .seconds(120))
             let stored = try reporters.results().reduce(0, +)
             longest = max(longest, try walBytes(daemon))
             let counts = outcomes.counts

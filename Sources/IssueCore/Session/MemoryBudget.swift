@@ -39,7 +39,7 @@ package struct ReplyBudget: Sendable {
         case waitForOthers
     }
 
-    /// What is reserved for a reply whose size is not known: a page and its last entry.
+    /// The bytes reserved for a reply whose size is not known: a page and its last entry.
     package static let maxReply = 2 << 20
 
     /// Bytes of the replies to all users.
@@ -62,7 +62,7 @@ package struct ReplyBudget: Sendable {
     /// Decides whether a question of a user may be answered now.
     ///
     /// Below the limit a user may hold as much as is still free for others, and
-    /// always one whole reply beside the one that is being made.
+    /// always one whole reply in addition to the one that is being made.
     package func decision(user: UInt32, isPrivileged: Bool) -> Decision {
         let free = (isPrivileged ? limit : ordinaryLimit) - used
         guard free >= Self.maxReply else { return .waitForOthers }

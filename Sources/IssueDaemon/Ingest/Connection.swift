@@ -29,7 +29,7 @@ final class Connection {
     /// What is counted of it in the memory of all users.
     var callMemory = 0
     var replyMemory = 0
-    /// What its unread replies take of that; the rest is set aside for its questions.
+    /// The part of that for unread replies; the rest is set aside for its questions.
     var unreadMemory = 0
     /// The turn in which it was last heard of.
     var lastRound: UInt64 = 0
@@ -186,7 +186,7 @@ struct SocketLimits: Equatable, Sendable {
     var replyMemory: MemoryBudget { MemoryBudget(limit: memory / 2, guaranteed: 2 * questionBytes) }
     /// How questions share that half.
     var replyBudget: ReplyBudget { ReplyBudget(limit: memory / 2, limitPerUser: unreadBytesPerUser) }
-    /// How long a reply may stay as it is while others wait for its memory.
+    /// How long a client may read nothing of a reply while other users wait for its memory.
     var stalledReplyTimeout: Duration = .seconds(1)
     /// What half-sent messages may take: they may stay as they are, unlike other calls.
     var halfSentMemory: Int { memory / 4 }

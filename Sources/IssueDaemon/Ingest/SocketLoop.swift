@@ -133,7 +133,7 @@ final class SocketLoop {
     func accept() {
         for _ in 0..<Self.maxAccepted where isAccepting {
             do throws(Errno) {
-                // Whoever waits in the backlog is served later; whoever was taken off it would have to be refused.
+                // A connection in the backlog is served later; one that was accepted would have to be refused.
                 try reserve.fill(from: service.wakeUp.descriptor)
                 guard let descriptor = try listener.descriptor.accept() else { return noteEmptyBacklog() }
                 try take(descriptor)
