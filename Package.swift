@@ -107,8 +107,12 @@ let package = Package(
 
 // The fuzzers are built by `.ci/fuzz`, which asks for them and for the compiler's own fuzzing engine.
 if Context.environment["ISSUED_FUZZ"] != nil {
-    package.targets.append(
-        .executableTarget(name: "fuzz", dependencies: ["IssueDaemon"], path: "Fuzz/Sources"))
+    package.targets += [
+        .target(name: "CWork", path: "Fuzz/CWork"),
+        .executableTarget(
+            name: "fuzz", dependencies: ["CWork", "IssueDaemon", "IssueCommands", "Issues"],
+            path: "Fuzz/Sources"),
+    ]
     package.products.append(.executable(name: "fuzz", targets: ["fuzz"]))
 }
 

@@ -4,6 +4,11 @@
 /// What the engine calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
-    Harness.chosen.run(unsafe Span(_unsafeStart: start, count: count))
+    let input = unsafe Span(_unsafeStart: start, count: count)
+    if let size = Growth.size {
+        Growth.check(input.array(), in: .chosen, size: size)
+    } else {
+        Harness.chosen.run(input)
+    }
     return 0
 }

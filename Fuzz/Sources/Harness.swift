@@ -12,7 +12,11 @@ enum Harness: String, CaseIterable {
     case answer
     case storeAnswer = "store-answer"
     case configuration
+    case text
+    case process
+    case reply
     case planted
+    case plantedGrowth = "planted-growth"
 
     /// The one that the program was started as: it is there under each of these names.
     static let chosen: Harness = {
@@ -37,7 +41,15 @@ enum Harness: String, CaseIterable {
         case .answer: AnswerHarness.run(input)
         case .storeAnswer: StoreAnswerHarness.run(input)
         case .configuration: ConfigurationHarness.run(input)
+        case .text: TextHarness.run(input)
+        case .process: ProcessHarness.run(input)
+        case .reply: ReplyHarness.run(input)
         case .planted: PlantedHarness.run(input)
+        case .plantedGrowth: PlantedGrowthHarness.run(input)
         }
     }
+
+    /// How many comparisons the harness may make for each byte of a large input, its own and those of its plain reader
+    /// included: about three times the most that any input of the corpus took when it was measured.
+    var maxWorkPerByte: Double { 3000 }
 }

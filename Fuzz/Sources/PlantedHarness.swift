@@ -10,3 +10,13 @@ enum PlantedHarness {
         require(unsafe input[unchecked: input.count] == 0 || elements.isEmpty, "Nobody saw the read beside the input")
     }
 }
+
+/// Work that grows with the square of its input, to be found in the same way.
+enum PlantedGrowthHarness {
+    static func run(_ input: Span<UInt8>) {
+        guard let elements = (try? JSONValue(json: input))?.asArray else { return }
+        var repeated = 0
+        for element in elements { for other in elements where element == other { repeated += 1 } }
+        require(repeated >= elements.count, "Each element is there once at least")
+    }
+}

@@ -1,11 +1,11 @@
 import UnixIO
 
 /// One event as one line, whatever is in it.
-enum LogLine {
+package enum LogLine {
     /// A longer value is cut: it comes from outside as often as not.
     private static let valueLimit = 1024
 
-    static func text(
+    package static func text(
         _ level: LogLevel, _ message: StaticString, _ fields: KeyValuePairs<String, String>, form: LogForm
     ) -> String {
         var line =
@@ -97,9 +97,9 @@ package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
     private static let valueLimit = 1024
 
-    private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
 
-    init(_ event: LogEvent, _ level: LogLevel, _ line: String, _ fields: KeyValuePairs<String, String>) {
+    package init(_ event: LogEvent, _ level: LogLevel, _ line: String, _ fields: KeyValuePairs<String, String>) {
         add("MESSAGE", line)
         add("PRIORITY", "\(level.priority)")
         add("SYSLOG_IDENTIFIER", "issued")

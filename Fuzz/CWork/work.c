@@ -1,0 +1,36 @@
+/*
+ * Counts the comparisons that instrumented code executes, which the compiler
+ * reports to the fuzzing engine one by one: the linker's --wrap leads each
+ * report through here (see .ci/fuzz). A loop makes at least one a turn, so
+ * that the count grows as the work does, whatever else the machine is doing.
+ */
+#include "work.h"
+
+static uint64_t work;
+
+uint64_t fuzz_work(void) { return work; }
+
+/* The engine keys its tables by the return address, so the call has to be a jump. */
+#define WRAP(name, type) \
+    void __real_##name(type, type); \
+    void __wrap_##name(type left, type right); \
+    void __wrap_##name(type left, type right) { \
+        work++; \
+        __attribute__((musttail)) return __real_##name(left, right); \
+    }
+
+WRAP(__sanitizer_cov_trace_cmp1, uint8_t)
+WRAP(__sanitizer_cov_trace_cmp2, uint16_t)
+WRAP(__sanitizer_cov_trace_cmp4, uint32_t)
+WRAP(__sanitizer_cov_trace_cmp8, uint64_t)
+WRAP(__sanitizer_cov_trace_const_cmp1, uint8_t)
+WRAP(__sanitizer_cov_trace_const_cmp2, uint16_t)
+WRAP(__sanitizer_cov_trace_const_cmp4, uint32_t)
+WRAP(__sanitizer_cov_trace_const_cmp8, uint64_t)
+
+void __real___sanitizer_cov_trace_switch(uint64_t value, uint64_t *cases);
+void __wrap___sanitizer_cov_trace_switch(uint64_t value, uint64_t *cases);
+void __wrap___sanitizer_cov_trace_switch(uint64_t value, uint64_t *cases) {
+    work++;
+    __attribute__((musttail)) return __real___sanitizer_cov_trace_switch(value, cases);
+}

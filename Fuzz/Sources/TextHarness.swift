@@ -1,0 +1,87 @@
+import IssueCommands
+import IssueCore
+import IssueDaemon
+import IssueProtocol
+
+/// Whatever somebody wrote comes out harmless: on a terminal, in a line of the log, in an entry of the journal, in
+/// JSON.
+///
+/// Input: a text.
+enum TextHarness {
+    static func run(_ input: Span<UInt8>) {
+        let bytes = input.array()
+        let text = bytes.shown
+        let line = TerminalSanitizer.line(text)
+        require(!line.unicodeScalars.contains(where: TerminalSanitizer.isActive), "A line holds what a terminal obeys")
+        // Not that the line stays the same when it is made harmless again: marks behind a character that was made
+        // visible join its last letter, and are one more with it.
+        require(longestPile(in: line) <= mostMarks, "Marks are piled up in a line")
+        for line in TerminalSanitizer.lines(text) {
+            require(!line.unicodeScalars.contains(where: TerminalSanitizer.isActive), "A line of several does")
+            require(longestPile(in: line) <= mostMarks, "Marks are piled up in one of several lines")
+        }
+        checkLog(text)
+        checkJournal(text)
+        checkJSON(bytes)
+        let summary = ResponseSummary(text).text
+        require(summary.count <= ResponseSummary.maxCharacters, "A summary is too long")
+    }
+
+    /// As many as the largest character may have.
+    private static let mostMarks = 16
+
+    /// Returns the most marks that follow each other.
+    private static func longestPile(in line: String) -> Int {
+        var longest = 0
+        var pile = 0
+        for scalar in line.unicodeScalars {
+            let category = scalar.properties.generalCategory
+            pile = category == .nonspacingMark || category == .enclosingMark ? pile + 1 : 0
+            longest = max(longest, pile)
+        }
+        return longest
+    }
+
+    private static func checkLog(_ text: String) {
+        for form in [LogForm.journal, .plain, .bare] {
+            let line = LogLine.text(.info, "Something happened", ["name": text], form: form)
+            let body = form == .bare ? line[...] : line.dropLast()
+            require(form == .bare || line.hasSuffix("\n"), "A line has no end")
+            require(!body.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }, "A line was broken into")
+            require(line.unicodeScalars.count <= 13_000, "A line of the log is too long")
+        }
+    }
+
+    /// Reads the entry as journald does: the sender's text must not have become a field.
+    private static func checkJournal(_ text: String) {
+        let entry = JournalEntry(.newIssue, .info, text, ["name": text])
+        var rest = entry.bytes[...]
+        var names: [String] = []
+        while let end = rest.firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "\n") }) {
+            names.append(Array(rest[..<end]).shown)
+            let isPlain = rest[end] == UInt8(ascii: "=")
+            rest = rest[(end + 1)...]
+            if isPlain {
+                guard let close = rest.firstIndex(of: UInt8(ascii: "\n")) else { break }
+                rest = rest[(close + 1)...]
+            } else {
+                require(rest.count > 8, "A field has no length")
+                let count = rest.prefix(8).reversed().reduce(0) { $0 << 8 | Int($1) }
+                require(rest.count >= 8 + count + 1, "A field is longer than its entry")
+                rest = rest.dropFirst(8 + count + 1)
+            }
+        }
+        require(rest.isEmpty, "An entry ends within a field")
+        let expected = ["MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "MESSAGE_ID", "ISSUED_NAME"]
+        require(names == expected, "An entry has the fields \(names)")
+    }
+
+    private static func checkJSON(_ bytes: [UInt8]) {
+        let safe = TerminalSafeJSON.escape(bytes)
+        require(
+            !safe.shown.unicodeScalars.contains { TerminalSanitizer.isActive($0) && $0 != "\n" && $0 != "\t" },
+            "JSON for a terminal holds what it obeys")
+        guard let value = try? JSONValue(json: bytes) else { return }
+        require((try? JSONValue(json: safe)) == value, "JSON has another meaning when it is safe")
+    }
+}
