@@ -108,7 +108,7 @@ let package = Package(
 // The fuzzers are built by `.ci/fuzz`, which asks for them and for the compiler's own fuzzing engine.
 if Context.environment["ISSUED_FUZZ"] != nil {
     package.targets += [
-        .target(name: "CWork", path: "Fuzz/CWork"),
+        .target(name: "CWork", dependencies: ["CSQLite"], path: "Fuzz/CWork"),
         .executableTarget(
             name: "fuzz", dependencies: ["CWork", "IssueDaemon", "IssueCommands", "Issues"],
             path: "Fuzz/Sources"),

@@ -15,6 +15,7 @@ enum Harness: String, CaseIterable {
     case text
     case process
     case reply
+    case filter
     case planted
     case plantedGrowth = "planted-growth"
 
@@ -44,6 +45,7 @@ enum Harness: String, CaseIterable {
         case .text: TextHarness.run(input)
         case .process: ProcessHarness.run(input)
         case .reply: ReplyHarness.run(input)
+        case .filter: FilterHarness.run(input)
         case .planted: PlantedHarness.run(input)
         case .plantedGrowth: PlantedGrowthHarness.run(input)
         }
