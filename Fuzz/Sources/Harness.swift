@@ -16,6 +16,7 @@ enum Harness: String, CaseIterable {
     case process
     case reply
     case filter
+    case setAside = "set-aside"
     case planted
     case plantedGrowth = "planted-growth"
 
@@ -46,6 +47,7 @@ enum Harness: String, CaseIterable {
         case .process: ProcessHarness.run(input)
         case .reply: ReplyHarness.run(input)
         case .filter: FilterHarness.run(input)
+        case .setAside: SetAsideHarness.run(input)
         case .planted: PlantedHarness.run(input)
         case .plantedGrowth: PlantedGrowthHarness.run(input)
         }

@@ -1,0 +1,165 @@
+import CWork
+import IssueCore
+import IssueProtocol
+import SQLiteKit
+import UnixIO
+
+@testable import IssueDaemon
+@testable import IssueStore
+
+/// A database that was set aside, damaged in any way, is read to an end as `repair` reads it: the file stays
+/// unchanged, no row comes twice, and work and output have a limit. What is read can be stored, and the ledger
+/// balances.
+///
+/// Input: edits of a real database of half a megabyte and its log, of six bytes each: what is done, at which
+/// place (three bytes), and a number.
+enum SetAsideHarness {
+    /// Three times the work of a file in which no row is found: 131,072 lookups fail, and one for every eight bytes.
+    private static let maxWork: UInt64 = 150_000_000
+    private static let maxSteps = 2_000
+
+    static func run(_ input: Span<UInt8>) {
+        do { try check(input.array()) } catch { fatalError("It could not be tried: \(error)") }
+    }
+
+    private static func check(_ edits: [UInt8]) throws {
+        let sample = try sample.get()
+        let (database, log) = edit(sample.database, sample.log, by: edits)
+        let folder = SampleStore.folder
+        let (old, new, copy) = ("\(folder)/old.db", "\(folder)/new.db", "\(folder)/copy.db")
+        for path in [old, new, copy] { StoreFiles.remove(path) }
+        try write(database, to: old)
+        if !log.isEmpty { try write(log, to: old + "-wal") }
+        try write(sample.fresh, to: new)
+
+        let work = fuzz_work()
+        var store: SetAsideStore?
+        do throws(StoreFailure) {
+            store = try SetAsideStore(path: old, randomBits: 7)
+        } catch {
+            require(!"\(error)".isEmpty, "A failure has no description")
+            if error.mayBeOfItsSchema {
+                try sample.pages.copy(old, to: copy) {}
+                store = try? SetAsideStore(path: copy, original: old, randomBits: 7)
+            }
+        }
+        if let store { try bringOver(store, to: new, atMost: database.count + log.count) }
+        require(fuzz_work() - work <= maxWork, "It takes \(fuzz_work() - work) steps")
+        require(try FileSystem.read(old, limit: 1 << 24) == database, "The database has changed")
+        if !log.isEmpty { require(try FileSystem.read(old + "-wal", limit: 1 << 24) == log, "Its log has changed") }
+    }
+
+    private static func bringOver(_ store: SetAsideStore, to path: String, atMost size: Int) throws {
+        let writer = try StoreWriter(SampleStore.settings(path, code: 43))
+        var rows: Set<Int64> = []
+        var steps = 0
+        var bytes = 0
+        var recovered: Int64 = 0
+        while let portion = store.step() {
+            steps += 1
+            require(steps <= maxSteps, "It takes more than \(maxSteps) steps")
+            require(portion.unreadable >= 0, "Less than nothing can't be read")
+            for submission in portion.submissions {
+                bytes += submission.batch.bytes.count
+                for call in submission.calls {
+                    require(rows.insert(call.numbering?.sequence ?? 0).inserted, "A row comes twice")
+                }
+            }
+            guard !portion.submissions.isEmpty else { continue }
+            recovered += try writer.bringOver(
+                portion.submissions, wall: SampleStore.start, monotonic: MonotonicInstant(sinceBoot: .seconds(9)))
+        }
+        // Rows may share the pages that hold the rest of a long one, so that all of it can be more than the file.
+        require(bytes <= 64 * size, "\(bytes) bytes come out of \(size)")
+        require(recovered <= rows.count, "\(recovered) records were stored of \(rows.count)")
+        var last: Int64 = 0
+        while let (notes, next) = store.notes(above: last) {
+            steps += 1
+            require(steps <= maxSteps, "The states take more than \(maxSteps) steps")
+            require(next > last, "The states don't advance")
+            try writer.bringOver(notes)
+            last = next
+        }
+        let reader = try StoreReader(path: path)
+        let isBalanced = try reader.connection.withStatement("SELECT count(*) FROM ledger_check") {
+            try $0.first { $0.int64(0) == 0 } ?? false
+        }
+        require(isBalanced, "The ledger does not balance")
+        let stored = try reader.connection.withStatement("SELECT count(*) FROM records") {
+            try $0.first { $0.int64(0) } ?? 0
+        }
+        require(stored == recovered, "\(recovered) records were stored, and \(stored) are there")
+    }
+
+    // MARK: The file
+
+    /// Changes the file as the edits say; their places count the log as what follows the database.
+    private static func edit(
+        _ database: [UInt8], _ log: [UInt8], by edits: [UInt8]
+    ) -> (database: [UInt8], log: [UInt8]) {
+        var database = database
+        // Without its log it is a file that was closed, or copied without it.
+        var log = edits.first.map { $0 & 0x80 == 0 } ?? true ? log : []
+        for start in stride(from: 0, to: edits.count - 5, by: 6) {
+            let edit = edits[start..<start + 6]
+            let place = edit[(start + 1)..<(start + 4)].reduce(0) { $0 << 8 | Int($1) }
+            let number = edit[(start + 4)...].reduce(0) { $0 << 8 | Int($1) }
+            let size = database.count
+            guard size > 0 else { break }
+            if place >= size, !log.isEmpty {
+                let index = (place - size) % log.count
+                if edit[start] & 1 == 0 { log[index] = UInt8(number & 0xFF) } else { log.removeLast(log.count - index) }
+                continue
+            }
+            let index = place % size
+            let page = index / pageBytes * pageBytes
+            switch edit[start] & 7 {
+            case 0: database[index] = UInt8(number & 0xFF)
+            case 1: database[index] ^= UInt8(number & 0xFF)
+            // Larger than anything there: a length, a count, a page.
+            case 2: for other in index..<min(index + 4, size) { database[other] = 0xFF }
+            case 3: for other in index..<min(index + number % 64, size) { database[other] = UInt8(number >> 8) }
+            case 4: for other in page..<min(page + pageBytes, size) { database[other] = UInt8(number & 0xFF) }
+            // One page replaces another.
+            case 5:
+                let other = number % max(1, size / pageBytes) * pageBytes
+                for offset in 0..<min(pageBytes, size - max(page, other)) {
+                    database[page + offset] = database[other + offset]
+                }
+            case 6: database.removeLast(size - index)
+            default: database += [UInt8](repeating: UInt8(number & 0xFF), count: min(number, 2 * pageBytes))
+            }
+        }
+        return (database, log)
+    }
+
+    private static let pageBytes = 8192
+
+    private struct Sample {
+        var database: [UInt8]
+        var log: [UInt8]
+        /// A new store, before its first record.
+        var fresh: [UInt8]
+        var pages: SchemaPages
+    }
+
+    private static let sample = Result { () throws -> Sample in
+        fuzz_count_statements()
+        let path = "\(SampleStore.folder)/sample.db"
+        // Each writer that is closed leaves one file.
+        _ = try StoreWriter(SampleStore.settings(path, code: 42))
+        let fresh = try FileSystem.read(path, limit: 1 << 24)
+        _ = try SampleStore.fill(try StoreWriter(SampleStore.settings(path, code: 42)), calls: 0..<30)
+        let writer = try StoreWriter(SampleStore.settings(path, code: 42))
+        _ = try SampleStore.fill(writer, calls: 30..<34)
+        // The last calls are only in the log.
+        return Sample(
+            database: try FileSystem.read(path, limit: 1 << 24),
+            log: try FileSystem.read(path + "-wal", limit: 1 << 24), fresh: fresh,
+            pages: try SchemaPages(makingStoreAt: "\(SampleStore.folder)/pages.db"))
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        try FileDescriptor.open(path, [.writeOnly, .create, .truncate]).writeAll(bytes)
+    }
+}
