@@ -17,6 +17,7 @@ enum Harness: String, CaseIterable {
     case reply
     case filter
     case setAside = "set-aside"
+    case spill
     case planted
     case plantedGrowth = "planted-growth"
 
@@ -48,6 +49,7 @@ enum Harness: String, CaseIterable {
         case .reply: ReplyHarness.run(input)
         case .filter: FilterHarness.run(input)
         case .setAside: SetAsideHarness.run(input)
+        case .spill: SpillHarness.run(input)
         case .planted: PlantedHarness.run(input)
         case .plantedGrowth: PlantedGrowthHarness.run(input)
         }

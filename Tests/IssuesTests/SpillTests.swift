@@ -110,6 +110,77 @@ struct SpillTests {
         }
     }
 
+    /// Sends what a folder holds, and returns how many issues the next run has to say are lost.
+    private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
+        let lost = Monitor(0)
+        SpillPickup(
+            folder: folder, sockets: [path], trust: .socket(path), timeout: .seconds(30), isStopped: { false },
+            pause: { _ in false }, tellLost: { count in lost.withLock { $0 += count } }
+        ).run()
+        return lost.withLock { $0 }
+    }
+
+    private static func change(_ name: String, in folder: SpillFolder, _ change: (inout [UInt8]) -> Void) throws {
+        let path = "\(folder.path)/\(name)"
+        var content = try FileSystem.read(path, limit: 1 << 20)
+        change(&content)
+        try FileSystem.writeAtomically(content, to: path)
+    }
+
+    @Test(
+        "A file that is damaged is lost alone: those behind it are sent, and nothing is stored under other numbers",
+        arguments: [
+            "cut off", "empty", "without its end", "two calls", "another number", "another method", "no answer wanted",
+            "too large",
+        ])
+    func damaged(how: String) async throws {
+        try await Self.withFolder(16 << 20) { folder in
+            try await Desk.with(faults: []) { desk in
+                let collector = try #require(desk.collector)
+                for number in 1...3 {
+                    let parameters = ReportParameters(
+                        records: [IssueRecord(message: "issue \(number)")], producer: "p", sequence: Int64(number))
+                    let call = VarlinkCall(method: CollectorMethod.report.fullName, parameters: parameters.json)
+                    #expect(folder.keep(call.message, of: "p", from: Int64(number), issues: 1))
+                }
+                func replace(_ word: String, by other: String, in content: inout [UInt8]) {
+                    let text = String(decoding: content, as: UTF8.self)
+                    content = Array(text.replacing(word, with: other).utf8)
+                }
+                try Self.change("p-0000000000000000002.call", in: folder) { content in
+                    switch how {
+                    case "cut off": content.removeLast(content.count / 2)
+                    case "empty": content = []
+                    case "without its end": content.removeLast()
+                    case "two calls": content += content
+                    case "another number": replace("\"sequence\":2", by: "\"sequence\":9", in: &content)
+                    case "another method": replace("Collector.Report", by: "Collector.Repair", in: &content)
+                    case "no answer wanted": replace("{\"method\"", by: "{\"oneway\":true,\"method\"", in: &content)
+                    default: content = [UInt8](repeating: 0x20, count: 5 << 20)
+                    }
+                }
+                #expect(Self.pickUp(folder, to: desk.path) == 1)
+                #expect(collector.stored.map(\.record.message) == ["issue 1", "issue 3"])
+                #expect(collector.stored.map(\.sequence) == [1, 3])
+                #expect(Self.calls(in: folder) == [])
+            }
+        }
+    }
+
+    @Test("Numbers of lost issues that can't be are passed over")
+    func lostNumbers() async throws {
+        try await Self.withFolder { folder in
+            try await Desk.with(faults: []) { desk in
+                #expect(folder.keep([0], of: "p", from: 1, issues: 1))
+                try FileSystem.writeAtomically(
+                    Array("3\n9223372036854775807\n-4\nx\n\n9223372036854775807\n5\n".utf8),
+                    to: "\(folder.path)/lost")
+                // Those two numbers, and the file that is no call.
+                #expect(Self.pickUp(folder, to: desk.path) == 3 + 5 + 1)
+            }
+        }
+    }
+
     @Test("A folder that other users can read or write is not used")
     func shared() async throws {
         try await Self.withFolder { folder in

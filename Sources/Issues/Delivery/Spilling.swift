@@ -142,9 +142,7 @@ package struct SpillFolder: Sendable {
     package func keep(_ call: [UInt8], of producer: String, from sequence: Int64, issues: Int) -> Bool {
         guard let folder = try? PrivateFolder(path, makesMissing: true) else { return false }
         let size = Self.files(in: folder).reduce(call.count) { $0 + $1.size }
-        let number = String(sequence)
-        let padded = String(repeating: "0", count: max(0, 19 - number.utf8.count)) + number
-        let file = "\(producer)-\(padded)\(Self.suffix)"
+        let file = Self.name(of: producer, from: sequence)
         guard size <= limit, (try? folder.writeAtomically(call, to: file)) != nil else {
             if issues > 0 { Self.noteLost(issues, in: folder) }
             return false
@@ -182,6 +180,37 @@ package struct SpillFolder: Sendable {
         return files
     }
 
+    /// Returns whether a file holds one whole call of `Report`, with the producer and the number of the file's name.
+    ///
+    /// A file can be damaged on the disk. The daemon would wait for the rest of a call that was cut off, and would
+    /// store records a second time that come with other numbers than before.
+    static func isCall(_ content: [UInt8], named name: String) -> Bool {
+        guard content.last == 0 else { return false }
+        let message = content.span.extracting(0..<content.count - 1)
+        do {
+            let call = try VarlinkCall.Envelope(scanning: message)
+            guard JSONScanner(message).string(call.method) == CollectorMethod.report.fullName,
+                let parameters = call.parameters, !call.oneway, !call.more, !call.upgrade
+            else { return false }
+            var scanner = JSONScanner(message, from: parameters.lowerBound)
+            var producer: String?
+            var sequence: Int64?
+            try scanner.openFields()
+            while let key = try scanner.nextField() {
+                switch key {
+                case "producer": try scanner.read(&producer, key)
+                case "sequence": try scanner.read(&sequence, key)
+                // A record may nest deeper than all else.
+                default: try scanner.skipValueOfAnySize()
+                }
+            }
+            guard let producer, let sequence else { return false }
+            return Self.name(of: producer, from: sequence) == name
+        } catch {
+            return false
+        }
+    }
+
     /// Locks the folder so that only one process sends its files. Returns nil if another process holds the lock.
     static func lock(_ folder: borrowing PrivateFolder) -> FileLock? {
         guard let file = try? folder.open("lock", [.readWrite, .create]) else { return nil }
@@ -195,11 +224,19 @@ package struct SpillFolder: Sendable {
             let text = try? folder.read(taken, limit: lostLimit * 2)
         else { return 0 }
         try? folder.remove(taken)
+        // A process holds no more; a larger number is damaged.
+        let possible = 1...OutboxLimits().entries
         return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
-            .reduce(0) { $0.addingReportingOverflow($1).partialValue }
+            .filter { possible.contains($0) }.reduce(0, +)
     }
 
     // MARK: Files
+
+    private static func name(of producer: String, from sequence: Int64) -> String {
+        let number = String(sequence)
+        let padded = String(repeating: "0", count: max(0, 19 - number.utf8.count)) + number
+        return "\(producer)-\(padded)\(suffix)"
+    }
 
     private static let lostLimit = 64 << 10
     private static let lostFile = "lost"
@@ -277,7 +314,23 @@ package struct SpillPickup: Sendable {
         var files = SpillFolder.files(in: open)[...]
         while !files.isEmpty, !isStopped(), var connection = try? CollectorConnection(paths: paths, trust: trust) {
             conversation: while let file = files.first {
-                guard let call = try? open.read(file.name, limit: Self.fileLimit) else { return }
+                let call: [UInt8]
+                do throws(Errno) {
+                    call = try open.read(file.name, limit: Self.fileLimit)
+                } catch .fileTooLarge {
+                    call = []
+                } catch {
+                    // Another run may be able to read it.
+                    _ = files.popFirst()
+                    continue
+                }
+                guard SpillFolder.isCall(call, named: file.name) else {
+                    // It can never be sent. How many issues it had is not known.
+                    tellLost?(1)
+                    _ = files.popFirst()
+                    try? open.remove(file.name)
+                    continue
+                }
                 switch send(call, on: &connection) {
                 case .taken: break
                 case .never:

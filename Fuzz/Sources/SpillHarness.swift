@@ -1,0 +1,155 @@
+import IssueProtocol
+import UnixIO
+
+@testable import Issues
+
+/// Among files that an earlier run has left behind one is damaged in any way, or the count of lost issues is: the
+/// others are sent all the same, each once, nothing is stored under numbers that its file's name does not have, and no
+/// damaged file keeps the next run busy.
+///
+/// Input: what is damaged, and how: the content of the file or of the count, or edits of a good file, of four bytes
+/// each: what is done, at which place (two bytes), and a byte.
+enum SpillHarness {
+    static func run(_ input: Span<UInt8>) {
+        guard input.count > 1 else { return }
+        let rest = input.array(from: 1)
+        do { try check(damage: input[0], rest) } catch { fatalError("It could not be tried: \(error)") }
+    }
+
+    private static func check(damage: UInt8, _ bytes: [UInt8]) throws {
+        let daemon = try daemon.get()
+        daemon.state.withLock { $0 = Daemon.State() }
+        let folder = SpillFolder(path: "\(SampleStore.folder)/unsent")
+        for number in calls {
+            require(folder.keep(call(number), of: producer, from: number, issues: 1), "A call can't be kept")
+        }
+        let damaged = "\(folder.path)/\(name(2))"
+        switch damage & 3 {
+        case 0: try write(bytes, to: damaged)
+        case 1, 2: try write(edit(call(2), by: bytes), to: damaged)
+        default: try write(bytes, to: "\(folder.path)/lost")
+        }
+        let content = try FileSystem.read(damaged, limit: 4 << 20)
+
+        let lost = pickUp(folder, to: daemon.path)
+        let (stored, requests) = daemon.state.withLock { ($0.stored, $0.requests) }
+        require(requests <= calls.count, "\(requests) calls were sent")
+        require(Set(stored).count == stored.count, "A call is stored twice: \(stored)")
+        require(Set(stored).isSubset(of: calls.map(name)), "\(stored) is stored under other numbers")
+        require(stored.contains(name(1)) && stored.contains(name(3)), "Only \(stored) is sent")
+        require(try FileSystem.names(in: folder.path).allSatisfy { $0 == "lost" || $0 == "lock" }, "A file is left")
+        // A file that was not sent counts as lost.
+        require(requests == calls.count || lost > 0, "A damaged file is gone, and nobody is told: \(content.shown)")
+        require(lost >= 0 && lost <= 10_000 * (bytes.count + 1), "\(lost) issues are lost")
+        require(pickUp(folder, to: daemon.path) == 0, "Issues are lost again")
+        require(daemon.state.withLock { $0.requests } == requests, "A call was sent again")
+    }
+
+    private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
+        let lost = Monitor(0)
+        SpillPickup(
+            // A call that is never answered leaves those behind it unsent, which is seen.
+            folder: folder, sockets: [path], trust: ServerTrust(isNamed: true), timeout: .seconds(2),
+            isStopped: { false }, pause: { _ in false }, tellLost: { count in lost.withLock { $0 += count } }
+        ).run()
+        return lost.withLock { $0 }
+    }
+
+    // MARK: The files
+
+    private static let calls: [Int64] = [1, 2, 3]
+    private static let producer = "123e4567-e89b-12d3-a456-426614174000"
+
+    private static func name(_ number: Int64) -> String { "\(producer)-000000000000000000\(number).call" }
+
+    private static func call(_ number: Int64) -> [UInt8] {
+        let parameters = ReportParameters(
+            records: [IssueRecord(message: "issue \(number)", severity: .warning)], producer: producer,
+            sequence: number)
+        return VarlinkCall(method: CollectorMethod.report.fullName, parameters: parameters.json).message
+    }
+
+    private static func edit(_ call: [UInt8], by edits: [UInt8]) -> [UInt8] {
+        var call = call
+        for start in stride(from: 0, to: edits.count - 3, by: 4) where !call.isEmpty {
+            let index = (Int(edits[start + 1]) << 8 | Int(edits[start + 2])) % call.count
+            switch edits[start] & 3 {
+            case 0: call[index] = edits[start + 3]
+            case 1: call[index] ^= 1 << (edits[start + 3] & 7)
+            case 2: call.removeLast(call.count - index)
+            default: call.insert(edits[start + 3], at: index)
+            }
+        }
+        return call
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        try FileDescriptor.open(path, [.writeOnly, .create, .truncate]).writeAll(bytes)
+    }
+
+    private static let daemon = Result { () throws -> Daemon in
+        try FileSystem.makeFolders("\(SampleStore.folder)/unsent", mode: 0o700)
+        return try Daemon("\(SampleStore.folder)/socket")
+    }
+}
+
+/// A daemon in a thread of this process. It stores a number once, refuses what is no report, and hangs up on what is no
+/// call.
+private final class Daemon: Sendable {
+    struct State: Sendable {
+        /// The names that the files of the stored calls must have.
+        var stored: [String] = []
+        var requests = 0
+    }
+
+    let path: String
+    let state = Monitor(State())
+
+    init(_ path: String) throws {
+        self.path = path
+        let listener = try Socket.listenUnix(at: .unix(path), mode: 0o600)
+        _ = try Thread.start(name: "daemon") { [self] in
+            while true {
+                guard (try? Readiness.wait(listener, for: .read)) == true else { continue }
+                if let connection = try? listener.accept() { serve(connection) }
+            }
+        }
+    }
+
+    private func serve(_ connection: borrowing FileDescriptor) {
+        var frames = FrameDecoder(limit: 4 << 20)
+        while true {
+            do {
+                while let frame = try frames.next() {
+                    state.withLock { $0.requests += 1 }
+                    let call = try VarlinkCall(decoding: frames[frame])
+                    let reply = answer(call)
+                    if !call.oneway { try connection.sendAll(reply) }
+                }
+                guard try Readiness.wait(connection, for: .read) else { continue }
+                let count = try frames.receive(atMost: 64 << 10) { buffer, room throws(Errno) in
+                    try connection.read(into: &buffer, at: room.lowerBound, atMost: room.count)
+                }
+                guard count > 0 else { return }
+            } catch {
+                return
+            }
+        }
+    }
+
+    private func answer(_ call: VarlinkCall) -> [UInt8] {
+        guard call.method == CollectorMethod.report.fullName else {
+            return CollectorError.methodNotFound(call.method).reply.message
+        }
+        guard let report = try? ReportParameters(json: call.parameters), !report.records.isEmpty else {
+            return CollectorError.invalidParameter("records").reply.message
+        }
+        let number = String(report.sequence ?? 0)
+        let name =
+            "\(report.producer ?? "")-\(String(repeating: "0", count: max(0, 19 - number.count)))\(number).call"
+        state.withLock { $0.stored.append(name) }
+        return VarlinkReply(
+            parameters: ReportReply(receipts: report.records.map { _ in .stored(id: "a-1") }).json
+        ).message
+    }
+}
