@@ -246,8 +246,9 @@ final class FilterHarness {
     private static func has(_ column: [String], _ phrase: [String]) -> Bool {
         guard column.count >= phrase.count else { return false }
         return (0...column.count - phrase.count).contains { start in
-            let part = column[start..<start + phrase.count]
-            return part.dropLast().elementsEqual(phrase.dropLast()) && part.last!.hasPrefix(phrase.last!)
+            zip(column[start...], phrase).enumerated().allSatisfy { index, pair in
+                index == phrase.count - 1 ? pair.0.hasPrefix(pair.1) : pair.0 == pair.1
+            }
         }
     }
 
