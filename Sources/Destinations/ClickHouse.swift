@@ -84,7 +84,9 @@ extension ClickHouseFormat {
     }
 
     private static func exception(of response: HTTPResponse) -> Int? {
-        if let text = response.headers["X-ClickHouse-Exception-Code"] { return Int(text) }
+        if let text = response.headers["X-ClickHouse-Exception-Code"] {
+            return text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
+        }
         let beginning = Array("Code: ".utf8)
         guard response.status >= 400, response.body.starts(with: beginning) else { return nil }
         let digits = response.body.dropFirst(beginning.count).prefix { (0x30...0x39).contains($0) }

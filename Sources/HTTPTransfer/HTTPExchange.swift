@@ -54,6 +54,11 @@ final class HTTPExchange {
         isConnecting = false
     }
 
+    /// Reads the three digits of a status line (RFC 9112, 4).
+    private static func status(_ word: Substring) -> Int? {
+        word.utf8.count == 3 && word.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(word) : nil
+    }
+
     /// Takes a line of the answer's head, and says whether to go on.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         headerBytes += line.count
@@ -66,7 +71,7 @@ final class HTTPExchange {
         if content.hasPrefix("HTTP/") {
             // A new head: what came before was an interim answer.
             let words = content.split(separator: " ", maxSplits: 2)
-            status = words.count > 1 ? Int(words[1]) : nil
+            status = words.count > 1 ? Self.status(words[1]) : nil
             headers = HTTPHeaders()
             hasWholeHead = false
         } else if content.isEmpty {

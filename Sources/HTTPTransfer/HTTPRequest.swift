@@ -134,9 +134,10 @@ package enum ProxyName {
         var index = 0
         while index < text.count {
             if text[index] == UInt8(ascii: "%"), index + 2 < text.count,
-                let byte = UInt8(String(decoding: text[index + 1...index + 2], as: UTF8.self), radix: 16)
+                let high = Character(Unicode.Scalar(text[index + 1])).hexDigitValue,
+                let low = Character(Unicode.Scalar(text[index + 2])).hexDigitValue
             {
-                password.append(byte)
+                password.append(UInt8(high << 4 | low))
                 index += 3
             } else {
                 password.append(text[index])

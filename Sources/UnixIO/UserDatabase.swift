@@ -48,7 +48,7 @@ package enum UserDatabase {
         }
         let found = unsafe lookUp(&entry, as: { unsafe getpwnam_r(name, $0, $1, $2, $3) }, read: { unsafe read($0) })
         if let found { return found }
-        guard let number = UInt32(name) else { return nil }
+        guard name.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt32(name) else { return nil }
         return unsafe lookUp(&entry, as: { unsafe getpwuid_r(number, $0, $1, $2, $3) }, read: { unsafe read($0) })
             ?? nil
     }

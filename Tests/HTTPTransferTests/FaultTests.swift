@@ -102,7 +102,8 @@ import Testing
         "An answer that is not HTTP",
         arguments: [
             "\u{1}\u{2}\u{3}GARBAGE \(markedToken)\r\n\r\n", "SSH-2.0-\(markedToken)\r\n",
-            "HTTP/7.9 \(markedToken)\r\n\r\n",
+            "HTTP/7.9 \(markedToken)\r\n\r\n", "HTTP/1.1 +200 OK\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n",
+            "HTTP/1.1 0200 OK\r\n\r\n",
         ])
     func garbage(answer: String) throws {
         let listener = try ScriptedListener { connection in

@@ -39,6 +39,14 @@ struct ServerTrustTests {
         #expect(told.objection(toPeer: 1002, at: "/x", owner: 1002) != nil)
     }
 
+    @Test("A user is named, or numbered by digits alone")
+    func userNames() {
+        #expect(ServerTrust.user(named: "root") == 0)
+        #expect(ServerTrust.user(named: "1001") == 1001)
+        for text in ["", "+0", "-0", "0x0", "4294967296"] { #expect(ServerTrust.user(named: text) == nil) }
+        #expect(UserDatabase.user(named: "+0") == nil)
+    }
+
     @Test("In a container, the host's daemon is trusted only at the system socket's path")
     func container() {
         let trust = Self.trust(0, outsider: 65534)

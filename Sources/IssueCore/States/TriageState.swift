@@ -177,7 +177,7 @@ package struct ApplicationVersion: Equatable, Sendable {
     package init(text: String) {
         var name = text[...]
         if text.hasSuffix(")"), let open = text.lastIndex(of: "("),
-            let build = Int64(text[text.index(after: open)...].dropLast())
+            let build = Int64(text[text.index(after: open)...].dropLast()), text.hasSuffix("(\(build))")
         {
             self.build = build
             name = text[..<open]

@@ -220,7 +220,9 @@ extension StoreReader {
     private static let summaryPrefix = "summary-"
 
     private static func summary(_ text: String) -> Int64? {
-        text.hasPrefix(summaryPrefix) ? Int64(text.dropFirst(summaryPrefix.count)) : nil
+        // As it was written, so that a summary has one id.
+        text.hasPrefix(summaryPrefix)
+            ? Int64(text.dropFirst(summaryPrefix.count)).flatMap { text == "\(summaryPrefix)\($0)" ? $0 : nil } : nil
     }
 
     private func row(ofID text: String) throws -> Int64? {

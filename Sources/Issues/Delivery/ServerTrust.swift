@@ -54,7 +54,8 @@ package struct ServerTrust: Sendable {
 
     /// Returns the user id for a user name or number. Returns nil if the text is empty or no such user exists.
     package static func user(named text: String) -> UInt32? {
-        text.isEmpty ? nil : UInt32(text) ?? UserDatabase.userID(named: text)
+        let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return isNumber ? UInt32(text) : UserDatabase.userID(named: text)
     }
 
     // MARK: Checks

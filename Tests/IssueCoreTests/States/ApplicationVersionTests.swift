@@ -55,7 +55,10 @@ struct ApplicationVersionTests {
     }
 
     @Test(
-        "A version keeps its text", arguments: ["", "2.0.0", "2.0.0 (2500)", "(7)", "a (b)", "1 (2) (3)", "(", ")"])
+        "A version keeps its text",
+        arguments: [
+            "", "2.0.0", "2.0.0 (2500)", "(7)", "a (b)", "1 (2) (3)", "(", ")", "1 (+2)", "(02)", "1 (-0)", "1 (-2)",
+        ])
     func text(text: String) {
         #expect(ApplicationVersion(text: text).text == text)
     }
