@@ -157,6 +157,7 @@ final class DaemonRun {
                         order: { jobs.order($0) },
                         flush: { name, completed in
                             let asked = forwarders.withLock { $0 }.filter { name == nil || $0.destination.name == name }
+                            if asked.isEmpty, let name, !board.hasDestination(named: name) { return nil }
                             for forwarder in asked { forwarder.flush(completed) }
                             return asked.count
                         }))

@@ -44,7 +44,7 @@ final class UnavailableStoreServer {
             withdraw: { _, _ in },
             repliesChanged: { _, _ in },
             order: { _ in false },
-            flush: { _, _ in 0 })
+            flush: { name, _ in name == nil ? 0 : nil })
         thread = try JoinableThread(name: "socket") { socket.run(handlers) }
     }
 

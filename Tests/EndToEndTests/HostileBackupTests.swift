@@ -192,6 +192,35 @@ struct HostileBackupTests {
         }
     }
 
+    @Test("An order above a limit is refused before its turn, and is no order")
+    func ordersAboveLimits() async throws {
+        try await DaemonFixture.with { daemon in
+            let client = try RawClient(path: daemon.socket)
+            let ids = (0..<257).map { "summary-\($0)" }
+            let requeue = try client.refusal(of: .requeue, RequeueParameters(records: ids))
+            #expect(requeue == .invalidFilter(field: "records", reason: "at most 256 entries are taken, not 257"))
+            var filter = IssueFilter()
+            filter.apps = ids
+            let purge = try client.refusal(of: .purge, PurgeParameters(filter: filter))
+            #expect(purge == .invalidFilter(field: "apps", reason: "at most 256 entries are taken, not 257"))
+            #expect(!daemon.log.contains("request=requeue") && !daemon.log.contains("request=purge"))
+        }
+    }
+
+    @Test(
+        "An unfinished copy that can't be removed ends no backup and hides no error",
+        arguments: [("1M", nil), ("1000T", .noSpace)] as [(String, CollectorError?)])
+    func leftoverThatStays(keepFree: String, expected: CollectorError?) async throws {
+        try await DaemonFixture.with(DaemonConfiguration("[Store]\nKeepFree=\(keepFree)")) { daemon in
+            // A folder is not removed as a file is.
+            let name = "issues.db.backup-2026-11-21T13:17:14.967Z.unfinished"
+            try FileSystem.makeFolders(daemon.folder["state/\(name)"])
+            let client = try RawClient(path: daemon.socket)
+            #expect(try client.refusal(of: .backup, BackupParameters()) == expected)
+            #expect(daemon.log.contains("What an unfinished backup has left could not be removed file="))
+        }
+    }
+
     /// Returns the pieces of purged texts that a file still contains.
     private func secrets(in path: String) -> [String] {
         guard let data = FileManager.default.contents(atPath: path) else { return [] }

@@ -89,6 +89,13 @@ struct OperatorMistakeTests {
             #expect(second.ledger.pending == 1)
             #expect(try faults(of: daemon).contains { $0.contains("Region=mars") })
 
+            // A flush says so at once, and `NotFound` is for names that the configuration does not have.
+            let flush = FlushParameters(destination: "second", timeout: .seconds(600))
+            let flushed = try client.call(.flush, flush, returning: FlushReply.self).destinations
+            #expect(flushed.map(\.reason) == ["misconfigured"] && flushed.map(\.ledger.pending) == [1])
+            let refusal = try client.refusal(of: .flush, FlushParameters(destination: "third"))
+            #expect(refusal == .notFound(id: "third"))
+
             // It stays so over a restart and a reload.
             try daemon.restart()
             try daemon.reload()

@@ -61,7 +61,9 @@ extension SocketLoop {
             job(.fates(query), connection)
         case .purge:
             try allowOperators(connection)
-            try order(.purge(try read(parameters)), more: more, connection)
+            let purge: PurgeParameters = try read(parameters)
+            try check(purge.filter)
+            try order(.purge(purge), more: more, connection)
         case .backup:
             try allowOperators(connection)
             try order(.backup(try read(parameters)), more: more, connection)
@@ -70,7 +72,11 @@ extension SocketLoop {
             try order(.repair(try read(parameters)), more: more, connection)
         case .requeue:
             try allowOperators(connection)
-            try order(.requeue(try read(parameters)), more: more, connection)
+            let requeue: RequeueParameters = try read(parameters)
+            try within { () throws(QueryLimits.Excess) in
+                try QueryLimits.check("records", count: requeue.records?.count)
+            }
+            try order(.requeue(requeue), more: more, connection)
         case .setState: job(.setState(try read(parameters), isOperator: isOperator(connection)), connection)
         case .histogram: job(.histogram(try read(parameters)), connection)
         case .mergeGroups, .splitGroup:
@@ -79,8 +85,12 @@ extension SocketLoop {
     }
 
     private func check(_ filter: IssueFilter) throws(CollectorError) {
+        try within { () throws(QueryLimits.Excess) in try QueryLimits.check(filter) }
+    }
+
+    private func within(_ check: () throws(QueryLimits.Excess) -> Void) throws(CollectorError) {
         do throws(QueryLimits.Excess) {
-            try QueryLimits.check(filter)
+            try check()
         } catch {
             throw .invalidFilter(field: error.field, reason: error.reason)
         }
@@ -136,8 +146,9 @@ extension SocketLoop {
         let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.defaultTimeout)
         let id = connection.id
         let service = service
-        let count = handlers.flush(parameters.destination) { service.tell { $0.flushed.append(id) } }
-        if count == 0, let name = parameters.destination { throw .notFound(id: name) }
+        guard let count = handlers.flush(parameters.destination, { service.tell { $0.flushed.append(id) } }) else {
+            throw .notFound(id: parameters.destination ?? "")
+        }
         service.log.began("flush", by: connection.process.sender, String(decoding: parameters.json, as: UTF8.self))
         connection.question = .flushing(parameters, until: until, waitingFor: count)
         if count == 0 { endFlush(parameters, connection) }

@@ -17,9 +17,9 @@ final class SocketService: Sendable {
         var repliesChanged: @Sendable (_ user: UInt32, _ difference: Int) -> Void
         /// Has a job done when its turn comes; answers whether it is taken.
         var order: @Sendable (Job) -> Bool
-        /// Has the named destination, or all, forward now; answers how many there are. The completion is called once
-        /// for each.
-        var flush: @Sendable (_ destination: String?, _ completed: @escaping @Sendable () -> Void) -> Int
+        /// Tells the named destination, or all of them, to forward now. Returns how many do, and nil if none has the
+        /// name. The completion is called once for each. A destination with a configuration error does not forward.
+        var flush: @Sendable (_ destination: String?, _ completed: @escaping @Sendable () -> Void) -> Int?
     }
 
     let inbox = Mutex(SocketInbox())

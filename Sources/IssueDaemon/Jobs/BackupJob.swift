@@ -18,7 +18,7 @@ struct BackupJob {
     }
 
     func run(_ run: inout JobRun) throws -> Answer.Content {
-        try Self.removeUnfinished(of: run.path)
+        Self.removeUnfinished(of: run.path, run.log)
         let path = "\(run.folder)/\(run.fileName).\(Self.beginning)\(Clock.wall.text)"
         let began = Clock.monotonic
         var reply: BackupReply
@@ -34,7 +34,7 @@ struct BackupJob {
                 try FileSystem.synchronizeFolder(run.folder)
             }
         } catch {
-            try Self.removeUnfinished(of: run.path)
+            Self.removeUnfinished(of: run.path, run.log)
             throw error
         }
         run.log.notice(
@@ -66,20 +66,23 @@ struct BackupJob {
 
     /// Removes what a daemon has left behind that ended in the middle of a backup or a repair.
     static func removeLeftovers(of path: String, _ log: Log) {
-        do {
-            try removeUnfinished(of: path)
-        } catch {
-            log.warning("What an unfinished backup has left could not be removed", ["error": "\(error)"])
-        }
+        removeUnfinished(of: path, log)
         RepairJob.removeLeftovers(of: path)
     }
 
-    private static func removeUnfinished(of path: String) throws {
+    /// Removes all unfinished copies. One that cannot be removed ends no backup, and hides no other error.
+    private static func removeUnfinished(of path: String, _ log: Log) {
         let folder = FileSystem.parentFolder(of: path)
         let fileName = path.dropFirst(folder.count).drop { $0 == "/" }
-        for name in try FileSystem.names(in: folder)
-        where name.hasPrefix("\(fileName).\(beginning)") && name.contains(unfinished) {
-            try FileSystem.remove("\(folder)/\(name)")
+        let names = (try? FileSystem.names(in: folder)) ?? []
+        for name in names where name.hasPrefix("\(fileName).\(beginning)") && name.contains(unfinished) {
+            do throws(Errno) {
+                try FileSystem.remove("\(folder)/\(name)")
+            } catch {
+                log.warning(
+                    "What an unfinished backup has left could not be removed",
+                    ["file": "\(folder)/\(name)", "error": "\(error)"])
+            }
         }
     }
 }

@@ -98,6 +98,11 @@ final class StatusRegistry: Sendable {
         }
     }
 
+    /// Returns whether the configuration has a destination of that name, be it with an error.
+    func hasDestination(named name: String) -> Bool {
+        state.withLock { state in state.forwarders.contains { $0.name == name } }
+    }
+
     func forgetForwarders() {
         state.withLock { $0.forwarders = [] }
     }

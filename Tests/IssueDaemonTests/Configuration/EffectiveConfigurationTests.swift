@@ -146,6 +146,17 @@ struct EffectiveConfigurationTests {
         #expect(without.configuration.access.readerIDs == [])
     }
 
+    @Test(
+        "Mode= with an error is that of the last valid configuration, or else the documented default",
+        arguments: ["0999", "rw-rw----", "06600"])
+    func mode(text: String) throws {
+        let folder = try ConfigurationFolder()
+        let lines = "[Socket]\nMode=\(text)\n"
+        let found = try decide(lines, lastValid: "[Socket]\nMode=0660\n", in: folder)
+        #expect(found.configuration.socket.mode == 0o660)
+        #expect(try decide(lines, in: folder).configuration.socket.mode == 0o666)
+    }
+
     @Test("An error elsewhere does not turn people into container users")
     func containerUsers() throws {
         let folder = try ConfigurationFolder()
