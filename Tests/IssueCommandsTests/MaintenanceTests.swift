@@ -1,7 +1,9 @@
+import Glibc
 import IssueCommands
 import IssueProtocol
 import Issues
 import Testing
+import UnixIO
 
 @Suite("Backup, repair and purge")
 struct MaintenanceTests {
@@ -155,5 +157,27 @@ struct MaintenanceTests {
         #expect(list.output == lines("issues.db.damaged-A"))
         let none = issuectl(["repair"], .parts([#"{"recovered":0,"unreadable":0,"done":true,"files":[]}"#], nil))
         #expect(none.output == lines("No database was set aside."))
+    }
+
+    @Test(
+        "A saved backup gets its name also where files can't have two, and replaces no file",
+        arguments: [.notPermitted, .notSupported, Errno(rawValue: ENOSYS), Errno(rawValue: EMLINK)] as [Errno])
+    func withoutHardLinks(error: Errno) throws {
+        let folder = "/tmp/issuectl-\(String(Randomness.uint64(), radix: 36))"
+        try FileSystem.makeFolders(folder)
+        defer {
+            for name in (try? FileSystem.names(in: folder)) ?? [] { try? FileSystem.remove("\(folder)/\(name)") }
+            try? FileSystem.removeEmptyFolder(folder)
+        }
+        let (copy, other) = ("\(folder)/copy", "\(folder)/other")
+        try FileSystem.writeAtomically(Array("new".utf8), to: "\(folder)/tmp")
+        let refuse = { (_: String, _: String) throws(Errno) in throw error }
+        try FileSaving.name("\(folder)/tmp", copy, link: refuse)
+        #expect(try FileSystem.read(copy, limit: 10) == Array("new".utf8))
+        #expect(try FileSystem.names(in: folder) == ["copy"])
+        try FileSystem.writeAtomically(Array("old".utf8), to: other)
+        #expect(throws: Errno.alreadyExists) { try FileSaving.name(copy, other, link: refuse) }
+        #expect(throws: Errno.alreadyExists) { try FileSaving.name(copy, other) }
+        #expect(try FileSystem.read(other, limit: 10) == Array("old".utf8))
     }
 }

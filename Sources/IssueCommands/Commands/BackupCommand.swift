@@ -165,15 +165,21 @@ extension FileSaving {
         }
     }
 
-    /// Gives the finished file its name, and overwrites nothing that has it meanwhile.
-    private static func name(_ temporary: String, _ path: String) throws(Errno) {
+    /// Gives the finished file its name, and overwrites no file that has been given that name meanwhile.
+    ///
+    /// - Parameter link: Gives a file a second name.
+    package static func name(
+        _ temporary: String, _ path: String, link: (String, String) throws(Errno) -> Void = FileSystem.link(_:to:)
+    ) throws(Errno) {
         do throws(Errno) {
-            try FileSystem.link(temporary, to: path)
-            try FileSystem.remove(temporary)
-        } catch .notPermitted {
-            // A file system without a second name for a file.
+            try link(temporary, path)
+        } catch .alreadyExists {
+            throw .alreadyExists
+        } catch {
+            // Without hard links, file systems answer EPERM, EOPNOTSUPP, ENOSYS or EMLINK.
             guard (try? FileSystem.status(of: path, followingLinks: false)) == nil else { throw .alreadyExists }
-            try FileSystem.rename(temporary, to: path)
+            return try FileSystem.rename(temporary, to: path)
         }
+        try FileSystem.remove(temporary)
     }
 }
