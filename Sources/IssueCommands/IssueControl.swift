@@ -169,7 +169,7 @@ extension IssueControl {
 
 extension ReportSurroundings {
     /// How long what earlier runs have kept may hold up the end of this one.
-    private static let sendingTime: Duration = .seconds(5)
+    private static let sendingTime: Duration = .seconds(1)
 
     fileprivate static func process() -> ReportSurroundings {
         let folder = SpillFolder.usual(application: SpillFolder.commandName)
@@ -192,7 +192,7 @@ extension ReportSurroundings {
                 let deadline = MonotonicClock.now.advanced(by: sendingTime)
                 SpillPickup(
                     folder: folder, sockets: socket.map { [$0] } ?? SocketPath.search(), trust: .socket(socket),
-                    timeout: sendingTime, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
+                    deadline: deadline, isStopped: { MonotonicClock.now >= deadline }, pause: { _ in false }
                 ).run()
             })
     }

@@ -84,6 +84,33 @@ struct SpillTests {
         }
     }
 
+    @Test(
+        "A daemon that does not answer holds up a run that has a deadline no longer than that",
+        .timeLimit(.minutes(1)), arguments: [.zero, .milliseconds(50)] as [Duration])
+    func deadline(time: Duration) async throws {
+        try await Self.withFolder { folder in
+            try await Desk.with(faults: nil) { desk in
+                _ = try await Self.endedRun(desk, folder, ["kept"])
+                // For a stopped process the kernel accepts connections until the backlog is full, here with one.
+                let stopped = try Socket.listenUnix(at: .unix(desk.path), mode: 0o600, backlog: 0)
+                func pickUp() {
+                    SpillPickup(
+                        folder: folder, sockets: [desk.path, desk.path], trust: .socket(desk.path),
+                        timeout: .seconds(3600), deadline: MonotonicClock.now.advanced(by: time),
+                        isStopped: { false }, pause: { _ in true }
+                    ).run()
+                    #expect(Self.calls(in: folder).count == 1)
+                }
+                pickUp()
+                let accepted = try? Socket.connect(to: .unix(desk.path), timeout: .zero)
+                #expect(throws: Errno.wouldBlock) { _ = try Socket.connect(to: .unix(desk.path), timeout: .zero) }
+                pickUp()
+                _ = consume accepted
+                _ = consume stopped
+            }
+        }
+    }
+
     @Test("If the folder is full, the next run reports the number of lost issues")
     func full() async throws {
         try await Self.withFolder(6000) { folder in

@@ -21,15 +21,16 @@ package struct CollectorConnection: ~Copyable {
     /// - Parameters:
     ///   - paths: The paths to try, in order. Empty if delivery is disabled.
     ///   - trust: Decides which servers are trusted.
-    ///   - timeout: The timeout for each path.
+    ///   - timeout: The timeout for all paths together.
     /// - Throws: The most helpful error of the failed attempts; `switchedOff` if there are no paths.
     package init(
         paths: [String] = SocketPath.search(), trust: ServerTrust = .process, timeout: Duration = .seconds(5)
     ) throws(CollectorConnectionError) {
         var failure = CollectorConnectionError.switchedOff
+        let deadline = MonotonicClock.now.advanced(by: timeout)
         for path in paths {
             do throws(CollectorConnectionError) {
-                socket = try trust.connect(to: path, timeout: timeout)
+                socket = try trust.connect(to: path, timeout: max(.zero, MonotonicClock.now.duration(to: deadline)))
                 self.path = path
                 return
             } catch {

@@ -1,6 +1,6 @@
 internal import IssueWire
 internal import Synchronization
-internal import UnixIO
+package import UnixIO
 
 extension Delivery {
     /// Saves the unanswered calls for the application's next run and stops sending.
@@ -268,11 +268,13 @@ package struct SpillPickup: Sendable {
     private let paths: [String]
     private let trust: ServerTrust
     private let timeout: Duration
+    private let deadline: KernelInstant?
     private let isStopped: @Sendable () -> Bool
     private let pause: @Sendable (Duration) -> Bool
     private let tellLost: (@Sendable (Int) -> Void)?
 
     private static let attempts = 20
+    private static let connectTimeout: Duration = .seconds(5)
     private static let longestPause: Duration = .seconds(10)
     // Larger than any call.
     private static let fileLimit = 4 << 20
@@ -284,18 +286,21 @@ package struct SpillPickup: Sendable {
     ///   - paths: The paths to try for the daemon's socket, in order.
     ///   - trust: Decides which servers may receive reports.
     ///   - patience: The timeout for the reply to a call.
+    ///   - deadline: When to leave the remaining calls to another run, whatever the daemon does. Nil for no deadline.
     ///   - isStopped: Returns `true` to leave the remaining calls to another run.
     ///   - pause: Waits before a call is retried. Returns `false` to leave the remaining calls to another run.
     ///   - tellLost: Receives the number of lost issues. Nil leaves the number to a later run.
     package init(
         folder: SpillFolder, sockets paths: [String], trust: ServerTrust, timeout: Duration = .seconds(45),
-        isStopped: @escaping @Sendable () -> Bool, pause: @escaping @Sendable (Duration) -> Bool,
+        deadline: KernelInstant? = nil, isStopped: @escaping @Sendable () -> Bool,
+        pause: @escaping @Sendable (Duration) -> Bool,
         tellLost: (@Sendable (Int) -> Void)? = nil
     ) {
         self.folder = folder
         self.paths = paths
         self.trust = trust
         self.timeout = timeout
+        self.deadline = deadline
         self.isStopped = isStopped
         self.pause = pause
         self.tellLost = tellLost
@@ -312,7 +317,10 @@ package struct SpillPickup: Sendable {
             if lost > 0 { tellLost(lost) }
         }
         var files = SpillFolder.files(in: open)[...]
-        while !files.isEmpty, !isStopped(), var connection = try? CollectorConnection(paths: paths, trust: trust) {
+        while !files.isEmpty, !isStopped(),
+            var connection = try? CollectorConnection(
+                paths: paths, trust: trust, timeout: timeLeft(of: Self.connectTimeout))
+        {
             conversation: while let file = files.first {
                 let call: [UInt8]
                 do throws(Errno) {
@@ -347,6 +355,10 @@ package struct SpillPickup: Sendable {
         _ = consume lock
     }
 
+    private func timeLeft(of timeout: Duration) -> Duration {
+        deadline.map { min(timeout, max(.zero, MonotonicClock.now.duration(to: $0))) } ?? timeout
+    }
+
     private enum Outcome {
         case taken
         case never
@@ -355,7 +367,9 @@ package struct SpillPickup: Sendable {
 
     private func send(_ call: [UInt8], on connection: inout CollectorConnection) -> Outcome {
         for _ in 0..<Self.attempts {
-            guard !isStopped(), let reply = try? connection.exchange(call, timeout: timeout) else { return .later }
+            guard !isStopped(), let reply = try? connection.exchange(call, timeout: timeLeft(of: timeout)) else {
+                return .later
+            }
             switch ReportResult(reply) {
             case .receipts: return .taken
             case .tooLarge, .refused: return .never
