@@ -173,8 +173,8 @@ static inline int csqlite_file_write(sqlite3 *db, const void *bytes, int count, 
     return file == 0 ? SQLITE_MISUSE : file->pMethods->xWrite(file, bytes, count, offset);
 }
 
-static inline int csqlite_file_sync(sqlite3 *db) {
-    sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_FILE_POINTER);
+static inline int csqlite_file_sync(sqlite3 *db, int which) {
+    sqlite3_file *file = csqlite_file(db, which);
     return file == 0 ? SQLITE_MISUSE : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 

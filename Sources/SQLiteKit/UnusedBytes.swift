@@ -183,9 +183,13 @@ extension Connection {
         return (unused.pageCount, unused.unread)
     }
 
-    /// Returns once what was written to the file is on the disk.
-    package func synchronizeFile() throws(SQLiteError) {
-        try check(unsafe csqlite_file_sync(handle))
+    /// Returns once what was written to the file is on the disk, and the log as it is now.
+    ///
+    /// SQLite does not sync a log that it truncates. After a power cut the old log could be there again, and would be
+    /// copied into the file once more.
+    package func synchronizeFiles() throws(SQLiteError) {
+        try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_JOURNAL_POINTER))
+        try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_FILE_POINTER))
     }
 
     /// The numbers of the pages whose content the file of the log holds, of this round and of earlier ones.

@@ -1,3 +1,4 @@
+import FakeLogz
 import Foundation
 import IssueProtocol
 import IssueTestSupport
@@ -291,6 +292,71 @@ struct HostileBackupTests {
             #expect(left() == [])
             #expect(try daemon.file.rows("PRAGMA integrity_check", columns: 1) == [["ok"]])
             #expect(try RawClient(path: daemon.socket).report("More").count == 1)
+        }
+    }
+
+    @Test("Purged text is in none of the lines, summaries and answers that forwarding keeps, sent or not")
+    func purgedWhileForwarding() async throws {
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let limits = "GroupBurst=2\nGroupRefill=1/1h\nGlobalBurst=400\nSummaryInterval=1s"
+        try await DaemonFixture.with(.forwarding(to: listener, limits)) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            func report(_ numbers: Range<Int>, _ kind: String, isSecret: Bool = true) throws {
+                let records = numbers.flatMap { number in
+                    func word(_ kind: String, _ number: Int) -> String {
+                        isSecret ? "zq\(kind)x\(number)xqz" : "open\(kind)x\(number)"
+                    }
+                    func word(_ kind: String) -> String { word(kind, number) }
+                    var record = IssueRecord(message: "\(kind) \(word("msg")) was here")
+                    record.app = Application(name: word("app", number % 20), version: word("version"))
+                    record.fingerprint = word("fingerprint")
+                    record.domain = word("domain")
+                    record.metadata = .object([JSONValue.Member("key", .string(word("meta")))])
+                    record.source = SourceLocation(fileID: word("file"), function: word("function"))
+                    return [IssueRecord](repeating: record, count: 5)
+                }
+                _ = try client.report(records)
+            }
+            func ledger() throws -> Ledger { try client.destination().ledger }
+            // Delivered, dead, summarised; and of too many issues at once the summaries are told together.
+            let echo = "cannot store Poison zqmsgx1xqz was here"
+            try listener.plan(
+                FaultStep(.status(500, headers: [], body: echo), times: 2),
+                FaultStep(.poison("Poison"), times: .forever))
+            try report(0..<5, "Poison")
+            try report(5..<80, "Plain")
+            try report(100..<120, "Open", isSecret: false)
+            try await eventually("all have a fate") {
+                let ledger = try ledger()
+                return ledger.pending == 0 && ledger.deadLettered > 0 && ledger.summarised > 0 && ledger.delivered > 0
+            }
+            // In a request without an answer, and behind it.
+            try listener.plan(FaultStep(.readSilent, times: .forever))
+            try report(80..<90, "Silent")
+            try await eventually("a request is under way") { try client.destination().state == .sending }
+            try report(90..<100, "Behind")
+            #expect(!(secrets(in: daemon.database) + secrets(in: daemon.database + "-wal")).isEmpty)
+
+            var filter = IssueFilter()
+            filter.apps = (0..<20).map { "zqappx\($0)xqz" }
+            let reply = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
+            #expect(reply.count == 500)
+            #expect(reply.unreachable.allSatisfy { $0.hasSuffix("at the destination logzio") }, "\(reply.unreachable)")
+            func left() -> [String] { ["", "-wal"].flatMap { secrets(in: daemon.database + $0) } }
+            #expect(left() == [])
+            #expect(try daemon.file.ledgerFaults == [])
+
+            // The answer comes, and what was held back is told.
+            try listener.plan()
+            try daemon.restart()
+            let again = try RawClient(path: daemon.socket)
+            try await eventually("nothing is pending") { try again.destination().ledger.pending == 0 }
+            let second = try again.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
+            #expect(second.count == 0)
+            #expect(left() == [])
+            #expect(try daemon.file.ledgerFaults == [])
+            #expect(try again.status().store.records == 100)
         }
     }
 

@@ -187,7 +187,7 @@ struct ErasingTests {
             return batch
         }
 
-        func settle(_ batch: StoredBatch, dead: [Int] = []) throws {
+        func settle(_ batch: StoredBatch, dead: [Int] = [], line: String = "line") throws {
             try writer.settle(
                 BatchSettlement(
                     batch: batch,
@@ -195,7 +195,7 @@ struct ErasingTests {
                         delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false,
                         requests: 1),
                     attempts: 1, answer: nil,
-                    deadLines: Dictionary(uniqueKeysWithValues: dead.map { ($0, Array("line".utf8)) }), at: store.wall,
+                    deadLines: Dictionary(uniqueKeysWithValues: dead.map { ($0, Array(line.utf8)) }), at: store.wall,
                     state: DestinationRow.State()),
                 destination: destination)
         }
@@ -267,6 +267,115 @@ struct ErasingTests {
             _ = try scene.writer.erase(Array(1...10))
             #expect(try scene.reader.unansweredBatch(of: scene.destination) == nil)
             try scene.settle(stored)
+            try expectBooks(store)
+        }
+    }
+
+    // MARK: Bytes
+
+    /// Goes through the whole file, as a purge does at its end.
+    static func eraseUnusedBytes(_ writer: StoreWriter) throws {
+        writer.beginErasingUnusedBytes()
+        defer { writer.endErasingUnusedBytes() }
+        var pass = StoreWriter.UnusedBytesPass()
+        var steps = 0
+        while try writer.eraseUnusedBytes(&pass) != .done {
+            steps += 1
+            try #require(steps < 10_000, "The pass does not end")
+        }
+        #expect(pass.unread == 0)
+    }
+
+    /// Returns the texts that begin with a sign and are in the files of a store.
+    static func texts(beginningWith sign: String, in path: String) -> Set<String> {
+        var found: Set<String> = []
+        for ending in ["", "-wal"] {
+            guard let data = FileManager.default.contents(atPath: path + ending) else { continue }
+            var from = data.startIndex
+            while let place = data.range(of: Data(sign.utf8), in: from..<data.endIndex) {
+                let text = data[place.lowerBound...].prefix { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") }
+                found.insert(String(decoding: text.prefix(60), as: UTF8.self))
+                from = place.upperBound
+            }
+        }
+        return found
+    }
+
+    private static let words = ["one", "two", "three"]
+
+    private func unique(_ number: Int) -> IssueRecord {
+        func word(_ kind: String) -> String { "zq\(kind)x\(number)" }
+        var record = IssueRecord(message: "Zaphod said \(word("msg"))")
+        record.app = Application(name: "shop", version: word("version"))
+        record.fingerprint = "one issue"
+        record.domain = word("domain")
+        record.code = 7000
+        record.metadata = ["key": .string(word("meta"))]
+        record.causes = [Cause(domain: word("cause"), code: 1, message: word("beneath"))]
+        record.source = SourceLocation(
+            fileID: word("file"), line: 70_000, function: word("function"), module: word("module"))
+        return record
+    }
+
+    @Test(
+        "Of an issue that keeps other records, nothing stays that only the erased ones had said",
+        arguments: [[true, false], [false, true], [false, true, false]])
+    func sharedGroup(order: [Bool]) throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 30
+            let writer = try store.writer()
+            for (round, isDoomed) in order.enumerated() {
+                for number in 0..<20 {
+                    var record = IssueRecord(
+                        message: "open \(Self.words[round])", app: Application(name: "shop", version: "1.\(round)"))
+                    record.fingerprint = "one issue"
+                    record.source = SourceLocation(fileID: "open.swift", line: 1, function: "open()", module: "Open")
+                    try store.store([isDoomed ? unique(number) : record], to: writer)
+                }
+            }
+            #expect(!Self.texts(beginningWith: "zq", in: store.path).isEmpty)
+            let toErase = (0..<20).map { "zqversionx\($0)" }
+            let erasure = try purge(filter { $0.versions = toErase }, store, writer)
+            #expect(erasure.records == 20)
+            try Self.eraseUnusedBytes(writer)
+            #expect(Self.texts(beginningWith: "zq", in: store.path) == [])
+            try expectBooks(store)
+            let group = try #require(try store.reader().groups(.all, viewer: .everything).groups.first)
+            let rounds = order.indices.filter { !order[$0] }
+            #expect(group.title == "open \(Self.words[rounds[0]])" && group.code == nil)
+            #expect(group.firstVersion == "1.\(rounds[0])" && group.lastVersion == "1.\(rounds[rounds.count - 1])")
+            #expect(group.source?.fileID == "open.swift" && group.source?.line == 1)
+            // It is told by the index under its new title alone.
+            #expect(try store.reader().groups(.of(filter { $0.text = "Zaphod" }), viewer: .everything).groups.isEmpty)
+        }
+    }
+
+    @Test("Erased records are in no line, answer or summary that forwarding keeps")
+    func forwardedLines() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store)
+            let stored = try scene.writer.store(try scene.batch())
+            func draft(_ group: Int64?, _ reason: SuppressionReason) -> SummaryDraft {
+                let at = RecordLogInstant(milliseconds: 1)
+                return SummaryDraft(
+                    group: group, account: 1, reason: reason, windowStart: at, windowEnd: at, suppressedCount: 1,
+                    suppressedOccurrences: 1, forwardedCount: 0, occurrences: 1, summarySequence: 1, firstSeen: at,
+                    lastSeen: at, samples: [], maxSeverity: .error, stillSuppressing: false, distinctGroups: 1,
+                    stretches: [])
+            }
+            let lines = [draft(1, .groupRate), draft(nil, .globalRate)].enumerated().map { number, draft in
+                StoreWriter.NewSummary(draft: draft, line: Array("{\"title\":\"zqsummaryx\(number)\"}".utf8))
+            }
+            try scene.writer.store(
+                lines, changes: AdmissionChanges(), destination: scene.destination, at: store.wall)
+            try scene.settle(stored, dead: [1], line: "zqlinex1")
+            #expect(
+                Self.texts(beginningWith: "zq", in: store.path) == ["zqsummaryx0", "zqsummaryx1", "zqlinex1"])
+            try purge(filter { $0.apps = ["a"] }, store, scene.writer)
+            while try scene.writer.collectOwners() {}
+            try scene.writer.eraseNewestOwners(processes: [], seenThrough: 10)
+            try Self.eraseUnusedBytes(scene.writer)
+            #expect(Self.texts(beginningWith: "zq", in: store.path) == [])
             try expectBooks(store)
         }
     }

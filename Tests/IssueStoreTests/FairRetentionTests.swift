@@ -18,7 +18,7 @@ struct FairRetentionTests {
         /// All records that were stored when retention began.
         private var stored: [RangeAudit.Gone] = []
 
-        init(_ store: TemporaryStore, rounds: Int = 100) throws {
+        init(_ store: TemporaryStore, rounds: Int = 100, isUnique: Bool = false) throws {
             self.store = store
             store.settings.rangeRecords = 100
             store.settings.retention.maxSize = 1 << 40
@@ -27,7 +27,12 @@ struct FairRetentionTests {
             for round in 0..<rounds {
                 var loud = IssueRecord(message: "loud", app: Application(name: "a"))
                 loud.metadata = ["x": .string(String(repeating: "y", count: 100))]
-                noisy += try store.store([IssueRecord](repeating: loud, count: 9), to: writer)
+                let all = (0..<9).map { number in
+                    var record = loud
+                    record.metadata = ["x": .string("zq\(1_000_000 + noisy.count + number)")]
+                    return record
+                }
+                noisy += try store.store(isUnique ? all : [IssueRecord](repeating: loud, count: 9), to: writer)
                 if round.isMultiple(of: 5) {
                     rare += try store.store([IssueRecord(message: "rare", app: Application(name: "a"))], to: writer)
                     quiet += try store.store(
@@ -329,6 +334,47 @@ struct FairRetentionTests {
             try store.store([IssueRecord(message: "after")], to: writer)
             try writer.closeOpenRange()
             try expectSound(store)
+        }
+    }
+
+    @Test("What thinning, retention and a purge have removed is in no byte of the file, whatever came between them")
+    func bytes() throws {
+        try TemporaryStore.with { store in
+            let scene = try Scene(store, isUnique: true)
+            func expectLeftAlone() throws {
+                try ErasingTests.eraseUnusedBytes(scene.writer)
+                let left = try scene.left()
+                let expected = scene.noisy.indices.filter { left.contains(scene.noisy[$0].row) }
+                #expect(
+                    ErasingTests.texts(beginningWith: "zq", in: store.path)
+                        == Set(expected.map { "zq\(1_000_000 + $0)" }))
+            }
+            _ = try scene.squeeze(to: 700)
+            #expect(try scene.left(of: scene.rare) == scene.rare.count)
+            try expectLeftAlone()
+
+            var filter = IssueFilter()
+            filter.severity = .error
+            let rows = try store.reader().rows(filter, above: 0, through: .max, limit: 50).rows
+            try scene.writer.closeOpenRange()
+            let erasure = try scene.writer.erase(rows)
+            #expect(erasure.records > 20)
+            try scene.writer.finishErasing(erasure.series.sorted(), isWhole: false)
+            try expectLeftAlone()
+
+            // The file grows again, and its pages move.
+            for round in 0..<60 {
+                let more = IssueRecord(message: "more \(round)", app: Application(name: "c"))
+                try store.store([IssueRecord](repeating: more, count: 20), to: scene.writer)
+            }
+            try scene.writer.closeOpenRange()
+            try expectLeftAlone()
+            let facts = try scene.writer.retentionFacts(
+                freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
+            let oldest = try #require(facts.oldest)
+            while try !scene.writer.forget(oldest).isDone {}
+            while try scene.writer.shrink(pages: 1) > 0 {}
+            try expectLeftAlone()
         }
     }
 }

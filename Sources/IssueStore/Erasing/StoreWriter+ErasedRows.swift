@@ -291,7 +291,14 @@ extension StoreWriter {
                 UPDATE accounts SET uid = 4294967295, app = 'erased ' || id
                 WHERE id = (SELECT max(id) FROM accounts)
                     AND id NOT IN (SELECT account FROM groups) AND id NOT IN (SELECT account FROM series)
-                    AND id NOT IN (SELECT account FROM ledger)
+                    AND id NOT IN (SELECT account FROM ledger);
+                -- What was told of several issues of an application at once. One in a request is needed until its answer.
+                DELETE FROM summaries WHERE "group" IS NULL
+                    AND account NOT IN (SELECT id FROM accounts WHERE uid <> 4294967295)
+                    AND id NOT IN (
+                        SELECT told.value FROM batches, json_each(batches.notes, '$.summaries') AS told
+                        WHERE batches.state = 0);
+                DELETE FROM dead_letters WHERE summary IS NOT NULL AND summary NOT IN (SELECT id FROM summaries)
                 """)
         }
         forgetCaches()
@@ -418,14 +425,31 @@ extension StoreWriter {
         }
     }
 
-    /// Retitles a group after its first remaining series. The title came from its first series, which may have been
-    /// erased.
+    /// Gives a group the title and source location of its first remaining series, and versions that its series have. They
+    /// came from its first series, which may have been erased.
     private func rename(group: Int64, after series: SeriesDescription) throws {
         try unindex(group: group)
-        try connection.withStatement("UPDATE groups SET title = ?2, domain = ?3 WHERE id = ?1") { statement in
+        try connection.withStatement(
+            """
+            WITH kept (series, version) AS (
+                SELECT id, version FROM series WHERE "group" = ?1 AND key <> x'' AND version IS NOT NULL
+            )
+            UPDATE groups SET title = ?2, domain = ?3, code = ?4, file = ?5, line = ?6, function = ?7, module = ?8,
+                first_version = CASE WHEN first_version IN (SELECT version FROM kept) THEN first_version
+                    ELSE (SELECT version FROM kept ORDER BY series LIMIT 1) END,
+                last_version = CASE WHEN last_version IN (SELECT version FROM kept) THEN last_version
+                    ELSE (SELECT version FROM kept ORDER BY series DESC LIMIT 1) END
+            WHERE id = ?1
+            """
+        ) { statement in
             statement.bind(group, at: 1)
             statement.bind(Self.title(of: series), at: 2)
             statement.bind(series.domain, at: 3)
+            statement.bind(series.code, at: 4)
+            statement.bind(series.source.fileID, at: 5)
+            statement.bind(series.source.line, at: 6)
+            statement.bind(series.source.function, at: 7)
+            statement.bind(series.source.module, at: 8)
             try statement.run()
         }
         try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") { statement in

@@ -66,7 +66,7 @@ extension StoreWriter {
             }
             pass.left.subtract(pages)
             guard pass.left.isEmpty else { return .more }
-            try connection.synchronizeFile()
+            try connection.synchronizeFiles()
             return .done
         } catch let error as SQLiteError {
             throw StoreFailure(error)

@@ -114,4 +114,59 @@ struct PowerCutTests {
             }
         }
     }
+
+    @Test("while unused bytes are erased, all records are there, and the next pass erases the rest", arguments: seeds)
+    func whileBytesAreErased(seed: UInt64) throws {
+        try TemporaryStore.with { store in
+            try FaultDisk.with(store.folder, seed: seed) { disk in
+                store.settings.rangeRecords = 50
+                let writer = try store.writer()
+                for number in 0..<400 {
+                    var record = IssueRecord(message: number.isMultiple(of: 2) ? "zqmsgx\(number)" : "open \(number)")
+                    record.app = Application(name: number.isMultiple(of: 2) ? "zqapp" : "shop")
+                    let size = number % 40 == 0 ? 20_000 : 40
+                    let word = number.isMultiple(of: 2) ? "zqmetax\(number) " : "open "
+                    record.metadata = ["text": .string(String(repeating: word, count: size / 10))]
+                    try store.store([record], to: writer)
+                }
+                try writer.closeOpenRange()
+                var filter = IssueFilter()
+                filter.apps = ["zqapp"]
+                let toErase = try store.reader().rows(filter, above: 0, through: .max, limit: 1000).rows
+                #expect(toErase.count == 200)
+                let erasure = try writer.erase(toErase)
+                try writer.finishErasing(erasure.series.sorted(), isWhole: true)
+                try writer.finishErasingText()
+                while try writer.collectOwners() {}
+                try writer.eraseNewestOwners(processes: [], seenThrough: 400)
+                let rows = try store.shell().table("SELECT id, metadata FROM records ORDER BY id", columns: 2)
+                #expect(rows.count == 200)
+
+                disk.takeImages(before: .changes)
+                try ErasingTests.eraseUnusedBytes(writer)
+                disk.takeNoImages()
+                // Also if the power goes right after the purge was answered.
+                let end = disk.image()
+                #expect(ErasingTests.texts(beginningWith: "zq", in: end + "/issues.db") == [])
+                #expect(disk.images > 10)
+                var dirty = 0
+                for number in 1...disk.images {
+                    let folder = disk.folder(ofImage: number)
+                    defer { try? FileManager.default.removeItem(atPath: folder) }
+                    let image = TemporaryStore(path: folder + "/issues.db")
+                    if !ErasingTests.texts(beginningWith: "zq", in: image.path).isEmpty { dirty += 1 }
+                    try FaultDisk.with(folder, seed: 0) { _ in
+                        let writer = try image.writer()
+                        let shell = try image.shell()
+                        #expect(try shell.table("PRAGMA integrity_check", columns: 1) == [["ok"]], "image \(number)")
+                        #expect(try shell.table("SELECT id, metadata FROM records ORDER BY id", columns: 2) == rows)
+                        #expect(try RangeAudit.faults(shell) == [])
+                        try ErasingTests.eraseUnusedBytes(writer)
+                        #expect(ErasingTests.texts(beginningWith: "zq", in: image.path) == [], "image \(number)")
+                    }
+                }
+                #expect(dirty > 3)
+            }
+        }
+    }
 }
