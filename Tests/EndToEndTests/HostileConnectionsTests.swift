@@ -246,6 +246,39 @@ struct HostileConnectionsTests {
         try daemon.launch(through: [setpriv, "--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups"])
         try daemon.waitUntilReady()
     }
+
+    @Test(
+        "A connection lends its records no fact of the process that got its maker's pid",
+        .enabled(if: HostileSenders.obstacle == nil, "only root may choose a pid"),
+        arguments: [("late", 40_001), ("late", 0), ("early", 40_001), ("early", 0)])
+    func reusedPid(accepted: String, uid: Int) async throws {
+        try await DaemonFixture.with { daemon in
+            let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
+            let script = "\(TestBinaries.repository)Tests/EndToEndTests/pid_reuse.py"
+            let folder = try ScratchFolder(named: "reuse")
+            let process = try ChildProcess(
+                python, [script, daemon.socket, "\(daemon.pid)", accepted, "\(uid)", folder.path], in: folder,
+                name: "reuse")
+            #expect(try process.end(within: .seconds(60)) == .exit(0), "\(folder.text(of: "reuse.err"))")
+            let words = process.output.split(separator: " ", maxSplits: 1)
+            if words.first == "impossible" {
+                // Without the right to choose a pid, as in a container without CAP_SYS_ADMIN.
+                return print("A pid could not be reused: \(words.last ?? "")")
+            }
+            let maker = try #require(words.first.flatMap { Int32($0) })
+            let client = try RawClient(path: daemon.socket)
+            let reply: RecordsReply = try client.call(.records, RecordsParameters())
+            let records = reply.records
+            #expect(records.count == (accepted == "late" ? 1 : 2))
+            for record in records {
+                #expect(record.sender.pid == maker && record.sender.uid == UInt32(uid))
+                #expect(record.sender.command != "impostor")
+                #expect(record.sender.executable?.contains("impostor") != true)
+                // What was read while the maker ran is still known, and nothing where it had ended.
+                #expect(record.sender.command?.hasPrefix("python") == (accepted == "early" ? true : nil))
+            }
+        }
+    }
 }
 
 /// `hostile_senders.py` as it runs; its connections are closed when this goes.
