@@ -7,6 +7,7 @@ import Testing
 @Suite("TLS that is at fault closes the way, with a reason that people understand", .daemonLog)
 struct TLSFaultTests {
     private func with(
+        environment: [String: String] = [:],
         _ body: (FakeLogz, TLSFront, DaemonFixture, RawClient) async throws -> Void
     ) async throws {
         let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
@@ -23,7 +24,9 @@ struct TLSFaultTests {
             Credential=TOKENFILE
             CAFile=\(front.caFile)
             """
-        try await DaemonFixture.with(DaemonConfiguration(settings)) { daemon in
+        var configuration = DaemonConfiguration(settings)
+        configuration.environment.merge(environment) { $1 }
+        try await DaemonFixture.with(configuration) { daemon in
             try await body(listener, front, daemon, try RawClient(path: daemon.socket))
         }
     }
@@ -57,6 +60,39 @@ struct TLSFaultTests {
             #expect(listener.stats.duplicates == 0)
             #expect(try daemon.file.ledgerFaults == [])
             #expect(!daemon.log.contains(DaemonConfiguration.token))
+        }
+    }
+
+    @Test("TLS 1.1 is refused also where OpenSSL's own configuration allows it, and records wait")
+    func oldVersion() async throws {
+        let folder = try ScratchFolder(named: "openssl")
+        let lenient = """
+            openssl_conf = all
+            [all]
+            ssl_conf = ssl
+            [ssl]
+            system_default = default
+            [default]
+            MinProtocol = TLSv1
+            CipherString = ALL:@SECLEVEL=0
+            """
+        try folder.write(lenient, to: "openssl.cnf")
+        try await with(environment: ["OPENSSL_CONF": folder["openssl.cnf"]]) { listener, front, daemon, client in
+            try front.set("tls_old")
+            guard try front.version() == "TLSv1.1" else {
+                return print("OpenSSL of this host serves no TLS 1.1, so its refusal can't be tested")
+            }
+            let ids = try client.report("A secret")
+            try await eventually("it says why", within: .seconds(20)) {
+                try client.destination().lastAnswer?.contains("speaks no TLS, or none that is safe") == true
+            }
+            #expect(listener.requests.isEmpty)
+            #expect(try client.destination().ledger.pending == 1)
+            try front.set("")
+            try await eventually("it has arrived", within: .seconds(30)) {
+                try client.destination().ledger.delivered == 1
+            }
+            #expect(listener.compare(with: ids).isMet)
         }
     }
 }

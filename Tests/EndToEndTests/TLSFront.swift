@@ -4,10 +4,12 @@ import IssueTestSupport
 final class TLSFront {
     private let folder: ScratchFolder
     private let process: ChildProcess
+    private let python: String
 
     init(python: String, before port: UInt16) async throws {
         let folder = try ScratchFolder(named: "tls")
         self.folder = folder
+        self.python = python
         let script = "\(TestBinaries.repository)Tests/EndToEndTests/tls_front.py"
         process = try ChildProcess(
             python, [script, folder.path, "\(port)"], in: folder, name: "tls", environment: ["PATH": "/usr/bin:/bin"])
@@ -20,5 +22,20 @@ final class TLSFront {
     /// What is wrong with each connection from now on; nothing where it is empty.
     func set(_ fault: String) throws {
         try folder.write(fault, to: "fault")
+    }
+
+    /// Returns the version that a client gets who takes any.
+    func version() throws -> String {
+        let lines = """
+            import socket, ssl, sys
+            own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            own.check_hostname, own.verify_mode = False, ssl.CERT_NONE
+            own.set_ciphers("ALL:@SECLEVEL=0")
+            own.minimum_version = ssl.TLSVersion.TLSv1
+            print(own.wrap_socket(socket.create_connection(("127.0.0.1", int(sys.argv[1])))).version(), end="")
+            """
+        let client = try ChildProcess(python, ["-c", lines, port], in: folder, name: "client")
+        _ = try client.end(within: .seconds(20))
+        return client.output
     }
 }
