@@ -27,12 +27,14 @@ final class TLSFront {
     /// Returns the version that a client gets who takes any.
     func version() throws -> String {
         let lines = """
-            import socket, ssl, sys
-            own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            own.check_hostname, own.verify_mode = False, ssl.CERT_NONE
+            from socket import create_connection
+            from ssl import CERT_NONE, PROTOCOL_TLS_CLIENT, SSLContext, TLSVersion
+            from sys import argv
+            own = SSLContext(PROTOCOL_TLS_CLIENT)
+            own.check_hostname, own.verify_mode = False, CERT_NONE
             own.set_ciphers("ALL:@SECLEVEL=0")
-            own.minimum_version = ssl.TLSVersion.TLSv1
-            print(own.wrap_socket(socket.create_connection(("127.0.0.1", int(sys.argv[1])))).version(), end="")
+            own.minimum_version = TLSVersion.TLSv1
+            print(own.wrap_socket(create_connection(("127.0.0.1", int(argv[1])))).version(), end="")
             """
         let client = try ChildProcess(python, ["-c", lines, port], in: folder, name: "client")
         _ = try client.end(within: .seconds(20))
