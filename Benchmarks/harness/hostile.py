@@ -25,7 +25,8 @@ COST_RATIO = 4
 # Until the load is under way.
 RAMP = 2
 RECORD_BYTES = 250_000
-ISSUES = "1,000 issues"
+# What a message holds where it varies from one sending to the next.
+VARIES = "@@@@@@@@"
 # The guards against floods of names, which are off elsewhere, as they are by default.
 GUARDS = "[Limits]\nNewGroupsPerApplication=\nNewSeriesPerApplication=\n"
 STATUS = b'{"method":"org.issued.Collector.Status","parameters":{}}\0'
@@ -50,8 +51,8 @@ def _questions():
         "a list of 256 files": _call("List", filter={"files": unknown}, order="most", limit=1000, sparkline=100),
         "a text of 15 frequent words": _call("Records", filter={"text": frequent}, order="oldest", limit=1000),
         "all records, page after page": _call("Records", filter={"severity": "debug"}, limit=1000),
-        "a histogram of each minute": _call(
-            "Histogram", bucket=60_000, by="group", filter={"files": unknown, "severity": "debug"}),
+        "a histogram of each second minute": _call(
+            "Histogram", bucket=120_000, by="group", filter={"files": unknown, "severity": "debug"}),
     }
 
 
@@ -101,10 +102,24 @@ def _reports():
     found["long numbers"] = _report(metadata={"list": ["N"] * 100}).replace('"N"', "1" * (RECORD_BYTES // 101))
     found["frames"] = _report(backtrace=[{"symbol": "s" * 20}] * (RECORD_BYTES // 40))
     found["causes"] = _report(causes=[{"message": "m" * 20}] * (RECORD_BYTES // 40))
-    found[ISSUES] = _call("Report", records=[
-        {"message": _words(1, 200, number), "fingerprint": _words(1, 20, number)} for number in range(1000)])
     found["a fingerprint"] = _report(fingerprint=_fill("f"))
     return found
+
+
+def _issues():
+    """Calls of 1,000 records that the guards put together, by name; the first three are of other series each time."""
+    def records(**more):
+        return [{"message": _words(1, 200, number)} | {key: value(number) for key, value in more.items()}
+                for number in range(1000)]
+
+    return {
+        "1,000 new issues": _call("Report", records=records(fingerprint=lambda number: VARIES)),
+        "1,000 new issues of 50 applications": _call("Report", records=records(
+            fingerprint=lambda number: VARIES, app=lambda number: {"name": f"a{number % 50}"})),
+        "1,000 new variants of an issue": _call("Report", records=records(
+            fingerprint=lambda number: "one", domain=lambda number: VARIES)),
+        "1,000 issues again": _call("Report", records=records(fingerprint=lambda number: _words(1, 20, number))),
+    }
 
 
 class _Status:
@@ -197,10 +212,14 @@ def _beside(daemon, name, records, attackers):
     }
 
 
-def _cost(daemon, name, path, calls, user):
+def _varying(text):
+    return ["--vary"] if VARIES in text else []
+
+
+def _cost(daemon, name, path, calls, user, *more):
     """Processor time of the daemon for a call, in milliseconds."""
     before = daemon.processor_nanoseconds()
-    process = programs.start_hostile(daemon, "--message", path, "--times", calls, user=user)
+    process = programs.start_hostile(daemon, "--message", path, "--times", calls, *more, user=user)
     try:
         said, complaint = process.communicate(timeout=PATIENCE + calls)
     except subprocess.TimeoutExpired:
@@ -222,10 +241,10 @@ def _costs(binary, folder, options, write):
     with Daemon(binary, folder, GUARDS) as daemon:
         _cost(daemon, "warm-up", plain, calls, HOSTILE)
         found, plains = [], []
-        for name, text in _reports().items():
+        for name, text in (_reports() | _issues()).items():
             path = write("message", text)
             # A user of its own for each, so that no limit of one slows down the next.
-            found.append(_cost(daemon, name, path, calls, HOSTILE + 1 + len(found)))
+            found.append(_cost(daemon, name, path, calls, HOSTILE + 1 + len(found), *_varying(text)))
             if len(found) % 8 == 0:
                 plains.append(_cost(daemon, "plain text", plain, calls, HOSTILE)["ms"])
     ordinary = statistics.median(plains)
@@ -303,14 +322,17 @@ def measure(binary, folder, options, progress):
             (HOSTILE + number, ["--connections", 1100]) for number in range(6)])
     with Daemon(binary, f"{folder}/issues", GUARDS) as daemon:
         os.chmod(f"{folder}/issues", 0o711)
-        path = write("issues", _reports()[ISSUES])
-        beside("1,000 issues a call", [(HOSTILE, ["--message", path, "--connections", 6])], daemon)
+        for number, (name, text) in enumerate(_issues().items()):
+            # A user of its own for each: the limits of one would make the next one cheaper.
+            path = write("issues", text)
+            beside(f"calls of {name}", [
+                (HOSTILE + number, ["--message", path, "--connections", 6, *_varying(text)])], daemon)
     progress("hostile: half messages")
     halves = _halves(binary, f"{folder}/halves", write)
     progress("hostile: what messages cost")
     costs = _costs(binary, f"{folder}/costs", options, write)
-    issues = next(one for one in costs["messages"] if one["message"] == ISSUES)
-    worst = next(one for one in costs["messages"] if one is not issues)
+    issues = [one for one in costs["messages"] if one["message"] in _issues()]
+    worst = next(one for one in costs["messages"] if one not in issues)
     found = []
     for one in results:
         found.append(marks.at_most(
@@ -320,5 +342,6 @@ def measure(binary, folder, options, progress):
     found.append(marks.at_most("status for root, beside half messages", halves["status_s"], STATUS_SECONDS, "s"))
     found.append(marks.at_most(
         f"the most expensive record ({worst['message']})", worst["ratio"], COST_RATIO, "times a plain text"))
-    found.append(marks.at_most(f"a call of {ISSUES}", issues["ratio"], COST_RATIO, "times a plain text"))
+    for one in issues:
+        found.append(marks.at_most(f"a call of {one['message']}", one["ratio"], COST_RATIO, "times a plain text"))
     return {"loads": [{"load": "alone"} | alone, *results], "halves": halves, "costs": costs, "marks": found}

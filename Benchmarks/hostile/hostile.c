@@ -30,6 +30,7 @@ struct options {
     uint64_t times;
     bool hangs_up;
     bool is_unfinished;
+    bool varies;
 };
 
 struct connection {
@@ -44,6 +45,10 @@ struct sender {
     struct options options;
     char *message;
     size_t length;
+    /* Where the message varies, and by how much it has varied. */
+    size_t *places;
+    size_t place_count;
+    uint64_t variations;
     struct sockaddr_un address;
     int readiness;
     struct connection *connections;
@@ -53,11 +58,13 @@ struct sender {
 
 static const char usage[] =
     "usage: hostile --socket PATH [--message FILE] [--connections N] [--times N] [--hang-up] [--unfinished]\n"
+    "               [--vary]\n"
     "\n"
     "  --message FILE   what each connection sends, without its final NUL; nothing if it is left out\n"
     "  --times N        end after so many answers, instead of at SIGTERM\n"
     "  --hang-up        close the connection when the message is sent, without waiting for the answer\n"
-    "  --unfinished     leave out the NUL, and wait\n";
+    "  --unfinished     leave out the NUL, and wait\n"
+    "  --vary           replace each @@@@@@@@ by eight letters, others each time the message is sent\n";
 
 static volatile sig_atomic_t is_ending;
 
@@ -78,7 +85,8 @@ static struct options read_options(int argument_count, char **arguments) {
     static const struct option known[] = {
         {"socket", required_argument, NULL, 's'}, {"message", required_argument, NULL, 'm'},
         {"connections", required_argument, NULL, 'c'}, {"times", required_argument, NULL, 'n'},
-        {"hang-up", no_argument, NULL, 'h'}, {"unfinished", no_argument, NULL, 'u'}, {NULL, 0, NULL, 0},
+        {"hang-up", no_argument, NULL, 'h'}, {"unfinished", no_argument, NULL, 'u'}, {"vary", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0},
     };
     struct options options = {.connections = 1};
     for (int option; (option = getopt_long(argument_count, arguments, "", known, NULL)) != -1;) {
@@ -89,6 +97,7 @@ static struct options read_options(int argument_count, char **arguments) {
         case 'n': options.times = number(optarg); break;
         case 'h': options.hangs_up = true; break;
         case 'u': options.is_unfinished = true; break;
+        case 'v': options.varies = true; break;
         default: fputs(usage, stderr); exit(64);
         }
     }
@@ -111,6 +120,31 @@ static void read_message(struct sender *sender) {
     if (!sender->options.is_unfinished) sender->message[sender->length++] = '\0';
 }
 
+enum { LETTERS = 8 };
+
+/* Finds each place at which the message varies. */
+static void find_places(struct sender *sender) {
+    static const char mark[] = "@@@@@@@@";
+    if (!sender->options.varies) return;
+    sender->places = malloc((sender->length / LETTERS + 1) * sizeof *sender->places);
+    if (sender->places == NULL) fail("there is no memory for the places at which the message varies");
+    const char *end = sender->message + sender->length;
+    for (char *at = sender->message; (at = memmem(at, (size_t)(end - at), mark, LETTERS)) != NULL; at += LETTERS) {
+        sender->places[sender->place_count++] = (size_t)(at - sender->message);
+    }
+    if (sender->place_count == 0) fail("the message has no place at which it could vary");
+}
+
+/* Connections that are in the middle of the message send some of the new letters, which harms nothing. */
+static void vary(struct sender *sender) {
+    for (size_t index = 0; index < sender->place_count; index++) {
+        uint64_t rest = sender->variations++;
+        for (size_t letter = LETTERS; letter-- > 0; rest /= 26) {
+            sender->message[sender->places[index] + letter] = (char)('a' + rest % 26);
+        }
+    }
+}
+
 static void close_connection(struct connection *connection, int64_t now) {
     if (connection->descriptor >= 0) close(connection->descriptor);
     *connection = (struct connection){.descriptor = -1, .opens_at = now + pause_nanoseconds};
@@ -131,6 +165,7 @@ static void open_connection(struct sender *sender, struct connection *connection
 /* Sends what is left of the message. */
 static void send_on(struct sender *sender, struct connection *connection, int64_t now) {
     while (connection->descriptor >= 0 && connection->sent < sender->length) {
+        if (connection->sent == 0) vary(sender);
         ssize_t count = send(
             connection->descriptor, sender->message + connection->sent, sender->length - connection->sent,
             MSG_NOSIGNAL);
@@ -223,6 +258,7 @@ int main(int argument_count, char **arguments) {
     if (strlen(path) >= sizeof sender.address.sun_path) fail("%s: the path is too long for a socket", path);
     memcpy(sender.address.sun_path, path, strlen(path));
     read_message(&sender);
+    find_places(&sender);
 
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
