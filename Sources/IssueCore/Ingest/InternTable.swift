@@ -133,9 +133,13 @@ struct InternTable: Sendable {
         return bytes[range.lower..<range.upper]
     }
 
-    /// Removes all runs and frees the memory.
+    /// Removes all runs and keeps the memory.
+    ///
+    /// A table is emptied because it is full, and the sender that filled it usually continues.
     mutating func removeAll() {
-        self = InternTable()
+        for index in slots.indices { slots[index] = Slot() }
+        ranges.removeAll(keepingCapacity: true)
+        bytes.truncate(to: 0)
     }
 
     @inline(__always)
@@ -230,13 +234,30 @@ package struct SipHash: Sendable {
 
     /// A separate overload, because the generic form is not specialised across modules and takes
     /// ten times as long there.
-    package mutating func append(_ bytes: [UInt8]) {
-        for byte in bytes { append(byte) }
+    package mutating func append(_ bytes: [UInt8]) { append(bytes.span) }
+
+    private mutating func append(_ span: Span<UInt8>) {
+        var index = 0
+        while index &+ 8 <= span.count {
+            append(span.word(at: index))
+            index &+= 8
+        }
+        while index < span.count {
+            append(span[index])
+            index &+= 1
+        }
     }
 
     /// Appends a number as eight bytes in little-endian order.
     package mutating func append(_ number: UInt64) {
-        for shift in stride(from: 0, to: 64, by: 8) { append(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
+        let bits = UInt64(8 * pendingCount)
+        let kept = pendingCount
+        pending |= number << bits
+        compress()
+        // Of a shift by all 64 bits nothing is left.
+        pending = number >> (64 - bits)
+        pendingCount = kept
+        count &+= 8
     }
 
     /// Appends a text preceded by its length, so that two consecutive texts cannot be confused with
@@ -244,7 +265,7 @@ package struct SipHash: Sendable {
     package mutating func append(field: String?) {
         guard let field else { return append(UInt64.max) }
         append(UInt64(field.utf8.count))
-        append(field.utf8)
+        append(field.utf8.span)
     }
 
     /// Returns the hash of everything that was appended.

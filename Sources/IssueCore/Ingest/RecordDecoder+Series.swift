@@ -2,11 +2,27 @@ package import IssueProtocol
 
 extension RecordDecoder {
     /// Returns the number of the record's series in the batch's directory.
+    ///
+    /// The batch's copy of the directory may lack the number until `complete` is called.
     mutating func readSeries(_ scanner: borrowing JSONScanner, _ batch: inout RecordBatch) -> UInt32 {
         let number = readSeries(scanner)
-        // Usually the batch's copy of the directory already contains the number.
-        if number >= batch.directory.count || isRenumbered(batch) { turn(&batch) }
+        if isRenumbered(batch) {
+            turn(&batch)
+        } else if number >= batch.directory.count {
+            lacksSeries = true
+        }
         return number
+    }
+
+    /// Gives the batch a new copy of the directory if its copy lacks series of its records.
+    ///
+    /// Called once for many records: after a copy, the first series that is added copies the
+    /// directory's tail, which costs as much as adding many others.
+    @inline(__always)
+    package mutating func complete(_ batch: inout RecordBatch) {
+        guard lacksSeries else { return }
+        lacksSeries = false
+        batch.directory = series.directory
     }
 
     /// Returns the number of the record's series in the decoder's directory.
@@ -155,10 +171,20 @@ struct SeriesKeyCache: Sendable {
     /// The generation of the directory, truncated to the size of a note.
     var generation: UInt32 { UInt32(truncatingIfNeeded: directory.generation) }
 
+    /// Whether the next record may need a new directory.
+    var isFull: Bool { directory.isFull }
+
     /// Starts a new directory if the current one is full. Numbers are valid until the next call.
     @inline(__always)
     mutating func makeRoom() {
-        if directory.isFull { self = SeriesKeyCache(generation: directory.generation + 1) }
+        directory = SeriesDirectory(generation: directory.generation + 1)
+        series.removeAll()
+        forgetShortKeys()
+    }
+
+    private mutating func forgetShortKeys() {
+        keys.removeAll()
+        numbers.removeAll(keepingCapacity: true)
     }
 
     /// Returns the number of the series with a short key, or nil if it is unknown.
@@ -169,8 +195,7 @@ struct SeriesKeyCache: Sendable {
     /// Adds the number of the series with a short key.
     mutating func remember(_ number: UInt32, _ key: Span<UInt8>, hash: UInt64) {
         if keys.count >= SeriesDirectory.maxSeries || keys.byteCount >= Self.maxShortBytes {
-            keys.removeAll()
-            numbers = []
+            forgetShortKeys()
         }
         _ = keys.insert(key, from: 0, to: key.count, hash: hash)
         numbers.append(number)
@@ -187,8 +212,8 @@ struct SeriesKeyCache: Sendable {
 /// The series that the records of a batch refer to by number: four bytes per record instead of a
 /// whole key.
 ///
-/// The decoder adds to it and gives each batch a copy. The keys are stored in chunks, and a change
-/// after a copy only copies the last chunk, so both copying and adding are cheap.
+/// The decoder adds to it and gives each batch a copy. Adding a key to a copied directory copies only
+/// `tail`, which is short; the list of full chunks is copied once for each chunk.
 package struct SeriesDirectory: Sendable {
     /// The identity of a numbering. A directory and all its copies share it, whatever was added
     /// since.
@@ -196,7 +221,7 @@ package struct SeriesDirectory: Sendable {
 
     static let maxSeries = 32_768
     static let maxBytes = 16 << 20
-    private static let pieceSize = 64
+    private static let pieceSize = 32
 
     /// The directory of an empty batch.
     static let none = SeriesDirectory(identity: nil, generation: 0)
@@ -204,7 +229,10 @@ package struct SeriesDirectory: Sendable {
     package let identity: Identity?
     /// The number of directories that the decoder has had, including this one.
     let generation: Int
+    /// Pieces of `pieceSize` keys each.
     private var pieces: [[[UInt8]]] = []
+    /// The keys behind those of the full pieces.
+    private var tail: [[UInt8]] = []
     private(set) var count: UInt32 = 0
     private var byteCount = 0
 
@@ -223,8 +251,11 @@ package struct SeriesDirectory: Sendable {
 
     /// Adds a series with a key in the form of `SeriesKey` and returns its number.
     mutating func append(_ key: [UInt8]) -> UInt32 {
-        if Int(count) % Self.pieceSize == 0 { pieces.append([]) }
-        pieces[pieces.count - 1].append(key)
+        tail.append(key)
+        if tail.count == Self.pieceSize {
+            pieces.append(tail)
+            tail = []
+        }
         count += 1
         byteCount += key.count
         return count - 1
@@ -232,7 +263,8 @@ package struct SeriesDirectory: Sendable {
 
     /// Returns the key of a series.
     package func key(_ number: UInt32) -> [UInt8] {
-        pieces[Int(number) / Self.pieceSize][Int(number) % Self.pieceSize]
+        let (piece, place) = Int(number).quotientAndRemainder(dividingBy: Self.pieceSize)
+        return piece < pieces.count ? pieces[piece][place] : tail[place]
     }
 }
 

@@ -25,6 +25,9 @@ package struct RecordDecoder: Sendable {
     /// The number of sources that are not guessed after a wrong guess.
     var caution = 0
 
+    /// Whether the batch of the last records lacks series that they name.
+    var lacksSeries = false
+
     private static let caution = 8
 
     /// - Parameters:
@@ -45,6 +48,14 @@ package struct RecordDecoder: Sendable {
     package mutating func decode(
         _ scanner: inout JSONScanner, into batch: inout RecordBatch
     ) throws(JSONError) -> RecordRejection? {
+        defer { complete(&batch) }
+        return try decodeNext(&scanner, into: &batch)
+    }
+
+    /// The same for one of several records, behind the last of which `complete` is to be called with their batch.
+    package mutating func decodeNext(
+        _ scanner: inout JSONScanner, into batch: inout RecordBatch
+    ) throws(JSONError) -> RecordRejection? {
         scanner.startCountingKeys()
         var start = scanner
         let byteCount = batch.bytes.count
@@ -57,7 +68,7 @@ package struct RecordDecoder: Sendable {
                 guess = nil
                 caution = Self.caution
                 scanner = start
-                return try decode(&scanner, into: &batch)
+                return try decodeNext(&scanner, into: &batch)
             }
             // The record is invalid. Skipping it as a whole shows whether its JSON is invalid too.
             batch.bytes.truncate(to: byteCount)
@@ -72,7 +83,11 @@ package struct RecordDecoder: Sendable {
         let first = scanner.position
         fields.forgetAll()
         memo.makeRoom()
-        series.makeRoom()
+        if series.isFull {
+            // What the batch names is known by its number only until then.
+            complete(&batch)
+            series.makeRoom()
+        }
         try readFields(&scanner)
         if let guess { memo.prefetch(guess) }
         guard scanner.position - first <= limits.recordBytes else {

@@ -94,35 +94,31 @@ package enum SeriesKey {
         else { return nil }
         let (code, build) = (Int64(bitPattern: bytes.word(at: 8)), Int64(bitPattern: bytes.word(at: 16)))
         let (line, column) = (Int64(bitPattern: bytes.word(at: 24)), Int64(bitPattern: bytes.word(at: 32)))
-        var texts: [[UInt8]?] = []
+        var texts = InlineArray<10, String?>(repeating: nil)
         var index = headerSize
         for position in 0..<textCount {
             let word = bytes.word(at: 40 + 8 * (position / 2))
             let length = UInt32(truncatingIfNeeded: position % 2 == 0 ? word : word >> 32)
-            if length == absent {
-                texts.append(nil)
-            } else {
-                guard Int(length) <= key.count - index else { return nil }
-                texts.append(Array(key[index..<(index + Int(length))]))
-                index += Int(length)
-            }
+            guard length != absent else { continue }
+            guard Int(length) <= key.count - index else { return nil }
+            texts[position] = String(decoding: key[index..<(index + Int(length))], as: UTF8.self)
+            index += Int(length)
         }
         guard key.count - index == Int(head >> 32) else { return nil }
         let template = Array(key[index...])
-        func text(_ position: Int) -> String? { texts[position].map { String(decoding: $0, as: UTF8.self) } }
         var series = SeriesDescription()
         series.severity = severity
         series.isReportable = flags.contains(.reportable)
         series.app = Application(
-            name: text(0), version: text(1), build: flags.contains(.build) ? build : nil, environment: text(2),
-            platform: text(3), network: text(4),
+            name: texts[0], version: texts[1], build: flags.contains(.build) ? build : nil, environment: texts[2],
+            platform: texts[3], network: texts[4],
             development: flags.contains(.development) ? flags.contains(.inDevelopment) : nil)
-        series.domain = text(5)
+        series.domain = texts[5]
         series.code = flags.contains(.code) ? code : nil
         series.source = SourceLocation(
-            fileID: text(6), line: flags.contains(.line) ? line : nil, column: flags.contains(.column) ? column : nil,
-            function: text(7), module: text(8))
-        series.fingerprint = text(9)
+            fileID: texts[6], line: flags.contains(.line) ? line : nil, column: flags.contains(.column) ? column : nil,
+            function: texts[7], module: texts[8])
+        series.fingerprint = texts[9]
         series.template = template
         return series
     }

@@ -174,12 +174,13 @@ struct ReportReader {
         _ scanner: inout JSONScanner, into batch: inout RecordBatch, rejected: inout [ReportCall.Rejected]
     ) throws {
         var index = 0
+        defer { decoder.complete(&batch) }
         try scanner.openArray()
         while try scanner.nextElement() {
             guard index < decoder.limits.recordsPerCall else {
                 throw CollectorError.tooLarge(limit: decoder.limits.recordsPerCall)
             }
-            if let rejection = try decoder.decode(&scanner, into: &batch) {
+            if let rejection = try decoder.decodeNext(&scanner, into: &batch) {
                 rejected.append(ReportCall.Rejected(index: index, rejection: rejection))
             }
             index += 1

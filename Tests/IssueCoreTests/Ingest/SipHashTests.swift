@@ -19,6 +19,20 @@ struct SipHashTests {
         #expect(hash.finish() == Self.vectors[length])
     }
 
+    @Test("is the same however the input is divided into bytes, numbers and runs", arguments: 0..<16)
+    func isDivided(bytesFirst: Int) {
+        let word: UInt64 = 0x0807_0605_0403_0201
+        let bytes = (0..<40).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        let lead = (0..<bytesFirst).map { UInt8($0 + 100) }
+        var divided = SipHash()
+        for byte in lead { divided.append(byte) }
+        divided.append(word)
+        divided.append(bytes)
+        var single = SipHash()
+        for byte in lead + (1...8) + bytes { single.append(byte) }
+        #expect(divided.finish() == single.finish())
+    }
+
     @Test("depends on the boundaries between texts, and distinguishes absent from empty")
     func divides() {
         func hash(_ fields: String?...) -> UInt64 {
