@@ -174,8 +174,7 @@ struct SeriesKeyCache: Sendable {
     /// Whether the next record may need a new directory.
     var isFull: Bool { directory.isFull }
 
-    /// Starts a new directory if the current one is full. Numbers are valid until the next call.
-    @inline(__always)
+    /// Starts a new directory. Numbers are valid until this is called.
     mutating func makeRoom() {
         directory = SeriesDirectory(generation: directory.generation + 1)
         series.removeAll()

@@ -10,6 +10,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
         var first = 0
 
         var isEmpty: Bool { first == items.count }
+        var nextCost: Int { isEmpty ? 0 : items[first].cost }
 
         mutating func take() -> (item: Item, cost: Int) {
             let next = items[first]
@@ -28,6 +29,9 @@ package struct FairQueue<Item: Sendable>: Sendable {
     private struct User: Sendable {
         var turns: DeficitRoundRobin<UInt64>
         var lines: [UInt64: Line] = [:]
+
+        /// What the item costs that has its turn.
+        mutating func nextCost() -> Int { turns.next().flatMap { lines[$0]?.nextCost } ?? 0 }
 
         mutating func take() -> (item: Item, cost: Int)? {
             guard let connection = turns.next(), let next = lines[connection]?.take() else { return nil }
@@ -65,10 +69,14 @@ package struct FairQueue<Item: Sendable>: Sendable {
 
     /// Removes and returns items in the order of turns until their cost reaches a limit. Returns at
     /// least one item unless the queue is empty.
+    ///
+    /// An item that costs more than the limit is never taken together with others, so that they do
+    /// not wait for it.
     package mutating func take(upTo limit: Int) -> [Item] {
         var taken: [Item] = []
         var spent = 0
         while spent < limit, let user = turns.next() {
+            if !taken.isEmpty, let cost = users[user]?.nextCost(), cost > limit { break }
             guard let next = users[user]?.take() else {
                 preconditionFailure("A user has a turn but no waiting items")
             }

@@ -58,6 +58,27 @@ package struct CommitPace: Sendable {
     }
 }
 
+/// The cost of reports for the writer, in records of a usual size whose series was seen lately.
+///
+/// A commit takes reports up to a limit of cost, and users take turns by it. So
+/// a commit with many new series takes fewer records, and other users do not
+/// wait much longer for it than for another.
+package enum ReportCost {
+    /// The cost of a record whose series was not seen lately: it is looked for, and may have to be inserted.
+    private static let newSeries = 8
+    /// The cost of a record that the guard has put among the rest, which keeps what its series would say.
+    private static let overflowed = 4
+    private static let typicalBytes = 1024
+
+    /// - Parameters:
+    ///   - newSeries: How many of the records have a series that was not seen lately.
+    ///   - overflowed: How many others the guard has put among the rest.
+    package static func of(records: Int, bytes: Int, newSeries: Int, overflowed: Int) -> Int {
+        let work = records + newSeries * (Self.newSeries - 1) + overflowed * (Self.overflowed - 1)
+        return max(1, work, bytes / typicalBytes)
+    }
+}
+
 /// Decides when the write-ahead log (WAL) is checkpointed: after a certain growth, and when the
 /// disk is full.
 package struct CheckpointPace: Equatable, Sendable {

@@ -1,6 +1,26 @@
 import IssueCore
 import Testing
 
+@Suite("What reports cost the writer")
+struct ReportCostTests {
+    @Test("Records of series met lately cost what they are, and more where they are larger than usual")
+    func plain() {
+        #expect(ReportCost.of(records: 50, bytes: 25_000, newSeries: 0, overflowed: 0) == 50)
+        #expect(ReportCost.of(records: 1, bytes: 250 << 10, newSeries: 0, overflowed: 0) == 250)
+        // A call whose records were all rejected.
+        #expect(ReportCost.of(records: 0, bytes: 0, newSeries: 0, overflowed: 0) == 1)
+    }
+
+    @Test("New series cost most, and what the guard has put among the rest costs more than others")
+    func unusual() {
+        let new = ReportCost.of(records: 1000, bytes: 250_000, newSeries: 1000, overflowed: 0)
+        let overflowed = ReportCost.of(records: 1000, bytes: 250_000, newSeries: 0, overflowed: 1000)
+        #expect(new > overflowed && overflowed > 1000)
+        let mixed = ReportCost.of(records: 1000, bytes: 250_000, newSeries: 1, overflowed: 1)
+        #expect(mixed == 998 + (new + overflowed) / 1000)
+    }
+}
+
 @Suite("The size of a commit")
 struct CommitPaceTests {
     private func at(_ milliseconds: Int) -> MonotonicInstant {

@@ -55,6 +55,24 @@ struct FairQueueTests {
         #expect(!commit.contains("quiet again"))
     }
 
+    @Test("A call of many new series has a commit of its own, and another user's report the next one")
+    func newSeries() {
+        var queue = queue()
+        let cost = ReportCost.of(records: 1000, bytes: 250_000, newSeries: 1000, overflowed: 0)
+        for number in 0..<60 { queue.append("flood", cost: cost, user: 1, connection: UInt64(number % 6)) }
+        for _ in 0..<5 {
+            #expect(queue.take(upTo: 2048) == ["flood"])
+            queue.append("quiet", cost: 1, user: 2, connection: 9)
+            #expect(queue.take(upTo: 2048) == ["quiet"])
+        }
+        // Two users who report without a pause share the writer's time, not its records.
+        for number in 0..<1000 { queue.append("plain", cost: 100, user: 2, connection: UInt64(number % 6)) }
+        var taken: [String] = []
+        for _ in 0..<40 { taken += queue.take(upTo: 2048) }
+        let (floods, plain) = (taken.count { $0 == "flood" }, taken.count { $0 == "plain" })
+        #expect(abs(floods * cost - plain * 100) <= 2 * cost)
+    }
+
     @Test("A user with a thousand connections gets no more than a user with one")
     func manyConnections() {
         var queue = queue()
