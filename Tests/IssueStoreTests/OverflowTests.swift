@@ -109,6 +109,43 @@ struct OverflowTests {
         }
     }
 
+    @Test("goes the same way when it comes again, and its own way in the next window or within higher limits")
+    func comesAgain() throws {
+        for isReloaded in [false, true] {
+            try TemporaryStore.with { store in
+                store.settings.limits = limited(groups: 1, series: 2)
+                let writer = try store.writer()
+                let variants = [record("one"), record("one", version: "2"), record("one", version: "3")]
+                let records = variants + [record("two"), record("three 3"), record("two")]
+                // The same batch again, so that the writer knows its series by their numbers.
+                let submission = try Submission(of: records)
+                let costs = ReportCost.of(records: 6, bytes: 0, newSeries: 6, overflowed: 0)
+                #expect(writer.cost(of: submission) == costs)
+                for _ in 0..<3 {
+                    let ids = try store.commit(submission, to: writer).flatMap(\.ids)
+                    let reader = try store.reader()
+                    let rows = try zip(records, ids).map { try expectWhole($0, $1, reader) }
+                    #expect(rows.map { $0.fingerprint == "overflow" } == [false, false, false, true, true, true])
+                    #expect(rows.map { $0.stored.repairs.isEmpty } == [true, true, false, false, false, false])
+                    #expect(
+                        writer.cost(of: submission)
+                            == ReportCost.of(records: 6, bytes: 0, newSeries: 0, overflowed: 4))
+                }
+                #expect(try store.shell().number("SELECT count(*) FROM series") == 4)
+                if isReloaded {
+                    writer.reload(limited(groups: 3, series: 5), writer.retention)
+                } else {
+                    store.pass(.seconds(900))
+                }
+                let later = try store.commit(submission, to: writer).flatMap(\.ids)
+                let reader = try store.reader()
+                let fingerprints = try zip(records, later).map { try expectWhole($0, $1, reader).fingerprint }
+                #expect(fingerprints.map { $0 == "overflow" } == [false, false, false, false, !isReloaded, false])
+                try expectSound(store)
+            }
+        }
+    }
+
     @Test("joins one overflow application of the user, and no id is assigned to two groups")
     func joinsApplication() throws {
         try TemporaryStore.with { store in

@@ -4,9 +4,10 @@ import IssueProtocol
 /// application names and sender kinds per user.
 ///
 /// An application that puts a number into each message creates a group for each. Records above the
-/// limit join the overflow group, where they are still stored in full, counted and sampled. Windows
-/// start at multiples of their length, so that the store can count after a restart what the current
-/// window has already used.
+/// limit join the overflow group, where they are still stored in full, counted and sampled. All
+/// applications of a user together can create `applicationsAtOnce` times what one can, because a
+/// new name costs a user nothing. Windows start at multiples of their length, so that the store can
+/// count after a restart what the current window has already used.
 package struct CardinalityGuard: Sendable {
     package enum SeriesVerdict: Equatable, Sendable {
         case allow
@@ -22,6 +23,25 @@ package struct CardinalityGuard: Sendable {
         case overflow
     }
 
+    /// A rate whose period is counted in milliseconds.
+    private struct Limit: Sendable {
+        /// Zero for no limit.
+        let count: Int64
+        let window: Int64
+
+        init(_ rate: Rate) {
+            count = rate.isUnlimited ? 0 : rate.count
+            window = max(1, rate.period.wholeMilliseconds)
+        }
+
+        private init(count: Int64, window: Int64) {
+            self.count = count
+            self.window = window
+        }
+
+        func times(_ factor: Int64) -> Limit { Limit(count: count.clampedProduct(factor), window: window) }
+    }
+
     private struct Tally: Sendable {
         var window: Int64
         var count: Int64
@@ -35,6 +55,9 @@ package struct CardinalityGuard: Sendable {
     private struct User: Sendable {
         var applications = Tally(window: .min, count: 0)
         var senders = Tally(window: .min, count: 0)
+        /// Of all applications.
+        var groups = Tally(window: .min, count: 0)
+        var series = Tally(window: .min, count: 0)
     }
 
     /// The period over which a user's application names and sender kinds are counted.
@@ -43,9 +66,12 @@ package struct CardinalityGuard: Sendable {
     /// own name, and a service manager can create any number of units.
     package static let sendersPerApplication: Int64 = 20
 
-    private var newGroups: Rate
-    private var newSeries: Rate
-    private var applications: Rate
+    /// How many applications of one user may make as many new groups and series as is allowed, in the same window.
+    package static let applicationsAtOnce: Int64 = 5
+
+    private var newGroups: Limit
+    private var newSeries: Limit
+    private var applications: Limit
     private var accounts: RecencyTable<Int64, Account>
     private var users: RecencyTable<UInt32, User>
 
@@ -54,18 +80,18 @@ package struct CardinalityGuard: Sendable {
     ///   - accounts: The maximum number of applications remembered.
     ///   - users: The maximum number of users remembered.
     package init(settings: LimitSettings, accounts: Int = 4096, users: Int = 4096) {
-        newGroups = settings.newGroupsPerApplication
-        newSeries = settings.newSeriesPerApplication
-        applications = Rate(settings.applicationsPerUser, per: Self.applicationPeriod)
+        newGroups = Limit(settings.newGroupsPerApplication)
+        newSeries = Limit(settings.newSeriesPerApplication)
+        applications = Limit(Rate(settings.applicationsPerUser, per: Self.applicationPeriod))
         self.accounts = RecencyTable(capacity: accounts)
         self.users = RecencyTable(capacity: users)
     }
 
     /// Applies new limits. The counters are kept.
     package mutating func reload(_ settings: LimitSettings) {
-        newGroups = settings.newGroupsPerApplication
-        newSeries = settings.newSeriesPerApplication
-        applications = Rate(settings.applicationsPerUser, per: Self.applicationPeriod)
+        newGroups = Limit(settings.newGroupsPerApplication)
+        newSeries = Limit(settings.newSeriesPerApplication)
+        applications = Limit(Rate(settings.applicationsPerUser, per: Self.applicationPeriod))
     }
 
     /// Decides whether a new series may be created, and counts it if so. A new group is counted
@@ -73,20 +99,30 @@ package struct CardinalityGuard: Sendable {
     ///
     /// - Parameters:
     ///   - account: The account id of the application.
+    ///   - user: The accountable user of the application.
     ///   - isNewGroup: `true` if the series would also create a group.
     ///   - now: The current log time.
-    package mutating func newSeries(account: Int64, isNewGroup: Bool, at now: RecordLogInstant) -> SeriesVerdict {
+    package mutating func newSeries(
+        account: Int64, user: UInt32, isNewGroup: Bool, at now: RecordLogInstant
+    ) -> SeriesVerdict {
         var known =
             accounts.peek(account)
             ?? Account(groups: Tally(window: .min, count: 0), series: Tally(window: .min, count: 0))
-        let hasSeries = Self.hasRoom(known.series, newSeries, at: now)
+        var owner = users.peek(user) ?? User()
+        let hasSeries = Self.hasRoom(known.series, owner.series, newSeries, at: now)
+        let hasGroups = Self.hasRoom(known.groups, owner.groups, newGroups, at: now)
         // A new group needs a series. Giving it the overflow series would make their number
         // unbounded again.
-        if isNewGroup, !hasSeries || !Self.hasRoom(known.groups, newGroups, at: now) { return .overflowGroup }
+        if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)
-        if isNewGroup { Self.count(&known.groups, newGroups, at: now) }
+        Self.count(&owner.series, newSeries, at: now)
+        if isNewGroup {
+            Self.count(&known.groups, newGroups, at: now)
+            Self.count(&owner.groups, newGroups, at: now)
+        }
         _ = accounts.insert(known, for: account)
+        _ = users.insert(owner, for: user)
         return .allow
     }
 
@@ -110,9 +146,7 @@ package struct CardinalityGuard: Sendable {
         return .allow
     }
 
-    private var senders: Rate {
-        Rate(applications.count.clampedProduct(Self.sendersPerApplication), per: applications.period)
-    }
+    private var senders: Limit { applications.times(Self.sendersPerApplication) }
 
     /// Returns the starts of the current windows, for the store to count new groups, series and
     /// names after a restart.
@@ -125,15 +159,24 @@ package struct CardinalityGuard: Sendable {
         )
     }
 
+    /// Returns the log time at which groups and series above a limit may be allowed again.
+    package func windowEnd(at now: RecordLogInstant) -> RecordLogInstant {
+        min(Self.end(of: newGroups, at: now), Self.end(of: newSeries, at: now))
+    }
+
     /// Restores an application's counters, as the store counted them since the starts of the
     /// current windows.
     package mutating func restore(
-        account: Int64, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
+        account: Int64, user: UInt32, newGroups groups: Int64, newSeries series: Int64, at now: RecordLogInstant
     ) {
         let known = Account(
             groups: Tally(window: Self.window(of: newGroups, at: now), count: groups),
             series: Tally(window: Self.window(of: newSeries, at: now), count: series))
         _ = accounts.insert(known, for: account)
+        var owner = users.peek(user) ?? User()
+        Self.count(&owner.groups, newGroups, at: now, by: groups)
+        Self.count(&owner.series, newSeries, at: now, by: series)
+        _ = users.insert(owner, for: user)
     }
 
     /// Restores the number of new application names of a user since the start of the current
@@ -151,24 +194,33 @@ package struct CardinalityGuard: Sendable {
         _ = users.insert(user, for: uid)
     }
 
-    private static func hasRoom(_ tally: Tally, _ rate: Rate, at now: RecordLogInstant) -> Bool {
-        rate.isUnlimited || tally.window < window(of: rate, at: now) || tally.count < rate.count
+    /// Whether both an application and its user have room.
+    private static func hasRoom(_ own: Tally, _ user: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
+        hasRoom(own, limit, at: now) && hasRoom(user, limit.times(applicationsAtOnce), at: now)
     }
 
-    private static func count(_ tally: inout Tally, _ rate: Rate, at now: RecordLogInstant) {
-        let present = window(of: rate, at: now)
+    private static func hasRoom(_ tally: Tally, _ limit: Limit, at now: RecordLogInstant) -> Bool {
+        limit.count <= 0 || tally.window < window(of: limit, at: now) || tally.count < limit.count
+    }
+
+    private static func count(_ tally: inout Tally, _ limit: Limit, at now: RecordLogInstant, by count: Int64 = 1) {
+        let present = window(of: limit, at: now)
         if tally.window < present { tally = Tally(window: present, count: 0) }
-        tally.count = tally.count.clampedSum(1)
+        tally.count = tally.count.clampedSum(count)
     }
 
-    private static func window(of rate: Rate, at now: RecordLogInstant) -> Int64 {
-        let length = max(1, rate.period.wholeMilliseconds)
-        let (quotient, remainder) = now.milliseconds.quotientAndRemainder(dividingBy: length)
+    private static func window(of limit: Limit, at now: RecordLogInstant) -> Int64 {
+        let (quotient, remainder) = now.milliseconds.quotientAndRemainder(dividingBy: limit.window)
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    private static func start(of rate: Rate, at now: RecordLogInstant) -> RecordLogInstant {
-        RecordLogInstant(milliseconds: window(of: rate, at: now).clampedProduct(max(1, rate.period.wholeMilliseconds)))
+    private static func end(of limit: Limit, at now: RecordLogInstant) -> RecordLogInstant {
+        guard limit.count > 0 else { return RecordLogInstant(milliseconds: .max) }
+        return RecordLogInstant(milliseconds: window(of: limit, at: now).clampedSum(1).clampedProduct(limit.window))
+    }
+
+    private static func start(of limit: Limit, at now: RecordLogInstant) -> RecordLogInstant {
+        RecordLogInstant(milliseconds: window(of: limit, at: now).clampedProduct(limit.window))
     }
 }
 

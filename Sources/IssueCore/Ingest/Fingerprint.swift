@@ -123,23 +123,43 @@ package enum MessageTemplate {
 
     /// Returns the message that a template and its parts represent.
     package static func message(template: [UInt8], parts: [UInt8]) -> String {
+        String(decoding: messageBytes(template: template, parts: parts), as: UTF8.self)
+    }
+
+    /// The bytes of the message that a template and its parts give back.
+    package static func messageBytes(template: [UInt8], parts: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(template.count + parts.count)
-        var rest = parts[...]
-        for byte in template {
-            guard Placeholder(rawValue: byte) != nil else {
-                output.append(byte)
-                continue
-            }
-            let end = rest.firstIndex(of: separator) ?? rest.endIndex
-            output.append(contentsOf: rest[..<end])
-            rest = end == rest.endIndex ? rest[end...] : rest[rest.index(after: end)...]
+        var part = 0
+        // What stands between two placeholders goes over in one piece.
+        var plain = 0
+        let bytes = template.span
+        while true {
+            let index = bytes.scan(
+                from: plain, to: bytes.count,
+                for: {
+                    ($0 .>= Int8(Placeholder.number.rawValue)) .& ($0 .<= Int8(Placeholder.address.rawValue))
+                })
+            guard let next = template[index...].firstIndex(where: isPlaceholder) else { break }
+            output.append(contentsOf: template[plain..<next])
+            plain = next + 1
+            let start = part
+            while part < parts.count, parts[part] != separator { part += 1 }
+            output.append(contentsOf: parts[start..<part])
+            part = min(part + 1, parts.count)
         }
-        return String(decoding: output, as: UTF8.self)
+        output.append(contentsOf: template[plain...])
+        return output
+    }
+
+    private static func isPlaceholder(_ byte: UInt8) -> Bool {
+        byte >= Placeholder.number.rawValue && byte <= Placeholder.address.rawValue
     }
 
     /// Returns the template as a single line for people.
-    package static func title(of template: some Sequence<UInt8>) -> String {
+    ///
+    /// Not generic, because generic functions are not specialised across modules.
+    package static func title(of template: ArraySlice<UInt8>) -> String {
         var output: [UInt8] = []
         for byte in template {
             if let placeholder = Placeholder(rawValue: byte) {

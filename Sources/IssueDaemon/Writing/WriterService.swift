@@ -158,7 +158,7 @@ final class WriterService: Sendable {
         var copyFailure = checkpoint(writer, &checkpoints, after: nil, restarts: true)
         var upkeep = StoreMaintenance(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
-        while let work = nextWork(&backlog, &pace, until: isSetAside ? nil : upkeep.deadline(writer)) {
+        while let work = nextWork(writer, &backlog, &pace, until: isSetAside ? nil : upkeep.deadline(writer)) {
             defer { inbox.withLock { work.isEmpty ? $0.dropSpares() : $0.keepSpares(of: work.submissions) } }
             if let damage = work.corruptionReport, !isSetAside {
                 setAside(damage, listener)
@@ -217,14 +217,15 @@ final class WriterService: Sendable {
 
     /// Waits for work, or until the deadline for none, and takes out what one commit holds.
     private func nextWork(
-        _ backlog: inout FairQueue<Submission>, _ pace: inout CommitPace, until deadline: MonotonicInstant?
+        _ writer: StoreWriter, _ backlog: inout FairQueue<Submission>, _ pace: inout CommitPace,
+        until deadline: MonotonicInstant?
     ) -> WriterInbox? {
         if backlog.isEmpty { waitForWork(until: deadline) }
         let isDone = backlog.isEmpty
         guard var work = inbox.withLock({ $0.take(isDone: isDone) }) else { return nil }
         let now = Clock.monotonic
         for submission in work.submissions {
-            let (cost, connection) = (submission.cost, submission.process.connection)
+            let (cost, connection) = (writer.cost(of: submission), submission.process.connection)
             pace.arrived(cost, connection: connection, at: now)
             backlog.append(submission, cost: cost, user: submission.process.accountableUser, connection: connection)
         }
@@ -390,11 +391,6 @@ final class WriterService: Sendable {
             return error
         }
     }
-}
-
-extension Submission {
-    /// What it adds to a commit, in records of a usual size.
-    fileprivate var cost: Int { max(1, batch.records.count, batch.bytes.count >> 10) }
 }
 
 extension Monitor where State == WriterInbox {

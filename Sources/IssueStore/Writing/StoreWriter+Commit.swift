@@ -45,7 +45,7 @@ extension StoreWriter {
         let time = clock.committed(wall: wall, monotonic: monotonic)
         try nameStore(at: time.wall)
         try restoreGuard(at: time)
-        if series.isFull { series.removeAll() }
+        if series.isOutdated(at: time.log) { series.removeAll() }
 
         var commit = Commit(time: time, rows: takeRows())
         commit.rows.firstID = open.nextID
@@ -133,7 +133,7 @@ extension StoreWriter {
         _ record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws {
         guard let found = commit.series.find(record.series, sender: process.sender), !found.isWatched,
-            process.original == nil
+            !found.isOverflow, process.original == nil
         else { return try storeUnknown(record, submission, process, &commit) }
         let row = row(of: record, series: found.id, process, submission.batch.bytes.span, &commit)
         let reason: PriorityReason? = record.severity == .critical ? .critical : nil
@@ -148,7 +148,7 @@ extension StoreWriter {
         commit.newGroup = false
         let known = commit.series.find(record.series, sender: process.sender)
         let place =
-            try known.map { SeriesLocation(series: $0.id, account: $0.account, isWatched: $0.isWatched, original: nil) }
+            try known.map { self.place(of: record, submission, $0) }
             ?? findSeries(of: record, submission, process, &commit)
         var row = row(of: record, series: place.series, process, submission.batch.bytes.span, &commit)
         if place.original != nil || process.original != nil {

@@ -7,7 +7,7 @@ extension StoreWriter {
     func entry(of process: ReportingProcess, at now: RecordLogInstant) throws -> ProcessEntry {
         if let known = processes[process.connection] { return known }
         if processes.count >= 8192 { processes.removeAll() }
-        let sender = try senderEntry(of: process.sender, at: now)
+        let sender = try senderEntry(of: process.sender, user: process.accountableUser, at: now)
         try connection.withStatement("INSERT INTO processes (sender, pid, gid, started) VALUES (?1, ?2, ?3, ?4)") {
             statement in
             statement.bind(sender.id, at: 1)
@@ -25,7 +25,7 @@ extension StoreWriter {
 
     /// Returns the sender's row without its process-specific parts, or the overflow sender if the user has too many
     /// senders.
-    private func senderEntry(of sender: Sender, at now: RecordLogInstant) throws -> SenderEntry {
+    private func senderEntry(of sender: Sender, user: UInt32, at now: RecordLogInstant) throws -> SenderEntry {
         let kind = Sender(
             uid: sender.uid, gid: 0, pid: 0, command: sender.command, executable: sender.executable, unit: sender.unit)
         if let known = senders[kind] { return known }
@@ -34,7 +34,7 @@ extension StoreWriter {
         if let id = try senderID(of: kind) {
             entry = SenderEntry(id: id, isOverflow: false)
         } else {
-            switch guardian.newSender(uid: kind.uid, at: now) {
+            switch guardian.newSender(uid: user, at: now) {
             case .allow: entry = SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
                 onCardinalityOverflow?(CardinalityOverflow(uid: kind.uid, kind: .senders))
@@ -74,10 +74,14 @@ extension StoreWriter {
     /// Returns the account of a user's application, named as the record claims or else after the command.
     ///
     /// A user with too many names reports under an overflow account.
-    func account(of series: SeriesDescription, _ sender: Sender, _ commit: inout Commit) throws -> Account {
+    func account(
+        of series: SeriesDescription, _ process: ReportingProcess, _ commit: inout Commit
+    ) throws -> Account {
+        let sender = process.sender
         let claimed = AccountName(uid: sender.uid, app: series.app.name ?? sender.command ?? "")
         if let known = try knownAccount(claimed) { return Account(id: known, name: claimed) }
-        let verdict = isImporting ? .allow : guardian.newApplication(uid: sender.uid, at: commit.time.log)
+        let verdict =
+            isImporting ? .allow : guardian.newApplication(uid: process.accountableUser, at: commit.time.log)
         switch verdict {
         case .allow: return Account(id: try insert(claimed, at: commit.time.wall), name: claimed)
         case .overflow:
@@ -113,11 +117,17 @@ extension StoreWriter {
     }
 
     func knownGroup(account: Int64, fingerprint: String) throws -> KnownGroup? {
-        try connection.withStatement("SELECT id, state <> 0 FROM groups WHERE account = ?1 AND fingerprint = ?2") {
+        // Two statements, since the index alone says that a group is new.
+        let id = try connection.withStatement("SELECT id FROM groups WHERE account = ?1 AND fingerprint = ?2") {
             statement in
             statement.bind(account, at: 1)
             statement.bind(fingerprint, at: 2)
-            return try statement.first { KnownGroup(id: $0.int64(0), isWatched: $0.int64(1) != 0) }
+            return try statement.first { $0.int64(0) }
+        }
+        guard let id else { return nil }
+        return try connection.withStatement("SELECT state <> 0 FROM groups WHERE id = ?1") { statement in
+            statement.bind(id, at: 1)
+            return try statement.first { KnownGroup(id: id, isWatched: $0.int64(0) != 0) }
         }
     }
 
@@ -126,6 +136,7 @@ extension StoreWriter {
     ) throws -> Int64 {
         // Uses the account's name, not the claimed one: records that share an account's group share its key.
         let (time, first) = (commit.time.wall.milliseconds, commit.rows.nextID)
+        let title = Self.title(of: series)
         let key = Fingerprint.groupKey(uid: account.name.uid, app: account.name.app, fingerprint: fingerprint)
         try connection.withStatement(
             """
@@ -138,7 +149,7 @@ extension StoreWriter {
             statement.bind(fingerprint, at: 2)
             statement.bind(Fingerprint.rule, at: 3)
             statement.bind(Int64(bitPattern: key), at: 4)
-            statement.bind(Self.title(of: series), at: 5)
+            statement.bind(title, at: 5)
             statement.bind(Int64(series.severity.rawValue), at: 6)
             statement.bind(series.domain, at: 7)
             statement.bind(series.code, at: 8)
@@ -154,7 +165,7 @@ extension StoreWriter {
         let id = connection.lastInsertedRowID
         try connection.withStatement("INSERT INTO group_text (rowid, title, domain) VALUES (?1, ?2, ?3)") { statement in
             statement.bind(id, at: 1)
-            statement.bind(Self.title(of: series), at: 2)
+            statement.bind(title, at: 2)
             statement.bind(series.domain, at: 3)
             try statement.run()
         }
@@ -175,7 +186,8 @@ extension StoreWriter {
 
     /// Returns the first line of the message, at most 200 characters, or the domain if the message is empty.
     static func title(of series: SeriesDescription) -> String {
-        let title = MessageTemplate.title(of: series.template.prefix { $0 != 0x0A })
+        let end = series.template.firstIndex(of: 0x0A) ?? series.template.endIndex
+        let title = MessageTemplate.title(of: series.template[..<end])
         return title.isEmpty ? series.domain ?? "(no message)" : String(title.prefix(200))
     }
 }
@@ -195,23 +207,23 @@ extension StoreWriter {
         }
         let made = try connection.withStatement(
             """
-            SELECT account, sum(is_group), sum(1 - is_group) FROM (
+            SELECT account, uid, sum(is_group), sum(1 - is_group) FROM (
                 SELECT account, 1 AS is_group FROM groups
                 WHERE id > (SELECT coalesce(max(id), 0) FROM groups) - ?3 AND first_at >= ?1
                     AND fingerprint <> 'overflow'
                 UNION ALL
                 SELECT account, 0 FROM series
                 WHERE id > (SELECT coalesce(max(id), 0) FROM series) - ?3 AND first_at >= ?2
-            ) GROUP BY account
+            ) JOIN accounts ON accounts.id = account GROUP BY account
             """
         ) { statement in
             statement.bind(wall(starts.groups), at: 1)
             statement.bind(wall(starts.series), at: 2)
             statement.bind(Self.newest, at: 3)
-            return try statement.all { ($0.int64(0), $0.int64(1), $0.int64(2)) }
+            return try statement.all { ($0.int64(0), UInt32(clamping: $0.int64(1)), $0.int64(2), $0.int64(3)) }
         }
-        for (account, groups, series) in made {
-            guardian.restore(account: account, newGroups: groups, newSeries: series, at: time.log)
+        for (account, user, groups, series) in made {
+            guardian.restore(account: account, user: user, newGroups: groups, newSeries: series, at: time.log)
         }
         let named = try connection.withStatement(
             """

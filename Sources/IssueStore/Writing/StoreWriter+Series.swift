@@ -13,14 +13,25 @@ extension StoreWriter {
         var original: SeriesDescription?
     }
 
+    /// Returns the location of a record whose series is cached.
+    func place(of record: DecodedRecord, _ submission: Submission, _ entry: SeriesTable.Entry) -> SeriesLocation {
+        SeriesLocation(
+            series: entry.id, account: entry.account, isWatched: entry.isWatched,
+            original: entry.isOverflow ? description(of: record, submission) : nil)
+    }
+
+    private func description(of record: DecodedRecord, _ submission: Submission) -> SeriesDescription {
+        guard let description = SeriesKey.decode(submission.batch.seriesKey(of: record)) else {
+            preconditionFailure("A series key that the decoder has just written is readable")
+        }
+        return description
+    }
+
     /// Returns the series of a record from the database. Inserts the series if it is new.
     func findSeries(
         of record: DecodedRecord, _ submission: Submission, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesLocation {
         let key = submission.batch.seriesKey(of: record)
-        guard let description = SeriesKey.decode(key) else {
-            preconditionFailure("A series key that the decoder has just written is readable")
-        }
         if let known = try stored(key, sender: process.sender) {
             commit.series.insert(
                 record.series,
@@ -30,13 +41,17 @@ extension StoreWriter {
         }
 
         let sender = submission.process.sender
-        let account = try account(of: description, sender, &commit)
+        let description = description(of: record, submission)
+        let account = try account(of: description, submission.process, &commit)
         let name = description.app.name ?? sender.command ?? ""
         let fingerprint = Fingerprint.of(description, app: name)
         let group = try knownGroup(account: account.id, fingerprint: fingerprint)
         let verdict =
             isImporting
-            ? .allow : guardian.newSeries(account: account.id, isNewGroup: group == nil, at: commit.time.log)
+            ? .allow
+            : guardian.newSeries(
+                account: account.id, user: submission.process.accountableUser, isNewGroup: group == nil,
+                at: commit.time.log)
         switch verdict {
         case .allow:
             let place = try insert(description, key, account, group, fingerprint, process, &commit)
@@ -47,15 +62,10 @@ extension StoreWriter {
             return place
         case .overflowSeries:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .variants))
-            let overflow = overflow(
-                of: description, account, fingerprint, "too many variants of this issue to store them separately")
-            return try place(description, in: overflow, account, group, fingerprint, process, &commit)
+            return try place(description, of: record, in: group, fingerprint, account, process, &commit)
         case .overflowGroup:
             onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: .issues))
-            let overflow = overflow(
-                of: description, account, "overflow", "too many issues of this application to store them separately")
-            let group = try knownGroup(account: account.id, fingerprint: "overflow")
-            return try place(description, in: overflow, account, group, "overflow", process, &commit)
+            return try place(description, of: record, in: nil, "overflow", account, process, &commit)
         }
     }
 
@@ -76,29 +86,56 @@ extension StoreWriter {
     }
 
     /// Stores the record in an overflow series because its own series would exceed the limit.
+    ///
+    /// - Parameters:
+    ///   - group: The group that has too many series; nil if the application has too many groups.
+    ///   - fingerprint: The fingerprint of the group, or of the application's overflow group.
     private func place(
-        _ original: SeriesDescription, in overflow: SeriesDescription, _ account: Account, _ group: KnownGroup?,
-        _ fingerprint: String, _ process: ProcessEntry, _ commit: inout Commit
+        _ original: SeriesDescription, of record: DecodedRecord, in group: KnownGroup?, _ fingerprint: String,
+        _ account: Account, _ process: ProcessEntry, _ commit: inout Commit
     ) throws -> SeriesLocation {
-        let key = SeriesKey.encode(overflow)
-        var place: SeriesLocation
-        if let known = try stored(key, sender: process.sender) {
-            place = known
+        let overflow = SeriesTable.Overflow(
+            account: account.id, sender: process.sender, severity: original.severity,
+            isReportable: original.isReportable, isNamed: original.app.name == account.name.app, group: group?.id)
+        var entry: SeriesTable.Entry
+        if let known = commit.series.find(overflow) {
+            entry = known
         } else {
-            place = try insert(overflow, key, account, group, fingerprint, process, &commit)
+            let words: StaticString =
+                group == nil
+                ? "more different issues than this application may have at a time"
+                : "more different records of this issue than are kept apart"
+            let description = self.overflow(of: original, account, fingerprint, words)
+            let key = SeriesKey.encode(description)
+            let place =
+                try stored(key, sender: process.sender)
+                ?? insert(
+                    description, key, account, group ?? knownGroup(account: account.id, fingerprint: fingerprint),
+                    fingerprint, process, &commit)
+            entry = SeriesTable.Entry(
+                sender: process.sender, id: place.series, account: place.account, isWatched: place.isWatched)
+            entry.isOverflow = true
         }
-        place.original = original
-        return place
+        commit.series.insert(record.series, entry, among: overflow, until: guardian.windowEnd(at: commit.time.log))
+        return SeriesLocation(
+            series: entry.id, account: entry.account, isWatched: entry.isWatched, original: original)
     }
 
     private func stored(_ key: [UInt8], sender: Int64) throws -> SeriesLocation? {
-        try connection.withStatement(
+        let hash = Self.storedHash(key, sender: sender)
+        // Most series that are looked for are new, which the index alone can tell.
+        let isKnown = try connection.withStatement("SELECT 1 FROM series WHERE hash = ?1") { statement in
+            statement.bind(hash, at: 1)
+            return try statement.first { _ in true } ?? false
+        }
+        guard isKnown else { return nil }
+        return try connection.withStatement(
             """
             SELECT series.id, series.account, series.key, groups.state <> 0
             FROM series JOIN groups ON groups.id = series."group" WHERE hash = ?1 AND sender = ?2
             """
         ) { statement in
-            statement.bind(Self.storedHash(key, sender: sender), at: 1)
+            statement.bind(hash, at: 1)
             statement.bind(sender, at: 2)
             return try statement.all { (id: $0.int64(0), account: $0.int64(1), key: $0.bytes(2), $0.int64(3) != 0) }
                 .first { $0.key == key }
@@ -173,11 +210,10 @@ extension StoreWriter {
     ) {
         if let original, record.messageForm != .whole {
             let parts = batch.bytes[record.message.lower..<record.message.upper]
-            let message = MessageTemplate.message(template: original.template, parts: parts)
-            row.message = commit.rows.take(Array(message.utf8))
+            row.message = commit.rows.take(MessageTemplate.messageBytes(template: original.template, parts: parts))
             row.messageForm = .whole
         }
-        var writer = JSONWriter()
+        var writer = JSONWriter(reserving: 256 + Int(record.details.count))
         writer.object { details in
             if let original {
                 details.key("original")
@@ -199,8 +235,8 @@ extension StoreWriter {
 /// A cache of recently used series, indexed by their numbers in the directory of a batch. Finding the series of a
 /// record takes one lookup and no query.
 ///
-/// A series has one entry per sender, mostly just one. When the table is full, it is emptied: the database has all
-/// entries.
+/// A series has one entry per sender, mostly just one. Decisions of the guard for an overflow series are
+/// kept too, until it may decide otherwise. When the table is full, it is emptied: the database has all entries.
 struct SeriesTable {
     struct Entry {
         var sender: Int64
@@ -208,6 +244,8 @@ struct SeriesTable {
         var account: Int64
         /// `true` unless the state of the group is open. The state then decides how its records are treated.
         fileprivate(set) var isWatched: Bool
+        /// Whether `id` is an overflow series, whose records keep the values of their own series.
+        var isOverflow = false
         /// The index plus one of the next entry with the same number, or 0.
         fileprivate var next: UInt32 = 0
 
@@ -219,17 +257,46 @@ struct SeriesTable {
         }
     }
 
+    /// The facts that decide which series takes the rest.
+    struct Overflow: Hashable {
+        var account: Int64
+        var sender: Int64
+        var severity: Severity
+        var isReportable: Bool
+        /// Whether the record names the application that it counts for.
+        var isNamed: Bool
+        /// The group that has too many series; nil where the rest is of new groups.
+        var group: Int64?
+    }
+
+    /// The state of a number.
+    private enum Mark: UInt8 {
+        case unknown
+        case known
+        case overflow
+    }
+
     static let capacity = 32_768
+    private static let overflowCapacity = 4096
 
     /// The directory that the numbers belong to.
     private var directory: SeriesDirectory.Identity?
     /// For each number, the index plus one of its first entry, or 0.
     private var first: [UInt32] = []
     private var entries: [Entry] = []
+    /// The state of each number, in less memory than `first`.
+    private var marks: [Mark] = []
+    private var overflows: [Overflow: Entry] = [:]
+    /// When the guard may decide otherwise of what it has put among the rest.
+    private var overflowEnd: RecordLogInstant?
 
     init() {}
 
-    var isFull: Bool { entries.count >= Self.capacity }
+    /// Whether it holds too much, or something that may no longer hold.
+    func isOutdated(at now: RecordLogInstant) -> Bool {
+        if entries.count >= Self.capacity || overflows.count >= Self.overflowCapacity { return true }
+        return overflowEnd.map { $0 <= now } ?? false
+    }
 
     /// Switches to the numbers of another directory, which empties the table.
     mutating func turn(to directory: borrowing SeriesDirectory) {
@@ -267,17 +334,55 @@ struct SeriesTable {
         entry.next = first[Int(number)]
         entries.append(entry)
         first[Int(number)] = UInt32(entries.count)
+        while marks.count <= number { marks.append(.unknown) }
+        marks[Int(number)] = entry.isOverflow ? .overflow : .known
+    }
+
+    /// The series that takes the rest, if it was seen lately.
+    func find(_ overflow: Overflow) -> Entry? { overflows[overflow] }
+
+    /// Keeps that the guard has put a series among the rest, until it may decide otherwise.
+    mutating func insert(_ number: UInt32, _ entry: Entry, among overflow: Overflow, until end: RecordLogInstant) {
+        overflows[overflow] = entry
+        overflowEnd = min(overflowEnd ?? end, end)
+        insert(number, entry)
     }
 
     /// Updates `isWatched` of the given series after the triage state of their group has changed.
     mutating func watch(_ series: Set<Int64>, _ isWatched: Bool) {
         for index in entries.indices where series.contains(entries[index].id) { entries[index].isWatched = isWatched }
+        for (key, entry) in overflows where series.contains(entry.id) { overflows[key]?.isWatched = isWatched }
+    }
+
+    /// The cost of storing the records of a batch, as far as it can be known before.
+    func cost(of batch: borrowing RecordBatch) -> Int {
+        var (new, overflowed) = (0, 0)
+        if batch.directory.identity === directory {
+            for record in batch.records {
+                guard record.series < marks.count else {
+                    new &+= 1
+                    continue
+                }
+                switch marks[Int(record.series)] {
+                case .unknown: new &+= 1
+                case .known: break
+                case .overflow: overflowed &+= 1
+                }
+            }
+        } else {
+            new = batch.records.count
+        }
+        return ReportCost.of(
+            records: batch.records.count, bytes: batch.bytes.count, newSeries: new, overflowed: overflowed)
     }
 
     mutating func removeAll() {
         directory = nil
         first = []
         entries = []
+        marks = []
+        overflows = [:]
+        overflowEnd = nil
     }
 }
 

@@ -39,7 +39,7 @@ package final class StoreWriter {
     /// regression.
     package var onPriorityRecords: (([News]) -> Void)?
 
-    /// Called for each record that the cardinality guard merges into an overflow series, account or sender.
+    /// Called for each series that the cardinality guard merges into an overflow series, account or sender.
     package var onCardinalityOverflow: ((CardinalityOverflow) -> Void)?
 
     var series = SeriesTable()
@@ -159,6 +159,9 @@ package final class StoreWriter {
         spareRows = rows
     }
 
+    /// Returns the cost of storing some reports, as far as it is known in advance.
+    package func cost(of submission: borrowing Submission) -> Int { series.cost(of: submission.batch) }
+
     /// The row id that the next record gets.
     package var nextID: Int64 { open.nextID }
 
@@ -236,6 +239,8 @@ package final class StoreWriter {
     /// Applies new cardinality limits and retention settings.
     package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
         guardian.reload(limits)
+        // What is above the limits now may be within the new ones.
+        series.removeAll()
         self.retention = retention
     }
 

@@ -16,21 +16,57 @@ struct CardinalityGuardTests {
     func groups() {
         var guardian = CardinalityGuard(settings: settings)
 
-        let verdicts = (0..<4).map { _ in guardian.newSeries(account: 1, isNewGroup: true, at: at(10)) }
+        let verdicts = (0..<4).map { _ in guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(10)) }
 
         #expect(verdicts == [.allow, .allow, .overflowGroup, .overflowGroup])
-        #expect(guardian.newSeries(account: 2, isNewGroup: true, at: at(10)) == .allow)
-        #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(900)) == .allow)
+        #expect(guardian.newSeries(account: 2, user: 7, isNewGroup: true, at: at(10)) == .allow)
+        #expect(guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(900)) == .allow)
     }
 
     @Test("New series of known groups above the limit join the group's overflow series")
     func series() {
         var guardian = CardinalityGuard(settings: settings)
 
-        let verdicts = (0..<5).map { _ in guardian.newSeries(account: 1, isNewGroup: false, at: at(0)) }
+        let verdicts = (0..<5).map { _ in guardian.newSeries(account: 1, user: 7, isNewGroup: false, at: at(0)) }
 
         #expect(verdicts == [.allow, .allow, .allow, .allow, .overflowSeries])
-        #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(0)) == .overflowGroup)
+        #expect(guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .overflowGroup)
+    }
+
+    @Test("All applications of a user together make five times as many groups and series, and others have theirs")
+    func ofAllApplications() {
+        var guardian = CardinalityGuard(settings: settings)
+
+        // Two groups and two more series of each application.
+        let groups = (0..<16).map {
+            guardian.newSeries(account: Int64($0) / 2, user: 7, isNewGroup: true, at: at(10))
+        }
+        #expect(groups.firstIndex { $0 != .allow } == 10)
+        #expect(groups[10...].allSatisfy { $0 == .overflowGroup })
+        let series = (0..<16).map {
+            guardian.newSeries(account: Int64($0) / 2, user: 7, isNewGroup: false, at: at(10))
+        }
+        #expect(series.firstIndex { $0 != .allow } == 10)
+        #expect(series[10...].allSatisfy { $0 == .overflowSeries })
+        #expect(guardian.newSeries(account: 20, user: 8, isNewGroup: true, at: at(10)) == .allow)
+        #expect(guardian.newSeries(account: 6, user: 7, isNewGroup: true, at: at(900)) == .allow)
+        for account: Int64 in 1...3 {
+            guardian.restore(account: account, user: 9, newGroups: 1, newSeries: 7, at: at(900))
+        }
+        #expect(guardian.newSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup)
+    }
+
+    @Test("What a user may be given again is decided when the windows of groups and series end")
+    func windowEnd() {
+        var other = settings
+        other.newSeriesPerApplication = Rate(4, per: .seconds(600))
+        let guardian = CardinalityGuard(settings: other)
+        #expect(guardian.windowEnd(at: at(0)) == at(600))
+        #expect(guardian.windowEnd(at: at(899)) == at(900))
+        #expect(guardian.windowEnd(at: at(900)) == at(1200))
+        // What is without a limit has no windows.
+        other.newSeriesPerApplication = .unlimited
+        #expect(CardinalityGuard(settings: other).windowEnd(at: at(1)) == at(900))
     }
 
     @Test("A user has twenty times as many sender kinds per day as application names, independently of other users")
@@ -60,11 +96,11 @@ struct CardinalityGuardTests {
     func restoring() {
         var guardian = CardinalityGuard(settings: settings)
         #expect(guardian.windowStarts(at: at(1000)) == (at(900), at(900), at(0)))
-        guardian.restore(account: 1, newGroups: 1, newSeries: 1, at: at(1000))
+        guardian.restore(account: 1, user: 7, newGroups: 1, newSeries: 1, at: at(1000))
         guardian.restore(uid: 7, newApplications: 2, at: at(1000))
 
-        #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(1001)) == .allow)
-        #expect(guardian.newSeries(account: 1, isNewGroup: true, at: at(1001)) == .overflowGroup)
+        #expect(guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .allow)
+        #expect(guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .overflowGroup)
         #expect(guardian.newApplication(uid: 7, at: at(1001)) == .overflow)
     }
 
@@ -76,7 +112,9 @@ struct CardinalityGuardTests {
         settings.applicationsPerUser = 0
         var guardian = CardinalityGuard(settings: settings)
 
-        #expect((0..<5000).allSatisfy { _ in guardian.newSeries(account: 1, isNewGroup: true, at: at(0)) == .allow })
+        #expect(
+            (0..<5000).allSatisfy { _ in guardian.newSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .allow
+            })
         #expect((0..<5000).allSatisfy { _ in guardian.newApplication(uid: 1, at: at(0)) == .allow })
     }
 

@@ -20,7 +20,7 @@ struct TemplateOfText {
         self.parts = parts[0..<parts.count]
     }
 
-    var title: String { MessageTemplate.title(of: template) }
+    var title: String { MessageTemplate.title(of: template[...]) }
 
     /// The message restored from them; nil if the message is stored whole.
     var message: [UInt8]? {

@@ -201,6 +201,24 @@ struct GroupStateTests {
         }
     }
 
+    @Test("A record that the guard has put among the rest again counts with its version, whatever was said meanwhile")
+    func overflowAgain() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits.newSeriesPerApplication = Rate(2, per: .seconds(900))
+            let writer = try store.writer()
+            // The same batch again, so that the writer knows the series by its number.
+            let submission = try Submission(of: [record(), record("Broken", "1.1"), record("Broken", "1.2")])
+            try store.commit(submission, to: writer)
+            try say(TriageState(.resolved, knownVersion: ApplicationVersion(name: "1.2")), store, writer)
+            try store.commit(submission, to: writer)
+            #expect(try only(store).state == .resolved)
+            try say(TriageState(.resolved, knownVersion: ApplicationVersion(name: "1.1")), store, writer)
+            try store.commit(submission, to: writer)
+            #expect(try only(store).regressed)
+            try expectSound(store)
+        }
+    }
+
     @Test("A group of another user looks as if it did not exist")
     func foreign() throws {
         try withDestination { store, _ in
