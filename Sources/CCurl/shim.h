@@ -3,10 +3,9 @@
 #include <stddef.h>
 
 /*
- * Swift does not import variadic C functions, and the type of the last
- * argument of curl_easy_setopt and curl_easy_getinfo follows from the option.
- * So there is one wrapper for each type of argument: a caller cannot pass an
- * int where libcurl reads a long.
+ * Swift does not import variadic C functions, and the type of the last argument of curl_easy_setopt and
+ * curl_easy_getinfo depends on the option. So there is a wrapper for each argument type: a caller cannot pass an int
+ * where libcurl reads a long.
  */
 
 static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
@@ -24,9 +23,8 @@ static inline CURLcode ccurl_set_headers(CURL *easy, struct curl_slist *headers)
 }
 
 /*
- * libcurl does not copy the bytes: they must outlive the transfer. A null
- * pointer would make it read the standard input instead, so an empty body gets
- * an address of its own.
+ * libcurl does not copy the bytes: they must outlive the transfer. With a null pointer it would read the standard input
+ * instead, so an empty body gets a valid address.
  */
 static inline CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t count) {
     CURLcode result = curl_easy_setopt(easy, CURLOPT_POST, 1L);
@@ -38,8 +36,7 @@ static inline CURLcode ccurl_set_body(CURL *easy, const void *bytes, size_t coun
 }
 
 /*
- * The callbacks go in with the type libcurl calls them by, which a wrapper that
- * takes void * would not check.
+ * The callbacks have the exact types that libcurl uses. A wrapper that takes void * would not check them.
  */
 static inline CURLcode ccurl_set_on_body(CURL *easy, curl_write_callback callback, void *context) {
     CURLcode result = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
@@ -61,7 +58,7 @@ static inline CURLcode ccurl_set_on_request(CURL *easy, curl_prereq_callback cal
     return result == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_PREREQDATA, context) : result;
 }
 
-/* The option that takes a list of names came with 7.85 and deprecated the other. */
+/* The option that takes a list of names exists since 7.85; the other one is deprecated. */
 static inline CURLcode ccurl_allow_http_only(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075500
     return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -71,9 +68,8 @@ static inline CURLcode ccurl_allow_http_only(CURL *easy) {
 }
 
 /*
- * A name that is still being looked up would otherwise hold up the end of a
- * transfer until the resolver gives in. The option came with 7.87; without it
- * an end is only later, so an older library at run time is no fault either.
+ * Otherwise a name lookup that is still running would delay the end of a transfer until the resolver gives up. The
+ * option exists since 7.87; with an older library at run time, transfers only end later.
  */
 static inline void ccurl_leave_resolver_behind(CURL *easy) {
 #if LIBCURL_VERSION_NUM >= 0x075700

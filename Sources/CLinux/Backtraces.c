@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-// The stack of this thread, from its lowest byte to behind its highest; empty where it is not known.
+// Finds the bounds of this thread's stack, from the lowest byte to after the highest. Returns false if they are
+// unknown.
 static bool stack_of_thread(uintptr_t *start, uintptr_t *end) {
     static _Thread_local uintptr_t known_start, known_end;
     static _Thread_local bool is_known;
@@ -37,8 +38,7 @@ int clinux_return_addresses(uintptr_t mark, uintptr_t *addresses, int capacity) 
     if (!stack_of_thread(&start, &end)) return 0;
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     int count = 0;
-    // Whatever stands where a frame should be, nothing outside this stack is
-    // read, and nothing twice.
+    // Only addresses within this stack are read, and each at most once, whatever is found in place of a frame.
     while (count < capacity && frame >= start && frame + 2 * sizeof(uintptr_t) <= end
            && frame % sizeof(uintptr_t) == 0) {
         const uintptr_t *words = (const uintptr_t *)frame;
@@ -103,7 +103,7 @@ static int visit_image(struct dl_phdr_info *info, size_t size, void *context) {
 }
 
 static void visit_all(struct image_visit *visit) {
-    // The loader's lock would stay held in a child that is forked off meanwhile.
+    // A child that is forked during the call would inherit the loader's lock in its locked state.
     clinux_forks_hold();
     dl_iterate_phdr(visit_image, visit);
     clinux_forks_release();

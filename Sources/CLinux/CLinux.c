@@ -90,7 +90,7 @@ int clinux_thread_id(void) {
 }
 
 int clinux_yield_to_others(int niceness) {
-    // Of this thread alone, which Linux does and POSIX does not ask for.
+    // Applies to this thread only on Linux, unlike POSIX.
     return setpriority(PRIO_PROCESS, (id_t)gettid(), niceness);
 }
 
@@ -101,10 +101,9 @@ void clinux_keep_heaps_small(void) {
 
 int clinux_thread_start(
     unsigned long *thread, size_t stack_size, void *(*body)(void *), void *context) {
-    // A blocked SIGSEGV kills without running its handler, so a crash report
-    // would be lost. SIGABRT and SIGPROF stay as they are with whoever starts
-    // the thread, and so do real-time signals: they belong to the application
-    // and to the runtime's crash handler.
+    // A blocked SIGSEGV kills the process without running its handler, so a crash report would be lost. SIGABRT,
+    // SIGPROF and real-time signals keep the mask of the calling thread: they belong to the application and to the
+    // crash handler of the Swift runtime.
     static const int left_alone[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t blocked, before;
     pthread_sigmask(SIG_SETMASK, NULL, &before);
@@ -121,7 +120,7 @@ int clinux_thread_start(
     if (error == 0) {
         error = pthread_attr_setstacksize(&attributes, stack_size);
         if (error == 0) {
-            // A thread inherits the mask, so it never runs with another one.
+            // The new thread inherits the mask, so it never runs with another one.
             pthread_sigmask(SIG_SETMASK, &blocked, NULL);
             error = pthread_create(thread, &attributes, body, context);
             pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -3,15 +3,15 @@
 
 #include <pthread.h>
 
-// How many threads hold forks off, and how many wait to fork. Who waits goes
-// first, so that threads that are always busy do not keep it from its turn.
+// The number of threads that delay forks, and the number of threads waiting to fork. A waiting fork has priority, so
+// that threads which are always busy cannot delay it forever.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
 static int holders;
 static int waiting;
 static pthread_once_t has_handlers = PTHREAD_ONCE_INIT;
 
-// How often this thread has asked to hold off forks.
+// The nesting depth of this thread's requests to delay forks.
 static _Thread_local int depth;
 
 static void enter(void) {
@@ -28,7 +28,7 @@ static void leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
-// Who forks in the midst of such work does not wait for itself.
+// A thread that forks while it delays forks does not wait for itself.
 static int own(void) { return depth > 0 ? 1 : 0; }
 
 static void before_fork(void) {
@@ -44,7 +44,7 @@ static void after_fork(void) {
 }
 
 static void after_fork_in_child(void) {
-    // Of the parent's threads that wait here there are none.
+    // The parent's waiting threads do not exist in the child.
     pthread_cond_t none = PTHREAD_COND_INITIALIZER;
     pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
     change = none;

@@ -6,12 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// What stands for a page that can't be had.
+// Represents a page that could not be allocated.
 static _Atomic int no_page;
 
 static _Atomic(_Atomic int *) known;
 
-// A page that the kernel empties in the child of a fork, however it was forked.
+// Allocates a page that the kernel clears in the child of any fork.
 static _Atomic int *make_page(void) {
     long size = sysconf(_SC_PAGESIZE);
     void *page = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

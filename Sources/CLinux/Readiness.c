@@ -44,7 +44,7 @@ int clinux_poller_modify(int poller, int descriptor, uint32_t flags, uint64_t to
 }
 
 int clinux_poller_remove(int poller, int descriptor) {
-    // Kernels before 2.6.9 wanted an event here, so glibc's page still does.
+    // Kernels before 2.6.9 required an event here, and glibc's manual still does.
     struct epoll_event event = {0};
     return epoll_ctl(poller, EPOLL_CTL_DEL, descriptor, &event);
 }

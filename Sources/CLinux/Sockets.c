@@ -34,8 +34,7 @@ int clinux_accept(int listener) {
     return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-// An abstract name is counted exactly and has no NUL behind it; a path gets
-// one, for which the caller has left room.
+// The length of an abstract name is exact, without a NUL. A path is followed by a NUL if there is space for it.
 static socklen_t unix_address(struct sockaddr_un *address, const uint8_t *path, size_t count) {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
@@ -106,7 +105,7 @@ int clinux_local_port(int descriptor) {
 ssize_t clinux_local_unix_path(int descriptor, char *path, size_t count) {
     struct sockaddr_un address;
     memset(&address, 0, sizeof address);
-    // One byte stays zero: a path of the full length has none behind it.
+    // One byte stays zero, since a path of maximum length has no NUL.
     socklen_t length = sizeof address - 1;
     if (getsockname(descriptor, (struct sockaddr *)&address, &length) == -1) return -1;
     if (address.sun_family != AF_UNIX || length > sizeof address - 1) {
@@ -160,7 +159,7 @@ ssize_t clinux_send_descriptor(int socket, const void *bytes, size_t count, int 
 }
 
 ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *received) {
-    // Room for one: the kernel closes those that do not fit.
+    // Space for one descriptor. The kernel closes those that do not fit.
     union descriptor_message control;
     struct iovec buffer = {bytes, count};
     struct msghdr message = {
@@ -170,7 +169,7 @@ ssize_t clinux_receive_descriptor(int socket, void *bytes, size_t count, int *re
     if (result == -1) return -1;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part != NULL; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-        // Alignment may leave room for a second one, which is not wanted.
+        // Because of alignment there may be space for a second one, which is closed.
         size_t descriptors = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t index = 0; index < descriptors; index++) {
             int descriptor;
@@ -200,8 +199,7 @@ int clinux_socket_error(int descriptor) {
 }
 
 int clinux_set_send_timeout(int descriptor, int64_t nanoseconds) {
-    // Zero means "for ever" to the kernel, so what is shorter than a
-    // microsecond becomes one.
+    // The kernel interprets zero as no timeout, so a shorter time is rounded up to a microsecond.
     int64_t microseconds = (nanoseconds + 999) / 1000;
     struct timeval time = {.tv_sec = microseconds / 1000000, .tv_usec = microseconds % 1000000};
     return setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
@@ -243,7 +241,7 @@ int clinux_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_
 }
 
 int clinux_peer_process(int descriptor) {
-// glibc's headers may be older than the kernel.
+// The headers of glibc may be older than the kernel.
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
@@ -256,7 +254,7 @@ ssize_t clinux_peer_groups(int descriptor, uint32_t *groups, size_t capacity) {
     _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "a group id has 32 bits");
     socklen_t length = (socklen_t)(capacity * sizeof(gid_t));
     int result = getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, groups, &length);
-    // Too little room is no failure: the kernel says how much is needed.
+    // Too small a buffer is no failure: the kernel returns the required size.
     if (result == -1 && errno != ERANGE) return -1;
     return (ssize_t)(length / sizeof(gid_t));
 }

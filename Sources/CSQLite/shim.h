@@ -1,26 +1,26 @@
 #pragma once
 #include <sqlite3.h>
 
-// What Swift cannot say: variadic functions, destructors that are integers cast
-// to pointers, and structures that extend one of SQLite's as their first member.
+// Wrappers for what Swift cannot express: variadic functions, destructors that are integers cast to pointers, and
+// structures that extend a structure of SQLite as their first member.
 
-/// Turns a switch of one connection on or off (sqlite3_db_config is variadic).
+/// Turns an option of a connection on or off (sqlite3_db_config is variadic).
 static inline int csqlite_db_config_switch(sqlite3 *db, int option, int on) {
     return sqlite3_db_config(db, option, on, (int *)0);
 }
 
-/// Sets the observer of SQLite's own log (sqlite3_config is variadic).
+/// Sets the callback for SQLite's error log (sqlite3_config is variadic).
 static inline int csqlite_config_log(void (*observe)(void *, int, const char *), void *context) {
     return sqlite3_config(SQLITE_CONFIG_LOG, observe, context);
 }
 
-/// Forbids views and triggers to name a virtual table (sqlite3_vtab_config is variadic).
+/// Prevents views and triggers from using a virtual table (sqlite3_vtab_config is variadic).
 static inline int csqlite_vtab_config_directonly(sqlite3 *db) {
     return sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
 }
 
-/// The errno of the last call that failed on one of the file's descriptors, or 0 (the methods of a file are pointers
-/// in a structure that SQLite gives out untyped).
+/// Returns the errno of the last failed call on an open file, or 0. (The methods of a file are in a structure that
+/// SQLite returns untyped.)
 static inline int csqlite_file_errno(sqlite3 *db, int which) {
     sqlite3_file *file = 0;
     int code = 0;
@@ -29,7 +29,7 @@ static inline int csqlite_file_errno(sqlite3 *db, int which) {
     return code;
 }
 
-/// Makes SQLite copy the bytes (SQLITE_TRANSIENT is not a value that Swift imports).
+/// Binds a copy of the bytes (Swift does not import the value SQLITE_TRANSIENT).
 static inline int csqlite_bind_text_copied(sqlite3_stmt *s, int position, const void *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(s, position, (const char *)bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
@@ -38,7 +38,7 @@ static inline int csqlite_bind_blob_copied(sqlite3_stmt *s, int position, const 
     return sqlite3_bind_blob64(s, position, bytes, count, SQLITE_TRANSIENT);
 }
 
-/// Lets SQLite read the bytes where they are; they must outlive the binding.
+/// Binds the bytes without copying them; they must outlive the binding.
 static inline int csqlite_bind_text_lent(sqlite3_stmt *s, int position, const void *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_text64(s, position, (const char *)bytes, count, SQLITE_STATIC, SQLITE_UTF8);
 }
@@ -53,14 +53,14 @@ typedef struct csqlite_batch_vtab {
     const void *table;
 } csqlite_batch_vtab;
 
-/// One value of a row in memory; of a text or blob, where it begins.
+/// A value of a row in memory. For a text or blob, `value` is the offset of its bytes.
 typedef struct csqlite_batch_cell {
     sqlite3_int64 value;
     unsigned int length;
     unsigned int kind;
 } csqlite_batch_cell;
 
-/// Rows in memory while they are lent.
+/// Rows in memory that are lent to a table.
 typedef struct csqlite_batch_rows {
     const csqlite_batch_cell *cells;
     const unsigned char *bytes;
@@ -70,7 +70,7 @@ typedef struct csqlite_batch_rows {
     int is_over;
 } csqlite_batch_rows;
 
-/// A scan of such a table; `owner` keeps the rows, and is the cursor's.
+/// A scan of such a table. The cursor owns `owner`, which keeps the rows alive.
 typedef struct csqlite_batch_cursor {
     sqlite3_vtab_cursor base;
     const void *owner;
@@ -78,14 +78,14 @@ typedef struct csqlite_batch_cursor {
     sqlite3_int64 row;
 } csqlite_batch_cursor;
 
-/// Says why a virtual table failed, in memory that SQLite frees (sqlite3_mprintf is variadic).
+/// Sets the error message of a virtual table, in memory that SQLite frees (sqlite3_mprintf is variadic).
 static inline void csqlite_vtab_explain(sqlite3_vtab *table, const char *words) {
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf("%s", words);
 }
 
-// What is called for each row and each value is here: a dozen instructions, of
-// which a call into Swift and back would make a hundred.
+// The callbacks for each row and each value are in C: they take a dozen instructions, and a call into Swift and back
+// would take a hundred.
 
 static inline int csqlite_batch_next(sqlite3_vtab_cursor *base) {
     csqlite_batch_cursor *cursor = (csqlite_batch_cursor *)base;
@@ -115,7 +115,7 @@ static inline int csqlite_batch_column(sqlite3_vtab_cursor *base, sqlite3_contex
         sqlite3_result_error(context, "a value of a row in memory ends outside its bytes", -1);
         return SQLITE_ERROR;
     }
-    // An empty one has an address too: for none there would be no value.
+    // An empty value needs an address too: SQLite treats a null pointer as NULL.
     const char *start = rows->bytes == 0 ? "" : (const char *)rows->bytes + cell->value;
     if (cell->kind == 2) {
         sqlite3_result_text64(context, start, cell->length, SQLITE_STATIC, SQLITE_UTF8);
@@ -130,7 +130,7 @@ static inline int csqlite_batch_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *
     return SQLITE_OK;
 }
 
-/// How long the database's file is, in bytes; -1 where that can't be known.
+/// Returns the size of the database file in bytes; -1 if it is unknown.
 static inline sqlite3_int64 csqlite_file_size(sqlite3 *db) {
     sqlite3_file *file = 0;
     sqlite3_int64 size = -1;
@@ -139,9 +139,9 @@ static inline sqlite3_int64 csqlite_file_size(sqlite3 *db) {
     return size;
 }
 
-/// Makes the database's file so long, of space that it really has.
+/// Extends the database file to a size in bytes, and allocates the disk space.
 static inline int csqlite_file_extend(sqlite3 *db, sqlite3_int64 size, int page) {
-    // SQLite does it only for a file that grows by chunks, which it is not to do otherwise.
+    // SQLite does this only for a file with a chunk size, which is otherwise not set.
     int none = 0;
     int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_CHUNK_SIZE, &page);
     if (code == SQLITE_OK) code = sqlite3_file_control(db, "main", SQLITE_FCNTL_SIZE_HINT, &size);
@@ -155,13 +155,13 @@ static inline sqlite3_file *csqlite_file(sqlite3 *db, int which) {
     return file != 0 && file->pMethods != 0 ? file : 0;
 }
 
-/// Reads from the database's file, or with SQLITE_FCNTL_JOURNAL_POINTER from its log, past all caches.
+/// Reads directly from the database file or, with SQLITE_FCNTL_JOURNAL_POINTER, from its WAL.
 static inline int csqlite_file_read(sqlite3 *db, int which, void *bytes, int count, sqlite3_int64 offset) {
     sqlite3_file *file = csqlite_file(db, which);
     return file == 0 ? SQLITE_MISUSE : file->pMethods->xRead(file, bytes, count, offset);
 }
 
-/// The length of the write-ahead log's file in bytes, or -1 if it is unknown.
+/// Returns the size of the WAL file in bytes; -1 if it is unknown.
 static inline sqlite3_int64 csqlite_wal_size(sqlite3 *db) {
     sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_JOURNAL_POINTER);
     sqlite3_int64 size = -1;
@@ -178,7 +178,7 @@ static inline int csqlite_file_sync(sqlite3 *db, int which) {
     return file == 0 ? SQLITE_MISUSE : file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 
-/// Takes or gives back the lock that every checkpoint takes (sqlite.org/walformat.html, 2.3.2).
+/// Acquires or releases the lock of all checkpoints (sqlite.org/walformat.html, 2.3.2).
 static inline int csqlite_checkpoint_lock(sqlite3 *db, int on) {
     sqlite3_file *file = csqlite_file(db, SQLITE_FCNTL_FILE_POINTER);
     if (file == 0 || file->pMethods->iVersion < 2 || file->pMethods->xShmLock == 0) return SQLITE_MISUSE;

@@ -2,10 +2,8 @@
 #include <zlib.h>
 
 /*
- * deflateInit2 and inflateInit2 are macros, which Swift does not import: they
- * pass the version and the size of z_stream the caller was compiled with.
- * 16 added to the window's bits asks for gzip's header and trailer in place of
- * zlib's own.
+ * deflateInit2 and inflateInit2 are macros, which Swift does not import: they pass the version of zlib and the size of
+ * z_stream at compile time. Adding 16 to the window bits selects the gzip format instead of zlib's own.
  */
 
 static inline int czlib_gzip_deflate_init(z_streamp stream, int level) {

@@ -2,14 +2,14 @@ package import HTTPTransfer
 package import IssueCore
 import IssueProtocol
 
-/// Inserts records into a table of ClickHouse, over HTTP.
+/// Inserts records into a ClickHouse table over HTTP.
 package struct ClickHouseFormat: StoreFormat {
     package static var kind: String { "clickhouse" }
     package static var section: String { "ClickHouse" }
     package static var options: [StoreOption] {
         [
-            .user, StoreOption("Database", default: "issued", "Its database."),
-            StoreOption("Table", default: "records", "Its table."),
+            .user, StoreOption("Database", default: "issued", "The database."),
+            StoreOption("Table", default: "records", "The table."),
         ]
     }
 
@@ -43,41 +43,42 @@ package struct ClickHouseFormat: StoreFormat {
 }
 
 extension ClickHouseFormat {
-    /// An exception has a number, in a header or, before version 19, only in the text (`Code: 27, …`); the status does
-    /// not tell much, as old versions answer each with 500. Source: `ErrorCodes.cpp` of ClickHouse. An insert is one
-    /// block, so of a refused one nothing is taken.
+    /// Classifies the response by ClickHouse's exception code.
+    ///
+    /// The code is in a header or, before version 19, only in the text (`Code: 27, …`). The status is not enough, since
+    /// old versions return 500 for every exception. Source: `ErrorCodes.cpp` of ClickHouse. An insert is a single
+    /// block, so a rejected insert stores no rows.
     package static func reading(
         of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
     ) -> ClassifiedResponse? {
         guard let exception = exception(of: response), let verdict = verdict(of: exception) else {
             guard (200..<300).contains(response.status), !isOfClickHouse(response) else { return nil }
-            // Any web server answers so; the table has its own say about what comes twice.
+            // Any web server may return this status, so the response is not from ClickHouse.
             return ClassifiedResponse(
-                .paused(.notFound), reader.text(of: response, saying: "not an answer of ClickHouse, which names itself")
-            )
+                .paused(.notFound), reader.text(of: response, saying: "not a response of ClickHouse"))
         }
         return ClassifiedResponse(verdict, reader.text(of: response))
     }
 
-    /// Of 18.16 it is the server's name, of later versions the query's number and sums as well.
+    /// Version 18.16 sends the server's name in such a header; later versions also send the query id and statistics.
     private static func isOfClickHouse(_ response: HTTPResponse) -> Bool {
         response.headers.fields.contains { $0.name.lowercased().hasPrefix("x-clickhouse-") }
     }
 
     private static func verdict(of exception: Int) -> DeliveryVerdict? {
         switch exception {
-        // A row that can't be parsed, a value that does not fit its column, an unknown field.
+        // A row that cannot be parsed, a value that does not fit its column, an unknown field.
         case 6, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 321, 349: .partial(PartialAnswer(successful: 0))
-        // Authentication: unknown user, wrong password, required password.
+        // Authentication failures: an unknown user, a wrong or missing password.
         case 192, 193, 194, 516: .paused(.unauthorised)
         case 291, 497: .paused(.forbidden)
-        // Unknown table, unknown database, a column that the table lacks.
+        // An unknown table, database or column.
         case 10, 16, 60, 81: .paused(.notFound)
-        // Read only.
+        // Read-only.
         case 164, 242: .paused(.methodNotAllowed)
-        // Too many queries at once, too many parts: it asks for less.
+        // Too many concurrent queries or parts: the load must be reduced.
         case 202, 252: .again(.tooManyRequests, retryAfter: nil)
-        // Out of memory, out of disk, out of time.
+        // Out of memory, out of disk space, timed out.
         case 159, 160, 241, 243: .again(.overloaded, retryAfter: nil)
         default: nil
         }
@@ -98,21 +99,21 @@ extension ClickHouseFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
-            "ClickHouse does not accept the user or the password: check User= and the credential. A file is read again; "
-                + "systemd's needs a restart."
-        case .forbidden: "ClickHouse refuses this user: let the one of User= insert into the table."
+            "ClickHouse rejected the user or the password: check User= and the credential. A credential file is "
+                + "reloaded automatically; a systemd credential requires a restart."
+        case .forbidden: "ClickHouse denies access: allow the user of User= to insert into the table."
         case .notFound:
-            "There is no such database, table or column, or no ClickHouse: run config/clickhouse/schema.sql, or check "
-                + "Database=, Table= and URL=."
-        case .methodNotAllowed: "Nothing can be written there: the table or the user may only read, or check URL=."
+            "The database, table or column does not exist, or this is not ClickHouse: run "
+                + "config/clickhouse/schema.sql or check Database=, Table= and URL=."
+        case .methodNotAllowed: "The table or the user is read-only, or URL= is wrong."
         case .manyLinesRefused:
-            "ClickHouse refuses most rows: look at its answer. Is the table as config/clickhouse/schema.sql makes it?"
+            "ClickHouse rejects most rows: see its answer, and compare the table with config/clickhouse/schema.sql."
         case .redirected, .proxyRefuses, .noCredential: reason.advice
         }
     }
 }
 
-/// Makes rows for the table in `config/clickhouse/schema.sql`, as `JSONEachRow` wants them.
+/// Formats records as rows in `JSONEachRow` for the table in `config/clickhouse/schema.sql`.
 package struct ClickHousePayload: Sendable {
     package init() {}
 
@@ -135,9 +136,9 @@ package struct ClickHousePayload: Sendable {
         return JSONValue.object(members + RecordFields.members(of: summary).map(Self.column)).json
     }
 
-    /// Whole seconds for what sorts and selects, milliseconds beside them.
+    /// The times as whole seconds, for sorting and selecting, and additionally in milliseconds.
     private static func times(_ time: Timestamp, received: Timestamp) -> [JSONValue.Member] {
-        // The type of the column ends where 32 bits do.
+        // The type of the column is an unsigned 32-bit integer.
         let seconds = min(max(time.milliseconds / 1000, 0), Int64(UInt32.max))
         return [
             .init("time", .integer(seconds)), .init("time_ms", .integer(time.milliseconds)),
@@ -145,7 +146,7 @@ package struct ClickHousePayload: Sendable {
         ]
     }
 
-    /// A Boolean is a small number there, in any version.
+    /// Booleans are stored as small integers, in any version of ClickHouse.
     private static func column(_ member: JSONValue.Member) -> JSONValue.Member {
         guard let bool = member.value.asBool else { return member }
         return .init(member.key, .integer(bool ? 1 : 0))

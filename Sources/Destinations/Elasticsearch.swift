@@ -2,18 +2,18 @@ package import HTTPTransfer
 package import IssueCore
 import IssueProtocol
 
-/// Sends records to Elasticsearch or OpenSearch, by `_bulk`.
+/// Sends records to Elasticsearch or OpenSearch with the `_bulk` API.
 package struct SearchFormat: StoreFormat {
     package static var kind: String { "elasticsearch" }
     package static var section: String { "Elasticsearch" }
     package static var options: [StoreOption] {
-        [.user, StoreOption("Index", default: "issued", "Its index or data stream.")]
+        [.user, StoreOption("Index", default: "issued", "The index or data stream.")]
     }
 
     package static let frame = BodyFrame.lines
 
     package let http: HTTPSettings
-    /// With it the credential is a password, without it an API key.
+    /// The user name. If it is set, the credential is a password, otherwise an API key.
     private let user: String?
     private let payload: SearchPayload
 
@@ -39,33 +39,35 @@ package struct SearchFormat: StoreFormat {
 }
 
 extension SearchFormat {
-    /// Source: the bulk API's reference of Elasticsearch and of OpenSearch; both answer 200 whatever became of the
-    /// items, and one item for each action, in order.
+    /// Classifies the items of a `_bulk` response.
+    ///
+    /// Source: the bulk API references of Elasticsearch and OpenSearch. Both return 200 regardless of the result of the
+    /// items, with one item per action, in order.
     package static func reading(
         of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
     ) -> ClassifiedResponse? {
         guard (200..<300).contains(response.status) else { return nil }
         guard let items = try? JSONValue(json: response.body)["items"]?.asArray, items.count == lines.count else {
-            // All was taken in, but which of it no one can tell: with its own ids nothing is stored twice.
-            return ClassifiedResponse(
-                .ambiguous(.noAnswer), "\(response.status): an answer that does not name the items")
+            // The bulk request was processed, but its results are unknown. Since each document has an id, it is not
+            // stored twice.
+            return ClassifiedResponse(.ambiguous(.noAnswer), "\(response.status): the response does not list the items")
         }
         let outcomes = items.map(Outcome.init)
         func words(_ outcome: Outcome) -> String { reader.scrubbed("\(outcome.status) \(outcome.error ?? "")") }
         if let busy = outcomes.first(where: \.isBusy) {
-            // What was taken is answered with 409 the next time.
+            // Documents that were stored are answered with 409 next time.
             return ClassifiedResponse(.again(.tooManyRequests, retryAfter: nil), "\(response.status): \(words(busy))")
         }
         let refused = outcomes.indices.filter { outcomes[$0].isRefused }
         guard let first = refused.first else {
             let there = outcomes.count { $0.status == 409 }
-            let more = there > 0 ? ", \(there) of them there already" : ""
+            let more = there > 0 ? ", \(there) of them stored before" : ""
             return ClassifiedResponse(
-                .accepted, "\(response.status): \(ResponseClassifier.count(lines.count)) taken\(more)")
+                .accepted, "\(response.status): \(ResponseClassifier.count(lines.count)) accepted\(more)")
         }
         return ClassifiedResponse(
             .partial(PartialAnswer(successful: lines.count - refused.count, corruptionCheck: refused)),
-            "\(response.status): \(refused.count) of \(lines.count) refused, \(words(outcomes[first]))")
+            "\(response.status): \(refused.count) of \(lines.count) rejected, \(words(outcomes[first]))")
     }
 
     private struct Outcome {
@@ -80,7 +82,7 @@ extension SearchFormat {
         }
 
         var isBusy: Bool { status == 429 || status >= 500 }
-        /// 409: a document with this id is there, which is this one.
+        /// A status of 409 means that a document with this id exists, which is this record.
         var isRefused: Bool { (400..<500).contains(status) && status != 409 && status != 429 }
     }
 }
@@ -89,18 +91,18 @@ extension SearchFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
-            "The API key, or with User= the password, is not accepted: replace the credential. A file is read again; "
-                + "systemd's needs a restart."
-        case .forbidden: "The key or the user may not write there: let it create documents in the index of Index=."
+            "The API key, or the password with User=, was rejected: replace the credential. A credential file is "
+                + "reloaded automatically; a systemd credential requires a restart."
+        case .forbidden: "Access is denied: allow the API key or user to create documents in the index of Index=."
         case .manyLinesRefused:
-            "Most documents are refused: look at the answer. Is the index as config/elasticsearch/index-template.json "
-                + "makes it?"
+            "Most documents are rejected: see the last answer, and compare the index with "
+                + "config/elasticsearch/index-template.json."
         case .notFound, .methodNotAllowed, .redirected, .proxyRefuses, .noCredential: reason.advice
         }
     }
 }
 
-/// Makes the two lines that `_bulk` wants for each document, as one.
+/// Formats the two lines per document that `_bulk` requires, as one.
 package struct SearchPayload: Sendable {
     private let index: String
 
@@ -129,7 +131,7 @@ package struct SearchPayload: Sendable {
         return document(times + RecordFields.members(of: summary), id: summary.eventID)
     }
 
-    /// `create` with an id of our own: what is there already is answered with 409 and not stored twice.
+    /// Uses `create` with the record's own id. If the document exists, the response is 409, and it is not stored twice.
     private func document(_ members: [JSONValue.Member], id: String) -> [UInt8] {
         let action = JSONValue.object([
             .init("create", .object([.init("_index", .string(index)), .init("_id", .string(id))]))

@@ -13,7 +13,7 @@ package struct OTLPFormat: StoreFormat {
     package let http: HTTPSettings
     private let payload = OTLPPayload()
 
-    /// An address without a path means the usual one, as with every exporter.
+    /// An address without a path gets the default path, as in other exporters.
     package init(_ http: HTTPSettings, _ option: (String) -> String?) {
         var http = http
         let address = http.address
@@ -35,15 +35,17 @@ package struct OTLPFormat: StoreFormat {
 }
 
 extension OTLPFormat {
-    /// Source: the OpenTelemetry protocol's specification, "OTLP/HTTP Response": a partial success says how many
-    /// records were rejected, never which, and must not be sent again; 429, 502, 503 and 504 may be, 400 may not.
+    /// Classifies a response.
+    ///
+    /// Source: the OpenTelemetry protocol specification, "OTLP/HTTP Response". A partial success tells how many records
+    /// were rejected, but not which, and must not be sent again. 429, 502, 503 and 504 may be retried, 400 must not.
     package static func reading(
         of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier
     ) -> ClassifiedResponse? {
         guard (200..<300).contains(response.status) else { return nil }
         guard isOfReceiver(response) else {
             return ClassifiedResponse(
-                .paused(.notFound), reader.text(of: response, saying: "not an answer of an OTLP receiver"))
+                .paused(.notFound), reader.text(of: response, saying: "not a response of an OTLP receiver"))
         }
         let partial = (try? JSONValue(json: response.body))?["partialSuccess"]
         let rejected = integer(partial?["rejectedLogRecords"]) ?? 0
@@ -51,19 +53,19 @@ extension OTLPFormat {
         let said = message.isEmpty ? "" : ": \(reader.scrubbed(message))"
         guard rejected > 0 else {
             return ClassifiedResponse(
-                .accepted, "\(response.status): \(ResponseClassifier.count(lines.count)) taken\(said)")
+                .accepted, "\(response.status): \(ResponseClassifier.count(lines.count)) accepted\(said)")
         }
         let words = "\(response.status): \(rejected) of \(lines.count) rejected\(said)"
         if rejected >= lines.count {
             return ClassifiedResponse(
                 .partial(PartialAnswer(successful: 0, corruptionCheck: Array(0..<lines.count))), words)
         }
-        // Which of them arrived nobody says, and they must not be sent again.
+        // Which records arrived is unknown, and they must not be sent again.
         return ClassifiedResponse(.unconfirmed, words, rejected: rejected)
     }
 
-    /// The answer must be a message in JSON, as the request was. Receivers in use leave it empty where all is well, so
-    /// that much is let pass; a page is none.
+    /// Returns `true` if the response looks like that of an OTLP receiver: a JSON object, like the request. Some
+    /// receivers return an empty body on success, which is accepted as well. An HTML page is not.
     private static func isOfReceiver(_ response: HTTPResponse) -> Bool {
         let type = response.headers["Content-Type"]?.lowercased() ?? ""
         if type.hasPrefix("text/html") { return false }
@@ -71,16 +73,16 @@ extension OTLPFormat {
         return (try? JSONValue(json: response.body))?.asObject != nil
     }
 
-    /// A 64-bit integer is a text in this encoding, and some write a number.
+    /// Returns a 64-bit integer, which is a string in this encoding. Some receivers send a number.
     private static func integer(_ value: JSONValue?) -> Int? {
         (value?.asInteger ?? value?.asString.flatMap { Int64($0) }).flatMap { Int(exactly: $0) }
     }
 }
 
-/// Makes the `ResourceLogs` of each record, in the JSON form of OTLP.
+/// Formats the `ResourceLogs` of each record in the JSON encoding of OTLP.
 ///
-/// Source: the OpenTelemetry protocol's specification, "JSON Protobuf Encoding":
-/// names in lowerCamelCase, 64-bit integers as text, enumerations as numbers.
+/// Source: the OpenTelemetry protocol specification, "JSON Protobuf Encoding": names in lowerCamelCase, 64-bit integers
+/// as strings, enumerations as numbers.
 package struct OTLPPayload: Sendable {
     package init() {}
 
@@ -116,7 +118,7 @@ package struct OTLPPayload: Sendable {
             body: "\(summary.suppressedCount) more of: \(summary.title)", attributes: attributes)
     }
 
-    /// What has a place of its own in the protocol.
+    /// The fields that have their own place in the protocol.
     private static let elsewhere: Set<String> = [
         "event_id", "app", "host", "severity", "message", "version", "environment",
     ]
@@ -146,7 +148,7 @@ package struct OTLPPayload: Sendable {
 
     private static func nanoseconds(_ time: Timestamp) -> String { "\(max(0, time.milliseconds))000000" }
 
-    /// The least of each range of the specification's table.
+    /// Returns the lowest number of each range in the specification's table.
     private static func number(of severity: Severity) -> Int64 {
         switch severity {
         case .debug: 5
@@ -161,7 +163,7 @@ package struct OTLPPayload: Sendable {
         .array(attributes.map { .object([.init("key", .string($0.0)), .init("value", value($0.1))]) })
     }
 
-    /// An `AnyValue`.
+    /// Returns an `AnyValue`.
     private static func value(_ value: JSONValue) -> JSONValue {
         switch value {
         case .null: .object([])

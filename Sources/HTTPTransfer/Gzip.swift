@@ -1,9 +1,10 @@
 import CZlib
 
-/// Gzip for whole bodies in memory.
+/// Gzip compression of bodies in memory.
 package enum Gzip {
-    /// Compresses bytes, the harder the higher the level (1 to 9; 0 only wraps
-    /// them).
+    /// Returns the bytes compressed.
+    ///
+    /// - Parameter level: The effort, from 1 to 9; 0 stores the bytes uncompressed.
     package static func compress(_ bytes: [UInt8], level: Int = 6) throws(GzipError) -> [UInt8] {
         var compressor = try GzipCompressor(level: level)
         return try compressor.compress(bytes)
@@ -11,8 +12,11 @@ package enum Gzip {
 }
 
 extension Gzip {
-    /// Decompresses what `limit` bytes can hold. The limit is looked at while
-    /// the output grows, so a small input cannot fill the memory.
+    /// Returns the bytes decompressed.
+    ///
+    /// - Parameter limit: The maximum size of the result, in bytes. It is checked while the output grows, so a small
+    ///   input cannot exhaust the memory.
+    /// - Throws: `overLimit` if the result would be larger.
     package static func decompress(_ bytes: [UInt8], limit: Int) throws(GzipError) -> [UInt8] {
         guard bytes.count <= UInt32.max else { throw .tooLarge }
         var stream = try InflateStream()
@@ -22,18 +26,21 @@ extension Gzip {
     }
 }
 
-/// Compresses one body after another with the same 256 KiB of working memory.
+/// Compresses several bodies with the same 256 KiB of working memory.
 @safe
 package struct GzipCompressor: ~Copyable, @unchecked Sendable {
-    // Sendable holds because there is one owner, and zlib ties a stream to no
-    // thread. On the heap because zlib checks that a stream has not moved.
+    // Sendable is safe because there is a single owner, and zlib does not tie a stream to a thread. The stream is on
+    // the heap because zlib checks that it has not moved.
     private let stream: UnsafeMutablePointer<z_stream>
 
+    /// Creates a compressor.
+    ///
+    /// - Parameter level: The effort, from 1 to 9; 0 stores the bytes uncompressed.
     package init(level: Int = 6) throws(GzipError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
         guard unsafe czlib_gzip_deflate_init(stream, CInt(min(max(level, 0), 9))) == Z_OK else {
-            // Nothing was set up, and the end of nothing is harmless.
+            // deflateEnd on an uninitialized stream is harmless.
             throw .outOfMemory
         }
     }
@@ -43,9 +50,10 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
         unsafe stream.deallocate()
     }
 
+    /// Returns a whole body compressed.
     package mutating func compress(_ bytes: [UInt8]) throws(GzipError) -> [UInt8] {
-        // Before the bound: at the end of a stream zlib forgets that the header
-        // is gzip's, and would reckon with a shorter one.
+        // Must precede deflateBound: at the end of a stream zlib forgets that the header is gzip's, and would assume a
+        // shorter one.
         try reset()
         let bound = unsafe deflateBound(stream, UInt(bytes.count))
         guard bytes.count <= UInt32.max, bound <= UInt32.max else { throw .tooLarge }
@@ -59,12 +67,12 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
         guard unsafe deflateReset(stream) == Z_OK else { throw .corrupt }
     }
 
-    /// What came of giving zlib some bytes and some room.
+    /// The result of one call of zlib.
     struct Step {
         var result: CInt
         var output: [UInt8]
         var consumed: Int
-        /// There may be more to come out.
+        /// `true` if the output was filled, so that more may follow.
         var isFull: Bool
     }
 
@@ -72,7 +80,7 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
         var step = Step(result: Z_OK, output: [], consumed: 0, isFull: false)
         step.output = unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
             unsafe bytes.withUnsafeBufferPointer { input in
-                // zlib only reads the input, though it does not say const.
+                // zlib only reads the input, although it is not declared const.
                 unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
                 unsafe stream.pointee.avail_in = UInt32(input.count)
                 unsafe stream.pointee.next_out = output.baseAddress
@@ -81,7 +89,7 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
                 count = unsafe room - Int(stream.pointee.avail_out)
                 step.consumed = unsafe input.count - Int(stream.pointee.avail_in)
                 step.isFull = unsafe stream.pointee.avail_out == 0
-                // The stream lives on, the addresses do not.
+                // The stream outlives these addresses.
                 unsafe stream.pointee.next_in = nil
                 unsafe stream.pointee.next_out = nil
             }
@@ -91,15 +99,15 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
 }
 
 extension GzipCompressor {
-    /// Room for what comes out at a time.
+    /// The size of the output buffer of one call.
     private static var pieceBytes: Int { 64 << 10 }
 
-    /// Compresses a piece of a body behind those that came before.
+    /// Compresses the next part of a body.
     package mutating func append(_ bytes: [UInt8], to output: inout [UInt8]) throws(GzipError) {
         try run(bytes, Z_NO_FLUSH, to: &output)
     }
 
-    /// Ends the body; the next piece is the first of another.
+    /// Ends the body. The next part begins another one.
     package mutating func finish(into output: inout [UInt8]) throws(GzipError) {
         try run([], Z_FINISH, to: &output)
         try reset()
@@ -121,20 +129,20 @@ extension GzipCompressor {
     }
 }
 
-/// Why bytes could not be compressed or decompressed.
+/// The reason why bytes could not be compressed or decompressed.
 package enum GzipError: Error, Equatable, Sendable {
-    /// The data ends before the format does.
+    /// The data ends too early.
     case truncated
-    /// Not gzip, or its checksum does not fit.
+    /// The data is not gzip, or its checksum is wrong.
     case corrupt
-    /// It would become longer than the caller allows.
+    /// The result would exceed the caller's limit.
     case overLimit
-    /// More than zlib takes in one piece.
+    /// The input is larger than zlib accepts at once.
     case tooLarge
     case outOfMemory
 }
 
-/// The state of one decompression.
+/// The state of a decompression.
 @safe
 struct InflateStream: ~Copyable {
     // On the heap because zlib checks that a stream has not moved.
@@ -143,7 +151,7 @@ struct InflateStream: ~Copyable {
     init() throws(GzipError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        // If nothing was set up, the end of nothing is harmless.
+        // inflateEnd on an uninitialized stream is harmless.
         guard unsafe czlib_gzip_inflate_init(stream) == Z_OK else { throw .outOfMemory }
     }
 
@@ -153,7 +161,7 @@ struct InflateStream: ~Copyable {
     }
 
     mutating func inflateAll(_ input: UnsafeBufferPointer<UInt8>, limit: Int) throws(GzipError) -> [UInt8] {
-        // zlib only reads the input, though it does not say const.
+        // zlib only reads the input, although it is not declared const.
         unsafe stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
         unsafe stream.pointee.avail_in = UInt32(input.count)
 
@@ -166,13 +174,13 @@ struct InflateStream: ~Copyable {
 
             switch result {
             case Z_STREAM_END:
-                // A file may hold several streams one after the other.
+                // A gzip file may consist of several streams.
                 guard unsafe stream.pointee.avail_in > 0 else { return output }
                 guard unsafe inflateReset(stream) == Z_OK else { throw .corrupt }
             case Z_OK:
                 break
             case Z_BUF_ERROR:
-                // No progress: all input is used up, and the end is missing.
+                // No progress: all input was consumed, and the end is missing.
                 throw .truncated
             case Z_MEM_ERROR:
                 throw .outOfMemory

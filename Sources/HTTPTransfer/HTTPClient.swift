@@ -1,42 +1,43 @@
 import CCurl
 import Synchronization
 
-/// Makes one request after another, and keeps the connection between them.
+/// Sends one request at a time, and keeps the connection open between requests.
 ///
-/// It may move to another thread, and blocks the thread that uses it. The
-/// process must ignore SIGPIPE, as daemons do.
+/// It blocks the thread that uses it, and may be moved to another thread. The process must ignore SIGPIPE.
 @safe
 package struct HTTPClient: ~Copyable, @unchecked Sendable {
-    // Sendable holds because there is one owner, `perform` is exclusive, and
-    // libcurl ties a handle to no thread.
+    // Sendable is safe because there is a single owner, `perform` is exclusive, and libcurl does not tie a handle to a
+    // thread.
     private var easy: UnsafeMutableRawPointer?
     private var multi: UnsafeMutableRawPointer?
 
-    /// Costs nothing: libcurl is started by the first request.
+    /// Costs nothing: libcurl is initialized by the first request.
     package init() {
         unsafe easy = nil
         unsafe multi = nil
     }
 
     deinit {
-        // The easy handle first, as libcurl asks.
+        // libcurl requires the easy handle to be cleaned up first.
         unsafe curl_easy_cleanup(easy)
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Sends a request and waits for the answer, which may have any status.
+    /// Sends a request and waits for the response, whatever its status.
+    ///
+    /// - Throws: `HTTPTransferError` if there was no complete response.
     package mutating func perform(
         _ request: HTTPRequest, cancellation: HTTPCancellation? = nil
     ) throws(HTTPTransferError) -> HTTPResponse {
         guard CurlLibrary.isReady, let (easy, multi) = unsafe handles() else {
-            throw HTTPTransferError(code: .other, message: "libcurl cannot be started", bodyFullySent: false)
+            throw HTTPTransferError(code: .other, message: "libcurl could not be initialized", bodyFullySent: false)
         }
         guard let origin = HTTPOrigin(url: request.url) else {
             throw HTTPTransferError(
-                code: .invalidRequest, message: "The URL of the request cannot be used", bodyFullySent: false)
+                code: .invalidRequest, message: "The URL of the request is invalid", bodyFullySent: false)
         }
-        // Afterwards too, so that the URL, which may hold a credential, does
-        // not wait in memory for the next request.
+        // Reset afterwards too, so that the URL, which may contain a credential, does not stay in memory until the next
+        // request.
         defer { unsafe curl_easy_reset(easy) }
 
         let start = ContinuousClock.now
@@ -45,11 +46,9 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
             return try attempt.perform(request)
         } catch {
             guard attempt.mayHaveMissedRefusal else { throw error }
-            // A peer that refuses early and closes can reset the connection
-            // before its answer was read. It cannot have acted on half a
-            // request, so it is asked once more, and this time before the body
-            // goes out; taken for a fault of the network, a refusal would be
-            // met again and again.
+            // A peer that rejects a request early and closes can reset the connection before its response was read. It
+            // cannot have acted on an incomplete request, so the request is repeated, this time with "Expect:
+            // 100-continue". If the reset were treated as a network fault, every retry would fail in the same way.
             var request = request
             request.totalTimeout -= start.duration(to: .now)
             return try attempt.perform(request, expectsContinue: true)
@@ -64,7 +63,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// One try at a request, and what its end means.
+/// One attempt at a request, and the interpretation of its result.
 @safe
 struct HTTPAttempt {
     private let easy: UnsafeMutableRawPointer
@@ -72,8 +71,7 @@ struct HTTPAttempt {
     private let origin: HTTPOrigin
     private let cancellation: HTTPCancellation?
 
-    /// The connection broke while the body was being written, and no answer
-    /// was seen.
+    /// The connection broke while the body was being sent, and no response was received.
     private(set) var mayHaveMissedRefusal = false
 
     init(
@@ -86,14 +84,15 @@ struct HTTPAttempt {
         self.cancellation = cancellation
     }
 
-    /// `expectsContinue` has the peer say whether it wants the body before it is
-    /// sent.
+    /// Performs the attempt.
+    ///
+    /// - Parameter expectsContinue: `true` to wait for "100 Continue" before the body is sent.
     mutating func perform(_ request: HTTPRequest, expectsContinue: Bool = false) throws(HTTPTransferError)
         -> HTTPResponse
     {
         guard let headers = HeaderList(request.headers, expectsContinue: expectsContinue) else {
             throw HTTPTransferError(
-                code: .invalidRequest, message: "A header of the request to \(origin) cannot be used",
+                code: .invalidRequest, message: "A header of the request to \(origin) is invalid",
                 bodyFullySent: false)
         }
         let exchange = HTTPExchange(answerLimit: request.answerLimit)
@@ -122,15 +121,15 @@ struct HTTPAttempt {
     private func response(to result: CURLcode, in exchange: HTTPExchange) -> HTTPResponse? {
         if result == CURLE_OK { return exchange.response(isTruncated: false) }
         guard let response = exchange.response(isTruncated: true) else { return nil }
-        // What is no success stays none without the rest of its explanation. A
-        // success must be whole to count, unless it was us who stopped.
+        // An error status does not depend on the rest of the body. A success must be complete, unless this client ended
+        // the transfer at its limit.
         let isSuccess = (200..<300).contains(response.status)
         return exchange.isOverLimit || !isSuccess ? response : nil
     }
 
-    /// Drives one transfer to its end; nil if it was cancelled before.
+    /// Runs a transfer to its end. Returns nil if it was cancelled.
     ///
-    /// - Parameter isKept: Whether the handle stays, and with it the connection that was made for it.
+    /// - Parameter isKept: `true` to keep the handle, and so the connection that was opened for it.
     static func run(
         _ easy: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer, _ cancellation: HTTPCancellation?,
         isKept: Bool = false
@@ -144,8 +143,7 @@ struct HTTPAttempt {
         repeat {
             if cancellation?.isCancelled == true { return nil }
             guard unsafe curl_multi_perform(multi, &running) == CURLM_OK else { return CURLE_FAILED_INIT }
-            // libcurl shortens the wait to its own deadlines. A wake-up that
-            // comes before the wait is not lost.
+            // libcurl shortens the wait to its own deadlines. A wake-up that arrives before the wait is not lost.
             if running > 0, unsafe curl_multi_poll(multi, nil, 0, 60_000, nil) != CURLM_OK {
                 return CURLE_FAILED_INIT
             }
@@ -160,8 +158,8 @@ struct HTTPAttempt {
 }
 
 extension HTTPAttempt {
-    /// Tells libcurl about a request; what it refuses is returned. The body,
-    /// the headers and the exchange must outlive the transfer.
+    /// Configures libcurl for a request, and returns the first error. The body, the headers and the exchange must
+    /// outlive the transfer.
     static func configure(
         _ easy: UnsafeMutableRawPointer, for request: HTTPRequest, body: UnsafeBufferPointer<UInt8>,
         headers: borrowing HeaderList, exchange: HTTPExchange
@@ -172,17 +170,17 @@ extension HTTPAttempt {
             ccurl_set_string(easy, CURLOPT_URL, request.url),
             ccurl_allow_http_only(easy),
             ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0),
-            // Signals belong to the process, not to a library in it.
+            // Signals belong to the process, not to a library.
             ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1),
             ccurl_set_long(easy, CURLOPT_NOPROGRESS, 1),
             ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
-            // A proxy's answer to CONNECT is not the answer.
+            // Excludes the proxy's response to CONNECT.
             ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
             ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connectTimeout)),
             ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, milliseconds(request.totalTimeout)),
             ccurl_set_string(easy, CURLOPT_USERAGENT, request.userAgent),
             ccurl_set_headers(easy, headers.first),
-            // Whatever the TLS library and its configuration would still allow.
+            // Regardless of what the TLS library and its configuration allow.
             ccurl_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
             ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
         ]
@@ -192,7 +190,7 @@ extension HTTPAttempt {
         }
         if let caFile = request.caFile {
             unsafe results.append(ccurl_set_string(easy, CURLOPT_CAINFO, caFile))
-            // The file is in place of the system's authorities, not beside them.
+            // The file replaces the system's authorities.
             unsafe results.append(ccurl_set_string(easy, CURLOPT_CAPATH, nil))
         }
         unsafe results += setMethod(easy, of: request, body: body)
@@ -216,20 +214,19 @@ extension HTTPAttempt {
         }
     }
 
-    /// Rounded up, and at least one, because libcurl takes zero for no limit.
+    /// Returns the duration rounded up, and at least 1, since libcurl interprets zero as no limit.
     private static func milliseconds(_ duration: Duration) -> Int {
         let (seconds, attoseconds) = duration.components
-        // A month is for ever here, and far from where the product overflows.
+        // A month is long enough here, and far from overflow.
         let bounded = min(max(seconds, 0), 2_600_000)
         return max(1, Int(bounded) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
     }
 }
 
-/// Ends transfers from another thread: at once those that run, and every later
-/// one before it begins.
+/// Cancels transfers from another thread: those that are running, and all later ones.
 package final class HTTPCancellation: Sendable {
-    /// What `curl_multi_wakeup` needs; it is the one function of libcurl that
-    /// may be called while another thread uses the handle.
+    /// The argument of `curl_multi_wakeup`, the only function of libcurl that may be called while another thread uses
+    /// the handle.
     @safe
     private struct Sleeper: @unchecked Sendable {
         let multi: UnsafeMutableRawPointer
@@ -246,11 +243,11 @@ package final class HTTPCancellation: Sendable {
 
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
+    /// Cancels all transfers, now and later. May be called on any thread.
     package func cancel() {
         state.withLock { state in
             state.isCancelled = true
-            // Under the lock, because a transfer leaves the list under it too:
-            // so the handle lives. The call writes to an eventfd, no more.
+            // Transfers are removed under the same lock, so the handle is valid. The call only writes to an eventfd.
             for sleeper in state.sleepers {
                 _ = unsafe curl_multi_wakeup(sleeper.multi)
             }
@@ -272,21 +269,20 @@ package final class HTTPCancellation: Sendable {
     }
 }
 
-/// libcurl's own start, which takes milliseconds and so waits until it is
-/// needed, and happens once.
+/// The global initialization of libcurl. It takes milliseconds, so it happens once and only when needed.
 enum CurlLibrary {
     static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }
 
-/// The numbers libcurl keeps about a transfer that has ended.
+/// Properties of a completed transfer.
 struct TransferInfo {
-    /// Bytes of the body that the kernel took.
+    /// The bytes of the body that were passed to the kernel.
     let uploaded: Int
-    /// What the proxy answered to CONNECT; zero if none was asked.
+    /// The proxy's status for CONNECT; zero if there was no CONNECT.
     let proxyStatus: Int
-    /// Why a connection failed, as the kernel said.
+    /// The kernel's errno of a failed connection.
     let systemError: CInt
-    /// Why a certificate was not trusted, as OpenSSL counts the reasons.
+    /// OpenSSL's code for a certificate that was not trusted.
     let verification: Int
 
     init(_ easy: UnsafeMutableRawPointer) {
@@ -298,10 +294,9 @@ struct TransferInfo {
         verification = unsafe TransferInfo.number(CURLINFO_SSL_VERIFYRESULT, of: easy)
     }
 
-    /// Whether the peer may hold the whole request.
+    /// Returns `true` if the peer may have received the whole request.
     func hasSent(_ count: Int, in exchange: HTTPExchange) -> Bool {
-        // libcurl counts for the last connection alone, so of an earlier one
-        // the worse must be assumed.
+        // libcurl counts only the last connection. For an earlier one, the worst case is assumed.
         exchange.wasRepeated || (exchange.isUnderWay && uploaded >= count)
     }
 

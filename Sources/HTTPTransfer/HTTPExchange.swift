@@ -1,11 +1,10 @@
 import CCurl
 
-/// What libcurl's callbacks learn of one request and its answer.
+/// Receives libcurl's callbacks for one request and its response.
 ///
-/// A class, since libcurl holds its address while the transfer runs.
+/// It is a class because libcurl holds its address during the transfer.
 final class HTTPExchange {
-    /// More than any honest answer has; libcurl itself bounds a line, not
-    /// their number.
+    /// More than any legitimate response has. libcurl limits the length of a header line, but not the number of lines.
     private static let headerLimit = 64 * 1024
 
     private let answerLimit: Int
@@ -19,17 +18,17 @@ final class HTTPExchange {
     private(set) var isOverLimit = false
     private(set) var hasTooLongHeaders = false
     private(set) var hasWholeHead = false
-    /// A second connection was needed after the request went out on the first.
+    /// A second connection was needed after the request had been sent on the first.
     private(set) var wasRepeated = false
 
     init(answerLimit: Int) {
         self.answerLimit = max(0, answerLimit)
     }
 
-    /// The connection stands and the request has begun to go out on it.
+    /// `true` once the connection is established and the request has begun on it.
     var isUnderWay: Bool { !isConnecting }
 
-    /// The request has begun to go out on some connection.
+    /// `true` once the request has begun on any connection.
     var hasBegun: Bool { requestsBegun > 0 }
 
     func response(isTruncated: Bool) -> HTTPResponse? {
@@ -39,15 +38,15 @@ final class HTTPExchange {
             mayHaveArrivedTwice: wasRepeated)
     }
 
-    /// A socket for a new connection was made.
+    /// A socket was created for a new connection.
     func connectionOpens() {
-        // libcurl makes a request again by itself when a kept connection ends
-        // without an answer. Whether the peer acted before that is unknown.
+        // libcurl repeats a request on its own if a kept connection ends without a response. Whether the peer had acted
+        // on it is unknown.
         if hasBegun { wasRepeated = true }
         isConnecting = true
     }
 
-    /// The connection stands; the request goes out now.
+    /// The connection is established, and the request begins.
     func requestBegins() {
         if hasBegun { wasRepeated = true }
         requestsBegun += 1
@@ -59,7 +58,7 @@ final class HTTPExchange {
         word.utf8.count == 3 && word.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(word) : nil
     }
 
-    /// Takes a line of the answer's head, and says whether to go on.
+    /// Processes a header line of the response. Returns `false` to abort.
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         headerBytes += line.count
         guard headerBytes <= HTTPExchange.headerLimit else {
@@ -69,7 +68,7 @@ final class HTTPExchange {
         let text = unsafe String(decoding: line, as: UTF8.self)
         let content = text.prefix { !$0.isNewline }
         if content.hasPrefix("HTTP/") {
-            // A new head: what came before was an interim answer.
+            // A new head: the previous one was an interim response.
             let words = content.split(separator: " ", maxSplits: 2)
             status = words.count > 1 ? Self.status(words[1]) : nil
             headers = HTTPHeaders()
@@ -83,7 +82,7 @@ final class HTTPExchange {
         return true
     }
 
-    /// Takes a piece of the answer's body, and says whether to go on.
+    /// Processes a part of the response body. Returns `false` to abort.
     func receive(bodyPart part: UnsafeRawBufferPointer) -> Bool {
         let room = answerLimit - body.count
         unsafe body.append(contentsOf: part.prefix(room))
@@ -99,8 +98,7 @@ final class HTTPExchange {
 }
 
 extension HTTPExchange {
-    /// Lets libcurl tell this exchange what happens. The exchange must outlive
-    /// the transfer.
+    /// Registers this exchange for libcurl's callbacks. It must outlive the transfer.
     func observe(_ easy: UnsafeMutableRawPointer) -> [CURLcode] {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         return unsafe [
@@ -136,10 +134,9 @@ extension HTTPExchange {
     }
 }
 
-/// The header fields of a request or an answer, in the order in which they
-/// came, found by name without regard to case.
+/// The header fields of a request or response in their original order. Names are case-insensitive.
 package struct HTTPHeaders: Equatable, Sendable {
-    /// One field.
+    /// A header field.
     package struct Field: Equatable, Sendable {
         package var name: String
         package var value: String
@@ -149,12 +146,13 @@ package struct HTTPHeaders: Equatable, Sendable {
 
     package init() {}
 
-    /// The first value under a name.
+    /// The first value of a header; nil if it is missing.
     package subscript(name: String) -> String? {
         let wanted = name.lowercased()
         return fields.first { $0.name.lowercased() == wanted }?.value
     }
 
+    /// Appends a field.
     package mutating func append(name: String, value: String) {
         fields.append(Field(name: name, value: value))
     }
@@ -168,23 +166,23 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// The header lines of a request in the form libcurl wants them.
+/// The header lines of a request as a libcurl list.
 @safe
 struct HeaderList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
 
-    /// Nil if a name or a value would break out of its line, or if memory is
-    /// out.
+    /// Creates the list. Returns nil if a name or value contains characters that would end its line, or if memory is
+    /// exhausted.
     init?(_ headers: HTTPHeaders, expectsContinue: Bool) {
         unsafe first = nil
-        // To ask first costs a round trip, and a second where the peer does
-        // not know the question, so libcurl must not do it of its own accord.
+        // Waiting for "100 Continue" costs a round trip, and a delay if the peer does not support it. So libcurl must
+        // not do it on its own.
         guard append(expectsContinue ? "Expect: 100-continue" : "Expect:") else { return nil }
-        // Otherwise libcurl claims that the body is a form.
+        // Otherwise libcurl would declare the body to be a form.
         if headers["Content-Type"] == nil, !append("Content-Type:") { return nil }
         for field in headers.fields {
             guard HeaderList.isName(field.name), HeaderList.isValue(field.value) else { return nil }
-            // With a colon and nothing behind, libcurl would drop the field.
+            // libcurl would drop a field with a colon and an empty value.
             guard append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)") else { return nil }
         }
     }

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// One request: what is sent, to whom, and how long it may take.
+/// An HTTP request with its limits.
 package struct HTTPRequest: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -15,15 +15,15 @@ package struct HTTPRequest: Sendable {
     package var url: String
     package var headers: HTTPHeaders
     package var body: [UInt8]
-    /// Until the connection stands, the TLS handshake included.
+    /// The time limit for establishing the connection, including the TLS handshake.
     package var connectTimeout: Duration = .seconds(10)
-    /// For everything, so that a peer that answers byte by byte is no way out.
+    /// The time limit for the whole request. It also covers a peer that responds very slowly.
     package var totalTimeout: Duration = .seconds(30)
-    /// Nil leaves it to `https_proxy` and its like, an empty text means none.
+    /// The URL of the proxy; nil to use `https_proxy` and similar variables, empty for no proxy.
     package var proxy: String?
-    /// The authorities to trust in place of the system's, as a PEM file.
+    /// The path of a PEM file with authorities that replace those of the system.
     package var caFile: String?
-    /// How many bytes of the answer's body are kept at most.
+    /// The maximum number of bytes kept of the response body.
     package var answerLimit: Int = 64 * 1024
     package var userAgent: String = "issued"
 
@@ -35,8 +35,8 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-// A URL's query or a header may hold a credential, and whatever can be printed
-// ends up in a log some day: so a request prints as method, origin and size.
+// A URL's query or a header may contain a credential, and anything printable ends up in a log eventually. So a request
+// is printed as its method, origin and size.
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {
         let peer = HTTPOrigin(url: url)?.description ?? "an unusable URL"
@@ -48,16 +48,16 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What a peer answered, whatever the status says.
+/// The response of a peer, with any status.
 package struct HTTPResponse: Equatable, Sendable {
     package var status: Int
     package var headers: HTTPHeaders
     package var body: [UInt8]
-    /// The body is not whole: it was longer than the limit, or the connection
-    /// ended within it after a status that is no success.
+    /// `true` if the body is incomplete: it exceeded the limit, or the connection ended within it after an error
+    /// status.
     package var isTruncated: Bool
-    /// A kept connection turned out to be dead after the request had gone out
-    /// on it, so the request was made again: the peer may have it twice.
+    /// `true` if the request was repeated because a kept connection broke after it had been sent. The peer may have
+    /// received it twice.
     package var mayHaveArrivedTwice: Bool
 
     package init(
@@ -72,15 +72,14 @@ package struct HTTPResponse: Equatable, Sendable {
     }
 }
 
-/// The part of a URL that may be shown: who is asked, not what for.
+/// The host and port of a URL, which may be shown to users.
 struct HTTPOrigin: Equatable, CustomStringConvertible {
     let host: String
     let port: String
 
-    /// Nil for a URL that libcurl cannot read, and for a scheme other than
-    /// HTTP's.
+    /// Returns nil if libcurl cannot parse the URL, or if its scheme is not HTTP or HTTPS.
     init?(url: String) {
-        // A C string would end at the zero, and be another URL.
+        // A C string would end at the zero byte and be a different URL.
         guard !url.utf8.contains(0), let handle = unsafe curl_url() else { return nil }
         defer { unsafe curl_url_cleanup(handle) }
         guard unsafe curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK,
@@ -104,9 +103,9 @@ struct HTTPOrigin: Equatable, CustomStringConvertible {
     }
 }
 
-/// The proxy that stands before a peer, for people: libcurl asks it by itself and does not say so.
+/// The proxy used for a request, for messages. libcurl chooses it on its own and does not report it.
 package enum ProxyName {
-    /// Host and port of the proxy through which a request goes; nothing where it goes straight to its peer.
+    /// Returns the host and port of the proxy for a request; nil if it goes directly to the peer.
     static func text(for request: HTTPRequest, to origin: HTTPOrigin) -> String? {
         text(for: request, to: origin, variable)
     }
@@ -116,13 +115,13 @@ package enum ProxyName {
         return unsafe String(cString: value)
     }
 
-    /// The passwords in the URLs of proxies that the environment names, decoded.
+    /// Returns the decoded passwords in the proxy URLs of the environment.
     package static func environmentPasswords() -> [[UInt8]] {
         let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         return names.compactMap(variable).compactMap(password)
     }
 
-    /// The password in the URL of a proxy, decoded, or nil when it has none.
+    /// Returns the decoded password in a proxy URL; nil if it has none.
     static func password(in proxy: String) -> [UInt8]? {
         let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
         let authority = proxy[start...].prefix { $0 != "/" }
@@ -147,19 +146,22 @@ package enum ProxyName {
         return password.isEmpty ? nil : password
     }
 
-    /// - Parameter environment: What a variable says; libcurl goes by the usual ones.
+    /// Returns the host and port of the proxy for a request; nil if it goes directly to the peer.
+    ///
+    /// - Parameter environment: Returns the value of an environment variable. The variables are those that libcurl
+    ///   uses.
     static func text(
         for request: HTTPRequest, to origin: HTTPOrigin, _ environment: (String) -> String?
     ) -> String? {
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
-        // HTTP_PROXY is what a CGI is told by a stranger, so libcurl does not read it.
+        // libcurl ignores HTTP_PROXY, since in a CGI program it would be a header sent by the client.
         let names = ["\(scheme)_proxy"] + (scheme == "http" ? [] : [scheme.uppercased() + "_PROXY"])
         let proxy = request.proxy ?? (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(environment).first
         guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
-        // It may hold a password, which must not be shown.
+        // The URL may contain a password, which must not be shown.
         let start = proxy.firstRange(of: "://")?.upperBound ?? proxy.startIndex
         let place = "http://\(proxy[start...])"
-        return HTTPOrigin(url: place)?.description ?? "(of a name that can't be read)"
+        return HTTPOrigin(url: place)?.description ?? "(invalid URL)"
     }
 
     private static func isExcepted(_ origin: HTTPOrigin, _ environment: (String) -> String?) -> Bool {

@@ -1,21 +1,19 @@
 import CCurl
 import Glibc
 
-/// Writes bytes into a TLS connection on which nobody answers, and keeps it for what comes next.
+/// Writes bytes to a TLS connection without reading a response, and keeps the connection for later writes.
 ///
-/// It blocks the thread that uses it. What was written is with the kernel, and
-/// nothing tells whether it arrived.
+/// It blocks the thread that uses it. Written bytes have been passed to the kernel; whether they arrived is unknown.
 @safe
 package struct StreamClient: ~Copyable, @unchecked Sendable {
-    // Sendable holds because there is one owner, and libcurl ties a handle to
-    // no thread.
+    // Sendable is safe because there is a single owner, and libcurl does not tie a handle to a thread.
     private var easy: UnsafeMutableRawPointer?
     private var multi: UnsafeMutableRawPointer?
     private let cancellation: HTTPCancellation?
-    /// What libcurl tells while it connects; it must live as long as the connection.
+    /// Receives libcurl's callbacks. It must live as long as the connection.
     private var exchange: HTTPExchange?
 
-    /// - Parameter cancellation: Ends the making of a connection.
+    /// - Parameter cancellation: Cancels the establishing of a connection.
     package init(cancellation: HTTPCancellation? = nil) {
         unsafe easy = nil
         unsafe multi = nil
@@ -32,13 +30,13 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Sends bytes to where a request would go, over the connection that there is, or a new one.
+    /// Sends bytes to the address of a request, over the existing connection or a new one.
     ///
-    /// - Throws: with `bodyFullySent` where some of the bytes may have arrived.
+    /// - Throws: `HTTPTransferError` with `bodyFullySent` if some of the bytes may have arrived.
     package mutating func send(_ bytes: [UInt8], to request: HTTPRequest) throws(HTTPTransferError) {
         guard let origin = HTTPOrigin(url: request.url) else {
             throw HTTPTransferError(
-                code: .invalidRequest, message: "The URL of the request cannot be used", bodyFullySent: false)
+                code: .invalidRequest, message: "The URL of the request is invalid", bodyFullySent: false)
         }
         if exchange == nil || !isOpen { try connect(request, origin) }
         let deadline = ContinuousClock.now.advanced(by: request.totalTimeout)
@@ -54,7 +52,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             close()
             throw HTTPTransferError(
                 code: result == CURLE_AGAIN ? .timeout : .connectionLost,
-                message: "The connection to \(origin) ended while it was written to", bodyFullySent: sent > 0)
+                message: "The connection to \(origin) ended during writing", bodyFullySent: sent > 0)
         }
     }
 
@@ -67,7 +65,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         guard let easy = unsafe easy, let multi = unsafe multi, let headers = HeaderList([:], expectsContinue: false)
         else {
             close()
-            throw HTTPTransferError(code: .other, message: "libcurl cannot be started", bodyFullySent: false)
+            throw HTTPTransferError(code: .other, message: "libcurl could not be initialized", bodyFullySent: false)
         }
         let exchange = HTTPExchange(answerLimit: 0)
         let body = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -75,7 +73,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         if result == nil {
             let options = unsafe [
                 ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1),
-                // It is for the connection here, and for no request.
+                // The option applies to the connection, since there is no request.
                 ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, nil),
             ]
             result = options.first { $0 != CURLE_OK }
@@ -96,7 +94,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
         self.exchange = exchange
     }
 
-    /// Whether the peer has not ended the connection, as far as the kernel knows.
+    /// `true` unless the peer has ended the connection, as far as the kernel knows.
     private var isOpen: Bool {
         var byte: UInt8 = 0
         var count = 0

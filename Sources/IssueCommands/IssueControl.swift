@@ -3,10 +3,9 @@ package import IssueProtocol
 internal import Issues
 import UnixIO
 
-/// The program `issuectl`, apart from the process in which it runs.
+/// The program `issuectl`, independent of the process it runs in.
 ///
-/// Everything it depends on is given to it, so that tests see the whole of
-/// what a person would see, byte for byte.
+/// Its dependencies are passed in, so that tests see exactly what a user would see.
 package struct IssueControl {
     private static let commands: [any Command.Type] = [
         ReportCommand.self, ListCommand.self, RecordsCommand.self, ShowCommand.self, FollowCommand.self,
@@ -41,7 +40,7 @@ package struct IssueControl {
         self.connect = connect
     }
 
-    /// Does what the arguments, without the program's name, ask for.
+    /// Runs the command that the arguments name. The program's name is not among the arguments.
     package func run(_ arguments: [String]) -> ExitCode {
         do throws(CommandFailure) {
             return try dispatch(arguments)
@@ -64,7 +63,7 @@ package struct IssueControl {
         if common.has(CommonOptions.version) { return say("issuectl \(ProductVersion.text)\n") }
         guard let name = rest.first else {
             guard common.has(CommonOptions.help) else {
-                throw CommandFailure(.usage, "which command? See issuectl --help")
+                throw CommandFailure(.usage, "missing command. See issuectl --help")
             }
             return say(generalHelp)
         }
@@ -93,14 +92,14 @@ package struct IssueControl {
             throw CommandFailure(.usage, "\(error.message). See issuectl \(specification.name) --help")
         }
         let code = try command.run(in: context)
-        // Whatever the command was, a daemon is there now for what an earlier one could not send.
+        // A daemon is reachable, so reports that earlier runs could not send are sent now.
         if context.hasConnected.value { reporting.sendKept(arguments[CommonOptions.socket]) }
         return code
     }
 
     private func makeContext(_ arguments: ParsedArguments) throws(UsageError) -> CommandContext {
         guard !(arguments.has(CommonOptions.json) && arguments.has(CommonOptions.lines)) else {
-            throw UsageError("--json and --ndjson exclude each other")
+            throw UsageError("--json and --ndjson cannot be used together")
         }
         let choice = try arguments.choice(
             CommonOptions.color, among: ColorChoice.allCases.map(\.rawValue), ColorChoice.init(rawValue:))
@@ -122,7 +121,7 @@ package struct IssueControl {
     private func command(named name: String) throws(CommandFailure) -> any Command.Type {
         guard let command = Self.commands.first(where: { $0.specification.name == name }) else {
             let nearest = NearestName.suggestion(for: name, among: Self.commands.map { $0.specification.name })
-            throw CommandFailure(.usage, "there is no command '\(name)'\(nearest). See issuectl --help")
+            throw CommandFailure(.usage, "unknown command '\(name)'\(nearest). See issuectl --help")
         }
         return command
     }
@@ -146,10 +145,10 @@ package struct IssueControl {
 }
 
 extension IssueControl {
-    /// Runs as the program, on the real terminal and the real socket, and ends the process.
+    /// Runs the program with the real terminal and socket, and ends the process.
     package static func runProcess(_ arguments: [String]) -> Never {
-        // A reader who leaves early, as `head` does, shows as an error of write(2) and not as a death by signal:
-        // `report` still has issues to send then.
+        // If the reader of the output leaves early, as `head` does, write(2) fails instead of a signal ending the
+        // process: `report` still has to send its issues.
         try? Signal.pipe.ignore()
         StandardStream.fillClosed()
         let output = StandardOutput()
@@ -168,7 +167,7 @@ extension IssueControl {
 }
 
 extension ReportSurroundings {
-    /// How long what earlier runs have kept may hold up the end of this one.
+    /// The maximum time for sending kept reports at the end of a run.
     private static let sendingTime: Duration = .seconds(1)
 
     fileprivate static func process() -> ReportSurroundings {
@@ -183,7 +182,7 @@ extension ReportSurroundings {
             },
             makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
             keep: { call, producer, sequence in
-                // A failure is reported at once, so no later run has to report it (`issues: 0`).
+                // `issues: 0`: the failure is reported immediately, so no later run has to report it.
                 guard let folder, folder.keep(call, of: producer, from: sequence, issues: 0) else { return nil }
                 return folder.path
             },
@@ -198,18 +197,18 @@ extension ReportSurroundings {
     }
 }
 
-/// One of the commands of `issuectl`.
+/// A command of `issuectl`.
 protocol Command: Sendable, SendableMetatype {
-    /// What the parser and help need to know.
+    /// The description for the parser and the help.
     static var specification: CommandSpecification { get }
 
-    /// Reads the command line; times without a date count from `now`.
+    /// Creates the command from its arguments. Relative times refer to `now`.
     init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError)
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode
 }
 
-/// What a command works with: all that is neither its arguments nor its own decision.
+/// The environment of a command: everything except its arguments.
 struct CommandContext {
     var environment: (String) -> String?
     var now: Timestamp
@@ -221,19 +220,19 @@ struct CommandContext {
     var files: FileSaving
     var reporting: ReportSurroundings
     var connect: () throws(CollectorConnectionError) -> any BrowserLink
-    /// Whether a daemon has answered.
+    /// Set once a connection to the daemon was established.
     var hasConnected: Flag
 
     final class Flag {
         var value = false
     }
 
-    /// The width that tables fit into, or nothing where they may be as wide as they like.
+    /// The width of tables; nil if it is unlimited.
     var width: Int? { terminal.tableWidth(environment) }
 
-    /// A connection to the daemon.
+    /// Connects to the daemon.
     ///
-    /// - Parameter notFound: What is said where there is not what was asked for.
+    /// - Parameter notFound: The error message if the daemon does not find what was asked for; nil for the default.
     func collector(notFound: String? = nil) throws(CommandFailure) -> Collector {
         do throws(CollectorConnectionError) {
             return Collector(link: try connect()) { failure in
@@ -254,7 +253,7 @@ struct CommandContext {
         try print([line])
     }
 
-    /// Prints one JSON text on a line of its own.
+    /// Prints a JSON text on a line of its own.
     func print(json: [UInt8]) throws(CommandFailure) {
         try print(bytes: TerminalSafeJSON.escape(json) + [UInt8(ascii: "\n")])
     }
@@ -263,7 +262,7 @@ struct CommandContext {
         guard output.write(bytes) else { throw .nobodyReads }
     }
 
-    /// Asks a person on the terminal whether to go on.
+    /// Asks the user for confirmation. Returns `false` unless the answer is yes.
     func confirm(_ question: String) throws(CommandFailure) -> Bool {
         try print(bytes: Array("\(TerminalSanitizer.line(question)) [y/N] ".utf8))
         var answer: [UInt8] = []
@@ -272,22 +271,22 @@ struct CommandContext {
         return word == "y" || word == "yes"
     }
 
-    /// Says on the terminal how far something is; the next such line takes the place of this one, an empty one ends it.
+    /// Shows the progress of a job on a terminal. Each text replaces the previous one; an empty text removes it.
     func publishProgress(_ text: String) {
         guard terminal.isTerminal, format == .human else { return }
         output.writeError(Array("\r\u{1B}[K\(TerminalSanitizer.line(text))".utf8))
     }
 
-    /// Says something on standard error, on one line.
+    /// Prints a message to standard error, on one line.
     func warn(_ message: String) {
         output.writeError(Array("issuectl: \(TerminalSanitizer.line(message))\n".utf8))
     }
 }
 
-/// Why a command can't go on: one line for people, and the exit code for scripts.
+/// The reason why a command failed: a line for the user and an exit code for scripts.
 package struct CommandFailure: Error, Equatable, Sendable {
     package var code: ExitCode
-    /// What is wrong and what to do about it, without a full stop; nothing where nobody is to be told.
+    /// A description of the failure and of what to do, without a full stop; nil to print nothing.
     package var message: String?
 
     package init(_ code: ExitCode, _ message: String?) {
@@ -295,28 +294,28 @@ package struct CommandFailure: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Whoever read our output has gone, as `head` does when it has seen enough: an end like any other.
+    /// The reader of the output has gone, as `head` does when it has enough. This is not a failure.
     static let nobodyReads = CommandFailure(.success, nil)
 }
 
 extension CommandFailure {
-    /// What a failed call means for people and scripts.
+    /// Creates the failure for a failed call.
     init(_ failure: CollectorConnectionError) {
         switch failure {
         case .unreachable(let path, let reason):
             let hint = "is issued running? (systemctl status issued)"
-            self.init(.unavailable, "no daemon answers at \(path) (\(reason)): \(hint)")
+            self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
         case .untrusted(let path, let reason):
-            let hint = "start issued, or if that user is to be trusted, name it in ISSUED_SOCKET_USER"
+            let hint = "start issued, or set ISSUED_SOCKET_USER to that user to trust it"
             self.init(.unavailable, "the socket \(path) is not trusted, \(reason): \(hint)")
         case .switchedOff:
-            self.init(.unavailable, "ISSUED_SOCKET is empty, which switches issues off: unset it, or give --socket")
-        case .unusablePath(let reason): self.init(.usage, "the socket's path can't be used: \(reason)")
-        case .closed: self.init(.unavailable, "the daemon has closed the connection: see journalctl -u issued")
-        case .timedOut: self.init(.tryAgain, "the daemon has not answered in time: try again")
+            self.init(.unavailable, "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket")
+        case .unusablePath(let reason): self.init(.usage, "cannot use the socket: \(reason)")
+        case .closed: self.init(.unavailable, "the daemon closed the connection: see journalctl -u issued")
+        case .timedOut: self.init(.tryAgain, "the daemon did not reply in time: try again")
         case .malformed(let reason):
             self.init(
-                .refused, "the daemon's answer can't be read (\(reason)): are issuectl and issued of one version?")
+                .refused, "the daemon's reply is invalid (\(reason)): are issuectl and issued the same version?")
         case .refused(let error): self.init(error)
         }
     }
@@ -325,37 +324,37 @@ extension CommandFailure {
         switch error {
         case .notFound(let id):
             let hint = "see issuectl list"
-            self.init(.refused, "there is nothing with the id '\(id)' that you may see: \(hint)")
+            self.init(.refused, "no record or group '\(id)', or it belongs to another user: \(hint)")
         case .denied, .permissionDenied:
-            self.init(.refused, "only operators may do that: be root, or in a group named by Operators= in issued.conf")
+            self.init(.refused, "permission denied: only root and the groups in Operators= (issued.conf) may do this")
         case .busy(let delay):
             let seconds = max(1, delay.components.seconds + (delay.components.attoseconds > 0 ? 1 : 0))
             self.init(.tryAgain, "the daemon is busy: try again in \(RelativeTime.span(seconds: UInt64(seconds)))")
         case .noSpace:
             self.init(
                 .tryAgain,
-                "the daemon has not enough space left on its disk (KeepFree= is to stay free): make room, then try again"
+                "the daemon's disk is full (KeepFree= reserves some space): free some space, then try again"
             )
         case .tooLarge(let limit):
-            self.init(.refused, "this is more than the daemon takes at once (the limit is \(limit)): send less")
+            self.init(.refused, "the request is larger than the daemon accepts (limit \(limit)): send less")
         case .invalidFilter("bucket", let reason):
-            self.init(.refused, "this time can't be counted in such buckets: \(reason)")
+            self.init(.refused, "invalid bucket size for this time range: \(reason)")
         case .invalidFilter(let field, let reason):
-            self.init(.refused, "the daemon can't use the filter '\(field)': \(reason)")
+            self.init(.refused, "invalid filter '\(field)': \(reason)")
         case .invalidRecord(let index, let field, let reason):
             let place = [index.map { "record \($0 + 1)" }, field].compactMap(\.self).joined(separator: ", ")
-            self.init(.refused, "the daemon can't read \(place.isEmpty ? "what was reported" : place): \(reason)")
+            self.init(.refused, "the daemon rejected \(place.isEmpty ? "the report" : place): \(reason)")
         case .methodNotImplemented, .methodNotFound, .interfaceNotFound:
-            self.init(.refused, "this daemon does not offer that: is it older than issuectl? (issuectl status)")
+            self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):
-            self.init(.refused, "the daemon can't use '\(name)': are issuectl and issued of one version?")
-        case .expectedMore, .unknown: self.init(.refused, "the daemon refuses: \(error)")
+            self.init(.refused, "the daemon rejected '\(name)': are issuectl and issued the same version?")
+        case .expectedMore, .unknown: self.init(.refused, "the daemon returned an error: \(error)")
         }
     }
 }
 
 extension CollectorConnectionError {
-    /// Whether the same call may succeed later.
+    /// `true` if the same call may succeed later.
     var mayPass: Bool {
         switch self {
         case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.noSpace): true
@@ -364,53 +363,53 @@ extension CollectorConnectionError {
     }
 }
 
-/// The options that every command has.
+/// The options of every command.
 enum CommonOptions {
     static let socket = OptionSpecification(
-        "socket", value: "PATH", "Where the daemon listens, instead of looking in the usual places and in ISSUED_SOCKET"
+        "socket", value: "PATH", "The daemon's socket (default: ISSUED_SOCKET or a standard location)"
     )
     static let json = OptionSpecification("json", "Print one JSON document")
-    static let lines = OptionSpecification("ndjson", "Print one JSON object a line, as it comes")
+    static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as received")
     static let color = OptionSpecification("color", value: "WHEN", "Colour the output: auto, always or never")
     static let help = OptionSpecification("help", short: "h", "Show this help")
-    /// Only before the command: behind `list` it asks for versions of applications.
+    /// Only before the command: after `list`, this option selects application versions.
     static let version = OptionSpecification("version", "Show the version")
 
     static let everywhere = [socket, json, lines, color, help]
     static let leading = everywhere + [version]
 }
 
-/// How a command ended, in the numbers of sysexits(3) that scripts know.
+/// The exit codes of the program, from sysexits(3) where possible.
 package enum ExitCode: Int32, Sendable {
     case success = 0
-    /// What was asked for is not there, or was refused.
+    /// Not found, or refused.
     case refused = 1
-    /// The command line is wrong.
+    /// The command line is invalid.
     case usage = 64
-    /// No daemon answers.
+    /// The daemon is not reachable.
     case unavailable = 69
-    /// It may work later.
+    /// A temporary failure.
     case tryAgain = 75
 }
 
-/// In which form a command answers.
+/// The format of the output.
 package enum OutputFormat: Sendable {
-    /// Tables and pages for people.
+    /// Tables and text for users.
     case human
     /// One JSON document.
     case json
-    /// One JSON object a line, as it comes.
+    /// One JSON object per line, as received.
     case lines
 }
 
-/// The daemon's methods, as the commands call them: what goes wrong is said to a person.
+/// The daemon's methods as called by the commands, with failures as messages for the user.
 typealias Collector = BrowserSession<CommandFailure>
 
 typealias Answer = BrowserReply
 
-/// What is known of the terminal that people look at.
+/// The properties of the terminal.
 package struct TerminalInfo: Equatable, Sendable {
-    /// Whether standard output goes to a person rather than into a file or a pipe.
+    /// `true` if standard output is a terminal.
     package var isTerminal: Bool
     package var columns: Int?
     package var rows: Int?
@@ -421,14 +420,14 @@ package struct TerminalInfo: Equatable, Sendable {
         self.rows = rows
     }
 
-    /// The width that tables are cut to, or nothing where cutting would lose what a pipe is meant to carry.
+    /// Returns the width to which tables are cut; nil if the output is not a terminal and must not be cut.
     func tableWidth(_ environment: (String) -> String?) -> Int? {
         if let width = environment("COLUMNS").flatMap({ Int($0) }), width > 0 { return width }
         guard isTerminal else { return nil }
         return columns ?? 80
     }
 
-    /// How many rows of a table fit onto one screen, with room for its head and the prompt.
+    /// Returns the number of table rows that fit on a screen, with the heading and the prompt.
     func tableRows(_ environment: (String) -> String?) -> Int {
         let variable = environment("LINES").flatMap { Int($0) }
         guard isTerminal, let rows = variable ?? rows, rows > 0 else { return 50 }
@@ -436,13 +435,13 @@ package struct TerminalInfo: Equatable, Sendable {
     }
 }
 
-/// When to colour what people read.
+/// When to use colours.
 package enum ColorChoice: String, CaseIterable, Sendable {
     case auto
     case always
     case never
 
-    /// Whether to colour, as `NO_COLOR` (no-color.org) and `TERM=dumb` wish where nobody has said it outright.
+    /// Returns `true` if colours should be used. `auto` respects `NO_COLOR` (no-color.org) and `TERM=dumb`.
     func applies(to terminal: TerminalInfo, _ environment: (String) -> String?) -> Bool {
         switch self {
         case .always: return true

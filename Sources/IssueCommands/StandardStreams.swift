@@ -1,26 +1,26 @@
 import UnixIO
 
-/// Where a command reads from; tests give it a text in pieces.
+/// The input of a command. Tests pass text in pieces.
 package protocol CommandInput: AnyObject {
-    /// The bytes that have come since the last call, waiting for the first of them; nothing at the end.
+    /// Waits for input and returns the bytes that have arrived; nil at the end.
     func read() -> [UInt8]?
 }
 
-/// Where a command writes; tests collect what comes.
+/// The output of a command. Tests collect it.
 package protocol CommandOutput: AnyObject {
-    /// Writes to standard output and says whether somebody still reads it.
+    /// Writes to standard output. Returns `false` if the reader has gone.
     func write(_ bytes: [UInt8]) -> Bool
 
-    /// Writes to standard error, as far as that is possible.
+    /// Writes to standard error. Errors are ignored.
     func writeError(_ bytes: [UInt8])
 }
 
-/// What is piped into the process.
+/// The standard input of the process.
 final class StandardInput: CommandInput {
     private var buffer = [UInt8](repeating: 0, count: 64 * 1024)
 
     func read() -> [UInt8]? {
-        // A stream that can't be read is an empty one: the shell has said why.
+        // A closed stream is treated as empty; the shell has reported why.
         guard let stream = try? StandardStream.input.duplicate() else { return nil }
         while true {
             do throws(Errno) {
@@ -35,9 +35,9 @@ final class StandardInput: CommandInput {
     }
 }
 
-/// The two streams on which a process answers.
+/// The standard output and error of the process.
 final class StandardOutput: CommandOutput {
-    /// Whether something was lost on the way to somebody who wanted it.
+    /// `true` if output was lost although there is a reader.
     private(set) var hasFailed = false
 
     func write(_ bytes: [UInt8]) -> Bool {
@@ -45,17 +45,17 @@ final class StandardOutput: CommandOutput {
             try StandardStream.output.writeAll(bytes)
             return true
         } catch {
-            // A reader who has gone is no fault; a full disk is one, and must not look like success.
+            // A reader that has gone is not an error. A full disk is one, and must not look like success.
             if error != .brokenPipe, !hasFailed {
                 hasFailed = true
-                writeError(Array("issuectl: can't write to standard output: \(error)\n".utf8))
+                writeError(Array("issuectl: cannot write to standard output: \(error)\n".utf8))
             }
             return false
         }
     }
 
     func writeError(_ bytes: [UInt8]) {
-        // There is nowhere left to complain to.
+        // An error here cannot be reported anywhere.
         try? StandardStream.error.writeAll(bytes)
     }
 }

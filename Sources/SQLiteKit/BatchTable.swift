@@ -1,23 +1,26 @@
 internal import CSQLite
 
-/// A table whose rows are in memory, so that one `INSERT … SELECT` takes a whole batch.
+/// A virtual table over rows in memory, so that a single `INSERT … SELECT` inserts a whole batch.
 ///
-/// That spares the binding and stepping of each row. The table exists on its connection
-/// alone, takes no part in the schema, and has rows only while some are lent to it.
+/// This avoids binding and stepping each row. The table exists only on its connection, is not part of the schema, and
+/// has rows only while some are lent to it.
 package final class BatchTable {
     let declaration: String
     private let columnCount: Int
     private(set) var borrowed: BorrowedRows?
 
-    /// Adds the table to a connection, for as long as that lives.
+    /// Adds the table to a connection, for the lifetime of the connection.
     ///
-    /// - Parameter columns: the names of the columns, in the order of their numbers.
+    /// - Parameters:
+    ///   - name: The name of the table.
+    ///   - columns: The names of the columns, in order.
+    ///   - connection: The connection.
     package init(_ name: StaticString, columns: [StaticString], on connection: Connection) throws(SQLiteError) {
-        precondition(!columns.isEmpty, "A table has at least one column")
+        precondition(!columns.isEmpty, "A table must have at least one column")
         columnCount = columns.count
         let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")
         declaration = "CREATE TABLE batch(\(names))"
-        // SQLite keeps one reference, and gives it back when the module goes.
+        // SQLite holds one reference, and releases it when the module is removed.
         let reference = unsafe Unmanaged.passRetained(self)
         let code = unsafe sqlite3_create_module_v2(
             connection.handle, "\(name)", BatchModule.shared, reference.toOpaque()
@@ -28,17 +31,18 @@ package final class BatchTable {
         guard code == SQLITE_OK else { throw connection.error(code, sql: nil) }
     }
 
-    /// Lends rows to the table while the body runs statements that read it.
+    /// Lends rows to the table while a closure runs statements that read it.
     ///
     /// - Parameters:
-    ///   - cells: the values, row after row.
-    ///   - bytes: what the texts and blobs are parts of.
+    ///   - cells: The values, row by row.
+    ///   - bytes: The bytes that contain the texts and blobs.
+    ///   - body: Runs the statements.
     @discardableResult
     package func withRows<Value, Failure: Error>(
         _ cells: [BatchCell], bytes: [UInt8] = [], _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         precondition(borrowed == nil, "Rows have already been lent to this table")
-        precondition(cells.count.isMultiple(of: columnCount), "A row has a value for each column")
+        precondition(cells.count.isMultiple(of: columnCount), "A row must have a value for each column")
         return try unsafe cells.withUnsafeBufferPointer { cells throws(Failure) in
             try unsafe bytes.withUnsafeBufferPointer { bytes throws(Failure) in
                 let rows = unsafe BorrowedRows(cells, columns: columnCount, bytes: bytes)
@@ -56,7 +60,7 @@ package final class BatchTable {
 @available(*, unavailable)
 extension BatchTable: Sendable {}
 
-/// One value of a row in memory, as `csqlite_batch_column` reads it: the members must stay what they are there.
+/// A value of a row in memory. `csqlite_batch_column` reads it, so its layout must match `csqlite_batch_cell`.
 public struct BatchCell: Sendable {
     @usableFromInline var value: Int64
     @usableFromInline var length: UInt32
@@ -69,19 +73,28 @@ public struct BatchCell: Sendable {
         self.kind = kind
     }
 
-    /// No value.
+    /// NULL.
     @inlinable @inline(__always)
     public static var null: BatchCell { BatchCell(value: 0, length: 0, kind: 0) }
 
-    /// A number.
+    /// An integer.
+    ///
+    /// - Parameter value: The integer.
+    /// - Returns: The cell.
     @inlinable @inline(__always)
     public static func int64(_ value: Int64) -> BatchCell { BatchCell(value: value, length: 0, kind: 1) }
 
-    /// A text that stands in a range of the bytes that are lent with the rows.
+    /// A text in a range of the bytes that are lent with the rows.
+    ///
+    /// - Parameter range: The range of its UTF-8.
+    /// - Returns: The cell.
     @inlinable @inline(__always)
     public static func text(_ range: Range<Int>) -> BatchCell { part(range, kind: 2) }
 
-    /// A blob that stands in a range of the bytes that are lent with the rows.
+    /// A blob in a range of the bytes that are lent with the rows.
+    ///
+    /// - Parameter range: The range of its bytes.
+    /// - Returns: The cell.
     @inlinable @inline(__always)
     public static func blob(_ range: Range<Int>) -> BatchCell { part(range, kind: 3) }
 
@@ -91,19 +104,18 @@ public struct BatchCell: Sendable {
     }
 }
 
-/// The callbacks through which SQLite reads rows in memory.
+/// The callbacks with which SQLite reads rows in memory.
 ///
-/// None of them captures anything: the table is found behind the pointer that the module
-/// was made with, and the rows behind one in the cursor, which owns them while it scans.
+/// They capture nothing. The table is found through the pointer that the module was created with, and the rows through
+/// a pointer in the cursor, which owns them during a scan.
 enum BatchModule {
-    /// The table of callbacks, which SQLite keeps a pointer to.
+    /// The table of callbacks. SQLite keeps a pointer to it.
     ///
-    /// It is written once, before anyone else can see it, and never freed.
+    /// It is initialized once, before other code can see it, and never freed.
     nonisolated(unsafe) static let shared: UnsafePointer<sqlite3_module> = {
         var module = sqlite3_module()
         module.iVersion = 1
-        // With no xCreate the table is there by its name alone, and none can be made
-        // by CREATE VIRTUAL TABLE.
+        // Without xCreate, the table exists under its name and cannot be created by CREATE VIRTUAL TABLE.
         unsafe module.xConnect = { database, table, _, _, result, _ in unsafe connect(database, table, result) }
         unsafe module.xBestIndex = { _, info in unsafe plan(info) }
         unsafe module.xDisconnect = { unsafe disconnect($0) }
@@ -131,7 +143,7 @@ enum BatchModule {
         let declaration = unsafe Unmanaged<BatchTable>.fromOpaque(table).takeUnretainedValue().declaration
         let code = unsafe sqlite3_declare_vtab(database, declaration)
         guard code == SQLITE_OK else { return code }
-        // A view or a trigger in the file must not read what is in memory.
+        // Views and triggers in a database file must not read rows in memory.
         _ = unsafe csqlite_vtab_config_directonly(database)
         let vtab = UnsafeMutablePointer<csqlite_batch_vtab>.allocate(capacity: 1)
         unsafe vtab.initialize(to: csqlite_batch_vtab())
@@ -147,7 +159,7 @@ enum BatchModule {
         return SQLITE_OK
     }
 
-    /// Says that every query is a scan of the whole batch.
+    /// Plans every query as a scan of the whole batch.
     private static func plan(_ info: UnsafeMutablePointer<sqlite3_index_info>?) -> CInt {
         unsafe info?.pointee.estimatedCost = 1_000
         unsafe info?.pointee.estimatedRows = 1_000
@@ -176,7 +188,7 @@ enum BatchModule {
             let reference = unsafe batch(vtab).pointee.table
         else { return SQLITE_MISUSE }
         let table = unsafe Unmanaged<BatchTable>.fromOpaque(reference).takeUnretainedValue()
-        // Reading no rows without a word would lose a batch.
+        // Silently returning no rows would lose a batch.
         guard let rows = table.borrowed else {
             unsafe csqlite_vtab_explain(vtab, "no rows are lent to the table")
             return SQLITE_ERROR
@@ -189,7 +201,7 @@ enum BatchModule {
         return SQLITE_OK
     }
 
-    // MARK: Ours behind SQLite's
+    // MARK: Conversions
 
     private static func release(_ scan: UnsafeMutablePointer<csqlite_batch_cursor>) {
         guard let owner = unsafe scan.pointee.owner else { return }
@@ -207,14 +219,14 @@ enum BatchModule {
     }
 }
 
-/// Rows while a statement reads them, in the form in which C finds them.
+/// Rows in the form in which the C callbacks read them.
 @safe final class BorrowedRows {
     private let rows: UnsafeMutablePointer<csqlite_batch_rows>
 
     init(_ cells: UnsafeBufferPointer<BatchCell>, columns: Int, bytes: UnsafeBufferPointer<UInt8>) {
         precondition(
             MemoryLayout<BatchCell>.stride == MemoryLayout<csqlite_batch_cell>.stride,
-            "A cell is in Swift what it is in C")
+            "The layouts of BatchCell and csqlite_batch_cell differ")
         unsafe rows = .allocate(capacity: 1)
         unsafe rows.initialize(
             to: csqlite_batch_rows(
@@ -227,10 +239,10 @@ enum BatchModule {
         unsafe rows.deallocate()
     }
 
-    /// What a cursor reads, as long as it holds these rows.
+    /// The rows for a cursor that holds a reference to this object.
     var pointer: UnsafePointer<csqlite_batch_rows> { unsafe UnsafePointer(rows) }
 
-    /// Takes the rows back from a statement that has not read to the end.
+    /// Invalidates the rows for statements that have not read to the end.
     func takeBack() {
         unsafe rows.pointee.is_over = 1
         unsafe rows.pointee.cells = nil

@@ -2,34 +2,38 @@ internal import CSQLite
 internal import Glibc
 internal import Synchronization
 
-/// Transactions that commit, or leave no trace; none is ever left open.
+/// Transactions either commit or leave no trace. They are never left open.
 ///
-/// Some errors make SQLite roll back by itself. So a body that catches an error of a
-/// statement must throw, too: what it did next would no longer be in a transaction.
+/// Some errors make SQLite roll back the transaction itself. So a body that catches an error of a statement must throw
+/// as well: later statements would run outside a transaction.
 extension Connection {
-    /// Runs a body as one transaction that writes.
+    /// Runs a closure in a write transaction.
     ///
-    /// The lock is taken at the start, so that a busy database is known before any work.
+    /// The write lock is taken at the start, so that a busy database is detected before any work is done.
+    ///
+    /// - Throws: The error that `body` throws, or an error of SQLite converted to it.
     package func transaction<Value, Failure: SQLiteFailure>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try perform("BEGIN IMMEDIATE", body)
     }
 
-    /// Runs a body that may throw anything as one transaction that writes.
+    /// Runs a closure that may throw any error in a write transaction.
     @_disfavoredOverload
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         try performAny("BEGIN IMMEDIATE", body)
     }
 
-    /// Runs a body whose queries all see one snapshot, taken by the first of them.
+    /// Runs a closure whose queries all read one snapshot. The first query takes the snapshot.
+    ///
+    /// - Throws: The error that `body` throws, or an error of SQLite converted to it.
     package func readTransaction<Value, Failure: SQLiteFailure>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try perform("BEGIN DEFERRED", body)
     }
 
-    /// Runs a body that may throw anything and whose queries all see one snapshot.
+    /// Runs a closure that may throw any error and whose queries all read one snapshot.
     @_disfavoredOverload
     package func readTransaction<Value>(_ body: () throws -> Value) throws -> Value {
         try performAny("BEGIN DEFERRED", body)
@@ -72,7 +76,7 @@ extension Connection {
         do throws(SQLiteError) {
             try withStatement("COMMIT") { statement throws(SQLiteError) in try statement.run() }
         } catch {
-            // After some failures SQLite leaves it open, so that one may try again.
+            // After some errors SQLite leaves the transaction open, so that COMMIT can be retried.
             rollBack()
             var error = error
             error.isOfCommit = true
@@ -80,15 +84,15 @@ extension Connection {
         }
     }
 
-    /// Ends the transaction, if SQLite has not already done so.
+    /// Ends the transaction unless SQLite has already ended it.
     private func rollBack() {
         guard isInTransaction else { return }
-        // An interruption would end the ROLLBACK, too, and leave the transaction open.
+        // An interrupt would also abort the ROLLBACK and leave the transaction open.
         interruptHandle.shield()
         defer { interruptHandle.unshield() }
         _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
         guard isInTransaction else { return }
-        // One that came before stays in force for as long as another statement steps.
+        // An earlier interrupt remains in effect as long as another statement is running.
         resetAll()
         _ = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
         precondition(!isInTransaction, "A transaction could not be rolled back")
@@ -103,16 +107,16 @@ extension Connection {
     }
 }
 
-/// A point of the monotonic clock after which a query is not worth finishing.
+/// The time of the monotonic clock after which a query is interrupted.
 package struct Deadline: Hashable, Sendable {
     package let monotonicNanoseconds: UInt64
 
-    /// A point that was read from the kernel's monotonic clock.
+    /// Creates a deadline from a value of the kernel's monotonic clock, in nanoseconds.
     package init(monotonicNanoseconds: UInt64) {
         self.monotonicNanoseconds = monotonicNanoseconds
     }
 
-    /// The point that lies this far from now.
+    /// Returns a deadline that is `duration` from now.
     package static func after(_ duration: Duration) -> Deadline {
         let (seconds, attoseconds) = duration.components
         guard seconds >= 0, attoseconds >= 0 else { return Deadline(monotonicNanoseconds: monotonicNow()) }
@@ -123,7 +127,7 @@ package struct Deadline: Hashable, Sendable {
         return Deadline(monotonicNanoseconds: isBeyondTheClock ? .max : point.partialValue)
     }
 
-    /// Reads the kernel's monotonic clock.
+    /// Returns the current time of the kernel's monotonic clock, in nanoseconds.
     static func monotonicNow() -> UInt64 {
         var time = timespec()
         _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -131,28 +135,27 @@ package struct Deadline: Hashable, Sendable {
     }
 }
 
-/// Ends the running query of a connection from another thread.
+/// Interrupts a connection from another thread.
 ///
-/// It may outlive the connection: then it does nothing.
+/// It may outlive the connection, and then does nothing.
 @safe package final class InterruptHandle: Sendable {
     @safe private struct Target {
         let database: OpaquePointer
         var isShielded = false
     }
 
-    /// The lock is held across the call, because the connection must not be
-    /// closed between the look and the interruption.
+    /// The lock is held during the call, so that the connection cannot be closed between the check and the interrupt.
     private let target: Mutex<Target?>
     private let isCancellationSet = Atomic(false)
 
     init(database: OpaquePointer) {
-        // The pointer is not Sendable, but only its one use under the lock,
-        // which SQLite allows from any thread, ever leaves the owner's.
+        // The pointer is not Sendable. Its only use outside the owner's thread is the call under the lock, which SQLite
+        // allows from any thread.
         nonisolated(unsafe) let target: Target? = unsafe Target(database: database)
         unsafe self.target = Mutex(target)
     }
 
-    /// Interrupts what runs now; a query that begins afterwards is not touched.
+    /// Interrupts the running statements. Statements that begin later are not affected.
     package func interrupt() {
         target.withLock { target in
             guard let target, !target.isShielded else { return }
@@ -160,24 +163,24 @@ package struct Deadline: Hashable, Sendable {
         }
     }
 
-    /// Whether the connection is to begin no further statement.
+    /// `true` if the connection must not begin any further statement.
     package var isCancelled: Bool { isCancellationSet.load(ordering: .relaxed) }
 
-    /// Interrupts what runs now, and has every statement fail that begins before `clearCancellation` is called.
+    /// Interrupts the running statements, and makes all further ones fail until `clearCancellation` is called.
     ///
-    /// SQLite forgets an interruption that comes when no statement runs, or too late for the one that does. To
-    /// end a long statement, repeat this until it has ended.
+    /// SQLite ignores an interrupt when no statement is running, or when it comes too late for the one that is. To end
+    /// a long statement, repeat this call until it has ended.
     package func cancel() {
         isCancellationSet.store(true, ordering: .relaxed)
         interrupt()
     }
 
-    /// Lets statements begin again.
+    /// Allows statements to begin again.
     package func clearCancellation() {
         isCancellationSet.store(false, ordering: .relaxed)
     }
 
-    /// Ignores interruptions while the connection does what must not be left half done.
+    /// Ignores interrupts while the connection does work that must not be interrupted.
     func shield() {
         target.withLock { $0?.isShielded = true }
     }
@@ -186,7 +189,7 @@ package struct Deadline: Hashable, Sendable {
         target.withLock { $0?.isShielded = false }
     }
 
-    /// Forgets a connection that is about to be closed.
+    /// Detaches the handle from a connection that is about to be closed.
     func forget() {
         target.withLock { $0 = nil }
     }

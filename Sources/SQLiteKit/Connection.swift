@@ -1,32 +1,36 @@
 internal import CSQLite
 private import Glibc
 
-/// A connection to one database file, used by one thread alone.
+/// A connection to a database file, used by a single thread.
 ///
-/// It is opened without SQLite's own locks, so the thread that opens it, or that it
-/// is sent to at once, must be the only one that ever touches it or its statements.
-/// Another thread may only interrupt it, through its handle.
+/// It is opened without SQLite's locks (SQLITE_OPEN_NOMUTEX). So only the thread that opens it, or that receives it
+/// right afterwards, may use it and its statements. Other threads may only interrupt it through its
+/// ``interruptHandle``.
 ///
-/// It never checkpoints unless told to: neither after a commit nor, unless that
-/// was asked for, when it is closed.
+/// A connection never checkpoints on its own after a commit, and checkpoints when it is closed only if requested.
 @safe package final class Connection {
     let handle: OpaquePointer
     let hooks: UnsafeMutablePointer<ConnectionHooks>
     let cache = StatementCache()
-    /// Collects which pages the log has held at each checkpoint, while it isn't nil.
+    /// Collects the pages that the WAL contained at each checkpoint; nil to collect nothing.
     package var pagesCheckpointed: Set<UInt32>?
 
-    /// Ends a query of this connection from another thread.
+    /// Interrupts the queries of this connection from another thread.
     package let interruptHandle: InterruptHandle
 
-    /// Opens a file, creating it when the mode says so.
+    /// Opens a database file.
     ///
-    /// A file is not read until the first query, so a damaged one opens well.
-    /// A symbolic link with the name of the file is not followed: SQLite would
-    /// put its log and its lock next to the link's target. Folders may be links.
+    /// The file is not read until the first query, so opening a corrupt file succeeds. A symbolic link with the name of
+    /// the file is not followed: SQLite would put its WAL and lock files next to the target of the link. Folders in the
+    /// path may be links.
     ///
-    /// - Parameter checkpointsOnClose: whether the last connection to close brings
-    ///   the log into the database and deletes it. At most one writer should.
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - mode: Whether the file may be created and written.
+    ///   - busyTimeout: The maximum time to wait for the lock of another connection.
+    ///   - checkpointsOnClose: `true` to copy the WAL into the database and delete it when the last connection is
+    ///     closed. At most one writer should set this.
+    ///   - vfs: The name of the SQLite VFS; nil for the default.
     package init(
         path: String,
         mode: OpenMode = .readWriteCreate,
@@ -38,7 +42,7 @@ private import Glibc
         let flags = mode.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW
         let code = unsafe sqlite3_open_v2(Self.resolvingFolder(of: path), &opened, flags, vfs)
         guard code == SQLITE_OK, let database = unsafe opened else {
-            // A failed open leaves a half-open connection that knows why.
+            // A failed open returns a connection that holds the error message.
             let error = unsafe SQLiteError(code: code, database: opened, sql: nil)
             unsafe sqlite3_close_v2(opened)
             throw error
@@ -51,15 +55,15 @@ private import Glibc
 
         setBusyTimeout(busyTimeout)
         setCheckpointsOnClose(checkpointsOnClose)
-        // A file may come from anywhere: it shall run no code of ours by its schema.
+        // The file is not trusted: its schema must not run functions of this program.
         configure(SQLITE_DBCONFIG_DEFENSIVE, true)
         configure(SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
-        // Without these a misspelt "column" would silently be a string.
+        // Without these, a misspelt "column" would silently be a string.
         configure(SQLITE_DBCONFIG_DQS_DML, false)
         configure(SQLITE_DBCONFIG_DQS_DDL, false)
     }
 
-    /// Resolves links in the folder of a file; SQLite's flag refuses those, too.
+    /// Resolves links in the folder of a file, since SQLITE_OPEN_NOFOLLOW rejects those too.
     private static func resolvingFolder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return path }
         let folder = slash == path.startIndex ? "/" : String(path[..<slash])
@@ -72,14 +76,14 @@ private import Glibc
         cache.removeAll()
         interruptHandle.forget()
         unsafe ConnectionHooks.detach(from: handle)
-        // A statement may be let go after its connection, as when both are members
-        // of one object: this form then closes with the last of them.
+        // Statements may outlive the connection, for example if both are members of one object. sqlite3_close_v2 then
+        // closes it with the last of them.
         unsafe sqlite3_close_v2(handle)
         unsafe hooks.deinitialize(count: 1)
         unsafe hooks.deallocate()
     }
 
-    /// Sets how long to wait for another connection's lock.
+    /// Sets the maximum time to wait for the lock of another connection.
     package func setBusyTimeout(_ timeout: Duration) {
         let (seconds, attoseconds) = timeout.components
         let milliseconds = seconds.multipliedReportingOverflow(by: 1_000)
@@ -89,14 +93,14 @@ private import Glibc
         unsafe sqlite3_busy_timeout(handle, isBeyond ? .max : CInt(clamping: sum.partialValue))
     }
 
-    /// Sets whether closing the last connection brings the log into the database.
+    /// Sets whether closing the last connection copies the WAL into the database.
     package func setCheckpointsOnClose(_ isOn: Bool) {
         configure(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !isOn)
     }
 
-    /// Sets the point after which a running query is interrupted, or none.
+    /// Sets the time after which a running query is interrupted; nil for none.
     ///
-    /// It does not end the wait for a lock, which has the busy timeout.
+    /// This does not limit the wait for a lock, which has the busy timeout.
     package func setDeadline(_ deadline: Deadline?) {
         if let deadline {
             unsafe hooks.pointee.deadline = deadline.monotonicNanoseconds
@@ -106,42 +110,42 @@ private import Glibc
         }
     }
 
-    /// The rows that the last INSERT, UPDATE or DELETE changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE changed.
     package var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
 
     package var lastInsertedRowID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
 
-    /// Whether nothing can be written: by the rights of the file, or by what its header says.
+    /// `true` if the database cannot be written, because of the file's permissions or its header.
     package var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
 
     package var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-    /// Gives back the memory that this connection can do without.
+    /// Releases memory that the connection does not need.
     package func releaseMemory() {
         _ = unsafe sqlite3_db_release_memory(handle)
     }
 
-    /// Reads what went wrong last.
+    /// Returns the last error of the connection.
     func error(_ code: CInt, sql: String?) -> SQLiteError {
         unsafe SQLiteError(code: code, database: handle, sql: sql)
     }
 
-    /// Reads what can be read of a file that is shorter than its header says, or whose schema has faults.
+    /// Allows reading what is left of a file that is shorter than its header says, or whose schema is damaged.
     ///
-    /// For a connection that only reads: SQLite lets who may write to the schema see such a file.
+    /// For read-only connections: SQLite accepts such a file if the schema is writable.
     package func tolerateDamage() throws(SQLiteError) {
         configure(SQLITE_DBCONFIG_DEFENSIVE, false)
         try setPragma("writable_schema", to: "ON")
     }
 
-    /// Sets the length above which a text, a blob or a row is an error.
+    /// Sets the maximum size of a text, a blob or a row, in bytes.
     package func setLongestValue(bytes: Int) {
         _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, CInt(clamping: bytes))
     }
 
     private func configure(_ option: CInt, _ isOn: Bool) {
         let code = unsafe csqlite_db_config_switch(handle, option, isOn ? 1 : 0)
-        precondition(code == SQLITE_OK, "This SQLite does not know the switch \(option)")
+        precondition(code == SQLITE_OK, "SQLite does not support the option \(option)")
     }
 }
 
@@ -149,10 +153,10 @@ private import Glibc
 extension Connection: Sendable {}
 
 extension Connection {
-    /// The frames in the write-ahead log after the last commit of this connection.
+    /// The length of the WAL after the last commit of this connection, in frames.
     package var walFrames: Int { unsafe hooks.pointee.walFrames }
 
-    /// Brings frames of the log into the database.
+    /// Copies frames of the WAL into the database.
     package func checkpoint(_ mode: CheckpointMode) throws(SQLiteError) -> CheckpointResult {
         if pagesCheckpointed != nil { pagesCheckpointed?.formUnion(pagesInLog()) }
         var framesInLog: CInt = 0
@@ -160,22 +164,23 @@ extension Connection {
         let code = unsafe sqlite3_wal_checkpoint_v2(
             handle, "main", mode.rawValue, &framesInLog, &framesCheckpointed)
         guard code == SQLITE_OK else { throw error(code, sql: nil) }
-        // Both are -1 for a database that keeps no such log.
+        // Both are -1 for a database that is not in WAL mode.
         let result = CheckpointResult(
             framesInLog: max(0, Int(framesInLog)), framesCheckpointed: max(0, Int(framesCheckpointed)))
-        // After these modes the next commit begins the log anew, whatever it held.
+        // After these modes, the next commit restarts the WAL.
         let beginsAnew = mode != .passive && result.framesInLog == result.framesCheckpointed
         unsafe hooks.pointee.walFrames = beginsAnew ? 0 : result.framesInLog
         return result
     }
 }
 
-/// What the log owes to the disk.
+/// Sizes of the database file and the WAL.
 ///
-/// A commit writes to the log alone: the file grows by the pages it has made
-/// only when the log is copied, and there may be no space for them then.
+/// A commit writes only to the WAL. The database file grows later, when the WAL is copied into it, and there may be no
+/// disk space for it then.
 extension Connection {
-    /// How many pages the database has with those that only the log holds, and that this transaction has made.
+    /// The number of pages of the database, including those that are only in the WAL or were added by the current
+    /// transaction.
     package var pages: Int64 {
         get throws(SQLiteError) {
             try withStatement("PRAGMA page_count") { statement throws(SQLiteError) in
@@ -184,48 +189,52 @@ extension Connection {
         }
     }
 
-    /// How long the file is, in bytes; nothing where that can't be known.
+    /// The size of the database file in bytes; nil if it is unknown.
     package var fileBytes: Int64? {
         let size = unsafe csqlite_file_size(handle)
         return size < 0 ? nil : size
     }
 
-    /// The length of the write-ahead log's file in bytes; nil if it is unknown.
+    /// The size of the WAL file in bytes; nil if it is unknown.
     package var walFileBytes: Int64? {
         let size = unsafe csqlite_wal_size(handle)
         return size < 0 ? nil : size
     }
 
-    /// Has the file grow now, of space that it really has.
+    /// Extends the database file and allocates the disk space.
+    ///
+    /// - Parameters:
+    ///   - pages: The new size of the file, in pages.
+    ///   - pageBytes: The size of a page, in bytes.
     package func extendFile(toPages pages: Int64, of pageBytes: Int64) throws(SQLiteError) {
         let code = unsafe csqlite_file_extend(handle, pages * pageBytes, CInt(pageBytes))
         guard code != SQLITE_OK else { return }
         throw SQLiteError(
-            code: ResultCode(rawValue: code), message: "The file could not be made longer",
+            code: ResultCode(rawValue: code), message: "The file could not be extended",
             systemErrno: unsafe csqlite_file_errno(handle, SQLITE_FCNTL_FILE_POINTER))
     }
 }
 
 /// Settings of the database and of the connection.
 ///
-/// SQLite answers nothing to a pragma that it does not know, so reading one is an error here.
+/// SQLite ignores an unknown pragma and returns no rows. Reading one is an error here.
 extension Connection {
-    /// Reads a pragma that is a number.
+    /// Returns the value of a pragma that is an integer.
     package func pragma(_ name: StaticString) throws(SQLiteError) -> Int64 {
         try firstAnswer(to: "PRAGMA \(name)") { $0.int64(0) }
     }
 
-    /// Reads a pragma that is a word.
+    /// Returns the value of a pragma that is a string.
     package func pragmaText(_ name: StaticString) throws(SQLiteError) -> String {
         try firstAnswer(to: "PRAGMA \(name)") { $0.text(0) }
     }
 
-    /// Sets a pragma to a number.
+    /// Sets a pragma to an integer.
     package func setPragma(_ name: StaticString, to value: Int64) throws(SQLiteError) {
         try execute(composedSQL: "PRAGMA \(name)=\(value)")
     }
 
-    /// Sets a pragma to a word, and returns what SQLite made of it, which may be another.
+    /// Sets a pragma to a keyword, and returns the value that SQLite reports, which may be different.
     @discardableResult
     package func setPragma(_ name: StaticString, to value: StaticString) throws(SQLiteError) -> String? {
         let statement = try Statement(composedSQL: "PRAGMA \(name)=\(value)", on: self)
@@ -237,27 +246,27 @@ extension Connection {
     ) throws(SQLiteError) -> Value {
         let statement = try Statement(composedSQL: sql, on: self)
         guard let value = try statement.first(read) else {
-            throw SQLiteError(code: .error, message: "There is no such pragma", sql: sql)
+            throw SQLiteError(code: .error, message: "Unknown pragma", sql: sql)
         }
         return value
     }
 }
 
 extension Connection {
-    /// Runs statements that take no values and answer no rows.
+    /// Runs statements without parameters and results.
     package func execute(_ script: StaticString) throws(SQLiteError) {
         try execute(composedSQL: "\(script)")
     }
 
-    /// Runs statements that our own code composed; nothing from outside may be in them.
+    /// Runs statements that were composed at run time. The SQL must not contain untrusted input.
     package func execute(composedSQL script: String) throws(SQLiteError) {
         let code = unsafe sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code, sql: script) }
     }
 
-    /// Lends the statement of this SQL, compiled once and kept, and resets it afterwards.
+    /// Passes a cached statement to a closure, and resets it afterwards.
     ///
-    /// A statement that is already lent is compiled once more, so scopes may nest.
+    /// The statement is compiled on first use. If it is in use already, as in a nested call, another one is compiled.
     package func withStatement<Value, Failure: SQLiteFailure>(
         _ sql: StaticString,
         _ body: (borrowing Statement) throws(Failure) -> Value
@@ -267,7 +276,7 @@ extension Connection {
         return try body(entry.statement)
     }
 
-    /// Lends the statement of this SQL to a body that may throw anything.
+    /// Passes a cached statement to a closure that may throw any error.
     @_disfavoredOverload
     package func withStatement<Value>(
         _ sql: StaticString,
@@ -296,20 +305,19 @@ extension Connection {
     }
 }
 
-/// What SQLite's callbacks of one connection read and write.
+/// The state that SQLite's callbacks of a connection read and write.
 ///
-/// It lives at a fixed address of its own, because C keeps a pointer to it.
+/// It has a stable address of its own, since C code keeps a pointer to it.
 struct ConnectionHooks {
-    /// The length of the write-ahead log after the last commit.
+    /// The length of the WAL after the last commit, in frames.
     var walFrames = 0
     var deadline = UInt64.max
 }
 
 extension ConnectionHooks {
-    /// Makes commits report the length of the log instead of checkpointing.
+    /// Makes commits report the length of the WAL instead of checkpointing.
     ///
-    /// SQLite's automatic checkpoint is itself a hook in this place, so with this
-    /// one set a connection never checkpoints unless told to.
+    /// SQLite's automatic checkpoint uses the same hook. With this hook set, a connection only checkpoints on request.
     static func observeCommits(of database: OpaquePointer, hooks: UnsafeMutablePointer<ConnectionHooks>) {
         _ = unsafe sqlite3_wal_hook(
             database,
@@ -319,10 +327,10 @@ extension ConnectionHooks {
             }, hooks)
     }
 
-    /// Ends queries once the deadline has passed.
+    /// Interrupts queries after the deadline.
     static func observeDeadline(of database: OpaquePointer, hooks: UnsafeMutablePointer<ConnectionHooks>) {
-        // A thousand steps of SQLite's machine take some tens of microseconds:
-        // rare enough to cost nothing, often enough for any deadline.
+        // A thousand instructions of SQLite's virtual machine take some tens of microseconds: rare enough to cost
+        // nothing, and frequent enough for any deadline.
         unsafe sqlite3_progress_handler(
             database, 1_000,
             { context in
@@ -332,20 +340,20 @@ extension ConnectionHooks {
             }, hooks)
     }
 
-    /// Takes both away, so that nothing points at the hooks any more.
+    /// Removes both callbacks, so that no pointer to the hooks remains.
     static func detach(from database: OpaquePointer) {
         _ = unsafe sqlite3_wal_hook(database, nil, nil)
         unsafe sqlite3_progress_handler(database, 0, nil, nil)
     }
 }
 
-/// How far a checkpoint goes for the sake of a short log.
+/// The extent of a checkpoint.
 package enum CheckpointMode: Sendable {
-    /// Copies what no reader needs, and waits for nobody.
+    /// Copies the frames that no reader needs, and never waits.
     case passive
-    /// Copies everything, and waits for readers and writers so that the next commit begins the log anew.
+    /// Copies everything, and waits for readers and writers, so that the next commit restarts the WAL.
     case restart
-    /// Waits for readers and writers, copies everything and empties the log's file.
+    /// Waits for readers and writers, copies everything, and truncates the WAL file.
     case truncate
 
     var rawValue: CInt {
@@ -357,7 +365,7 @@ package enum CheckpointMode: Sendable {
     }
 }
 
-/// How much of the log a checkpoint has brought into the database.
+/// The result of a checkpoint, in frames.
 package struct CheckpointResult: Equatable, Sendable {
     package let framesInLog: Int
     package let framesCheckpointed: Int
@@ -368,7 +376,7 @@ package struct CheckpointResult: Equatable, Sendable {
     }
 }
 
-/// What a connection may do with its file.
+/// How a database file is opened.
 package enum OpenMode: Sendable {
     case readWriteCreate
     case readOnly

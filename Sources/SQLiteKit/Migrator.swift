@@ -1,22 +1,26 @@
-/// Brings a file to the newest schema: numbered steps, each in a transaction of its own.
+/// Upgrades a database file to the newest schema in numbered steps. Each step is a transaction.
 ///
-/// The number of the last step taken is the file's `user_version`, and a file is ours by
-/// its `application_id`. Pragmas that must come before the first table (the page's size,
-/// `auto_vacuum`) are the caller's, who sets them before this runs.
+/// The file's `user_version` is the number of its last step, and its `application_id` tells whether it belongs to this
+/// program. Pragmas that must precede the first table (the page size, `auto_vacuum`) must be set by the caller before.
 package struct Migrator: Sendable {
     private let applicationID: Int32
     private let migrations: [Migration]
 
+    /// Creates a migrator.
+    ///
+    /// - Parameters:
+    ///   - applicationID: The `application_id` of the program's files; not zero.
+    ///   - migrations: The steps, in order. The first one leads to version 1.
     package init(applicationID: Int32, migrations: [Migration]) {
-        precondition(applicationID != 0, "Zero is the application_id of a file that nobody claims")
+        precondition(applicationID != 0, "Zero is the application_id of files without an owner")
         self.applicationID = applicationID
         self.migrations = migrations
     }
 
-    /// The version that a file has after all steps.
+    /// The version of a file after all steps.
     package var newestVersion: Int { migrations.count }
 
-    /// Takes the steps that the file has not taken yet, and returns the version it had before.
+    /// Runs the steps that the file lacks, and returns its previous version.
     @discardableResult
     package func migrate(_ connection: Connection) throws(MigrationError) -> Int {
         let version = try recognize(connection)
@@ -30,7 +34,7 @@ package struct Migrator: Sendable {
         return version
     }
 
-    /// Reads the version of a file that is ours or new.
+    /// Returns the version of a file that is new or belongs to this program.
     private func recognize(_ connection: Connection) throws(MigrationError) -> Int {
         let id: Int32
         let version: Int
@@ -46,7 +50,7 @@ package struct Migrator: Sendable {
         let isNew = id == 0 && version == 0 && isEmpty
         guard id == applicationID || isNew else { throw .foreignApplication(id: id) }
         guard version <= newestVersion else { throw .newerVersion(found: version, known: newestVersion) }
-        // Our own steps never write a negative one.
+        // The steps never write a negative version.
         guard version >= 0 else { throw .newerVersion(found: version, known: newestVersion) }
         return version
     }
@@ -57,21 +61,21 @@ package struct Migrator: Sendable {
         try connection.transaction { () throws(SQLiteError) in
             try connection.execute(migration.script)
             try migration.body?(connection)
-            // Both are in the file's header, so they are part of the transaction.
+            // Both are in the header of the file, so they are part of the transaction.
             try connection.setPragma("application_id", to: Int64(applicationID))
             try connection.setPragma("user_version", to: Int64(version))
         }
     }
 }
 
-/// One step of a schema, taken once in the life of a file.
+/// One step of a schema, which is run once per file.
 package struct Migration: Sendable {
     let script: StaticString
     let body: (@Sendable (Connection) throws(SQLiteError) -> Void)?
 
-    /// A step that is a script, and code that runs after it in the same transaction.
+    /// Creates a step from a script, and from code that runs after it in the same transaction.
     ///
-    /// A step that a released version has taken is never changed again.
+    /// A step must never change after it was released.
     package init(
         _ script: StaticString, then body: (@Sendable (Connection) throws(SQLiteError) -> Void)? = nil
     ) {
@@ -80,18 +84,18 @@ package struct Migration: Sendable {
     }
 }
 
-/// Why a file could not be brought to the newest schema.
+/// The reason why a file could not be upgraded to the newest schema.
 package enum MigrationError: Error, Equatable, Sendable {
-    /// A newer version of the program has written the file.
+    /// The file was written by a newer version of the program.
     case newerVersion(found: Int, known: Int)
 
-    /// The file is a database of another program.
+    /// The file belongs to another program.
     case foreignApplication(id: Int32)
 
-    /// The step that leads to this version failed and left no trace.
+    /// The step to this version failed and was rolled back.
     case stepFailed(version: Int, SQLiteError)
 
-    /// The file could not be read at all.
+    /// The file could not be read.
     case unreadable(SQLiteError)
 }
 
@@ -99,11 +103,11 @@ extension MigrationError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .newerVersion(let found, let known):
-            "The schema is of version \(found), and this program knows versions up to \(known)"
+            "The schema has version \(found); this program supports versions up to \(known)"
         case .foreignApplication(let id):
-            "The database belongs to another program, whose application_id is \(id)"
+            "The database belongs to another program (application_id \(id))"
         case .stepFailed(let version, let error):
-            "The schema could not be brought to version \(version): \(error)"
+            "The schema could not be upgraded to version \(version): \(error)"
         case .unreadable(let error):
             "The database could not be read: \(error)"
         }

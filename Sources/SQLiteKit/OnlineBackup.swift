@@ -1,15 +1,15 @@
 internal import CSQLite
 
-/// A copy of a database, made some pages at a time from one snapshot of its source.
+/// A copy of a database that is made a few pages at a time from one snapshot of the source.
 ///
-/// The source holds that snapshot until the copy is done or given up: others may
-/// write meanwhile, and none of it makes the copy begin anew.
+/// The source keeps the snapshot until the copy is complete or abandoned. Other connections may write meanwhile, and
+/// the copy does not restart.
 @safe package final class OnlineBackup {
     private let source: Connection
     private let destination: Connection
     private var handle: OpaquePointer?
 
-    /// Begins to copy into a new database; both connections are of use for nothing else until then.
+    /// Begins a copy into a new database. Both connections must not be used otherwise until the copy ends.
     package init(from source: Connection, to destination: Connection) throws(SQLiteError) {
         self.source = source
         self.destination = destination
@@ -28,7 +28,7 @@ internal import CSQLite
         if source.isInTransaction { try? source.execute("ROLLBACK") }
     }
 
-    /// Copies some pages, and answers whether that were the last.
+    /// Copies up to `pages` pages, and returns `true` when the copy is complete.
     package func step(pages: Int) throws(SQLiteError) -> Bool {
         guard let handle = unsafe handle else { return true }
         let code = unsafe sqlite3_backup_step(handle, CInt(clamping: pages))
@@ -44,7 +44,7 @@ internal import CSQLite
         }
     }
 
-    /// How many pages the source has, and how many of them are not copied yet; nothing before the first step.
+    /// The total number of pages, and the number of pages not copied yet; both 0 before the first step.
     package var pages: (total: Int, left: Int) {
         guard let handle = unsafe handle else { return (0, 0) }
         return unsafe (Int(sqlite3_backup_pagecount(handle)), Int(sqlite3_backup_remaining(handle)))

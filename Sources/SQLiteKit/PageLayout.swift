@@ -1,24 +1,24 @@
-/// The used and unused parts of a page of a tree (sqlite.org/fileformat2.html, 1.6).
+/// The used and unused parts of a b-tree page (sqlite.org/fileformat2.html, 1.6).
 ///
-/// What lies between may be anything that the page has held before: SQLite leaves it there when it moves rows to
-/// another page, and when it deletes them while `secure_delete` is off.
+/// Unused parts may hold anything that was on the page before: SQLite leaves it there when it moves rows to another
+/// page, and when it deletes rows while `secure_delete` is off.
 package struct PageLayout: Equatable, Sendable {
-    /// A row whose end lies on pages of its own.
+    /// A row that continues on overflow pages.
     package struct Overflow: Equatable, Sendable {
         package var firstPage: UInt32
-        /// How many bytes of the row lie on those pages.
+        /// The number of bytes of the row on its overflow pages.
         package var bytes: Int64
     }
 
-    /// The bytes that mean nothing, in ascending order.
+    /// The unused ranges of the page, in ascending order.
     package private(set) var unused: [Range<Int>] = []
     package private(set) var overflows: [Overflow] = []
 
-    /// Reads a page, or returns nil if it is not a page of a tree, or a damaged one.
+    /// Parses a page. Returns nil if it is not a b-tree page, or a corrupt one.
     ///
     /// - Parameters:
-    ///   - page: The whole page; none of it is reserved for extensions.
-    ///   - start: Where the page's own header begins: 100 in the first page of a file, otherwise 0.
+    ///   - page: The whole page, without space reserved for extensions.
+    ///   - start: The offset of the page header: 100 on the first page of a file, otherwise 0.
     package init?(_ page: [UInt8], from start: Int) {
         let size = page.count
         guard (512...65_536).contains(size), start == 0 || start == 100 else { return nil }
@@ -35,8 +35,8 @@ package struct PageLayout: Equatable, Sendable {
             else { return nil }
             used.append(place..<end)
         }
-        // Of a free block the first four bytes say where the next one is and how long it is. They are in ascending
-        // order.
+        // The first four bytes of a free block hold the offset of the next one and its own size. The blocks are in
+        // ascending order.
         var free = page.number(start + 1, 2)
         while free != 0 {
             guard free + 4 <= size else { return nil }
@@ -50,7 +50,7 @@ package struct PageLayout: Equatable, Sendable {
         used.sort { $0.lowerBound < $1.lowerBound }
         var end = 0
         for range in used {
-            // Overlapping parts: the page is damaged.
+            // Overlapping parts: the page is corrupt.
             guard range.lowerBound >= end else { return nil }
             if range.lowerBound > end { unused.append(end..<range.lowerBound) }
             end = range.upperBound
@@ -86,12 +86,12 @@ package struct PageLayout: Equatable, Sendable {
                     end += 4
                 }
             }
-            // A cell takes four bytes at least, so that a free block fits where it was.
+            // A cell takes at least four bytes, so that a free block fits in its place.
             end = max(end, place + 4)
             return end <= page.count ? end : nil
         }
 
-        /// How many bytes of a row lie on the page itself.
+        /// Returns the number of bytes of a row that are on the page itself.
         private func localBytes(of payload: Int64, usable: Int) -> Int64 {
             let usable = Int64(usable)
             let most = self == .leafTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
@@ -104,14 +104,14 @@ package struct PageLayout: Equatable, Sendable {
 }
 
 extension [UInt8] {
-    /// A number of some bytes, the highest first.
+    /// Returns a big-endian number of `count` bytes.
     func number(_ place: Int, _ count: Int) -> Int {
         var number = 0
         for index in place..<place + count { number = number << 8 | Int(self[index]) }
         return number
     }
 
-    /// A number of one to nine bytes (1.6.1), or nil where the page ends in the midst of it.
+    /// Returns a variable-length integer of one to nine bytes (1.6.1); nil if the page ends within it.
     func variableInteger(at cursor: inout Int) -> UInt64? {
         var number: UInt64 = 0
         for index in 0..<9 {

@@ -1,8 +1,8 @@
 internal import CSQLite
 
-/// The columns of the current row, which start at 0.
+/// The columns of the current row. Indexes start at 0.
 ///
-/// A value of another type is converted as SQLite does: NULL reads as zero or as empty.
+/// A value of another type is converted by SQLite's rules. NULL is read as zero or as empty.
 @safe package struct Row: ~Copyable {
     private let handle: OpaquePointer
     private let columnCount: CInt
@@ -12,6 +12,7 @@ internal import CSQLite
         self.columnCount = columnCount
     }
 
+    /// Returns the storage class of a column.
     package func type(_ column: Int) -> ColumnType {
         switch unsafe sqlite3_column_type(handle, checked(column)) {
         case SQLITE_INTEGER: .integer
@@ -22,52 +23,61 @@ internal import CSQLite
         }
     }
 
+    /// Returns `true` if a column is NULL.
     package func isNull(_ column: Int) -> Bool {
         unsafe sqlite3_column_type(handle, checked(column)) == SQLITE_NULL
     }
 
+    /// Returns a column as an integer.
     package func int64(_ column: Int) -> Int64 {
         unsafe sqlite3_column_int64(handle, checked(column))
     }
 
+    /// Returns a column as an integer.
     package func int(_ column: Int) -> Int {
         Int(int64(column))
     }
 
+    /// Returns a column as a floating-point number.
     package func double(_ column: Int) -> Double {
         unsafe sqlite3_column_double(handle, checked(column))
     }
 
-    /// The text, with what is not UTF-8 in it replaced.
+    /// Returns the text, with malformed UTF-8 replaced.
     package func text(_ column: Int) -> String {
-        // In this order: asking for the text may convert, and change the count.
+        // The order matters: sqlite3_column_text may convert the value and change its size.
         let start = unsafe sqlite3_column_text(handle, checked(column))
         let count = Int(unsafe sqlite3_column_bytes(handle, checked(column)))
         let bytes = unsafe UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
         return unsafe String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Returns a copy of the bytes of a column.
     package func bytes(_ column: Int) -> [UInt8] {
         unsafe Array(buffer(column))
     }
 
+    /// Returns a column as an integer; nil for NULL.
     package func optionalInt64(_ column: Int) -> Int64? {
         isNull(column) ? nil : int64(column)
     }
 
+    /// Returns a column as a floating-point number; nil for NULL.
     package func optionalDouble(_ column: Int) -> Double? {
         isNull(column) ? nil : double(column)
     }
 
+    /// Returns a column as text; nil for NULL.
     package func optionalText(_ column: Int) -> String? {
         isNull(column) ? nil : text(column)
     }
 
+    /// Returns a copy of the bytes of a column; nil for NULL.
     package func optionalBytes(_ column: Int) -> [UInt8]? {
         isNull(column) ? nil : bytes(column)
     }
 
-    /// Lends the bytes of a text or blob where SQLite has them.
+    /// Passes the bytes of a text or blob to a closure without copying them.
     package func withBytes<Value: ~Copyable, Failure: Error>(
         _ column: Int, _ body: (Span<UInt8>) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -82,7 +92,7 @@ internal import CSQLite
     }
 
     private func checked(_ column: Int) -> CInt {
-        precondition(column >= 0 && column < Int(columnCount), "There is no column \(column) of \(columnCount)")
+        precondition(column >= 0 && column < Int(columnCount), "The column \(column) is out of range")
         return CInt(truncatingIfNeeded: column)
     }
 }
@@ -90,7 +100,7 @@ internal import CSQLite
 @available(*, unavailable)
 extension Row: Sendable {}
 
-/// How SQLite stores a value.
+/// The storage class of a value.
 package enum ColumnType: Sendable {
     case integer
     case real

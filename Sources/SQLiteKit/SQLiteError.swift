@@ -1,19 +1,19 @@
 internal import CSQLite
 internal import Glibc
 
-/// A call to SQLite that failed: the code to switch on, the words, and the SQL.
+/// An error of SQLite: its code, its message, and the SQL.
 ///
-/// The SQL never holds a value: those are bound, and what is bound is left out.
+/// The SQL contains no values, since those are bound.
 package struct SQLiteError: Error, Equatable, Sendable {
     package let code: ResultCode
     package let message: String
     package let sql: String?
 
-    /// The kernel's errno behind an input or output error, or behind damage that is none, or zero.
+    /// The kernel's errno for an I/O error, or for corruption that is really an I/O error; otherwise 0.
     package let systemErrno: Int32
 
-    /// Whether it came as a transaction was being committed: what was written may be found by whoever opens the file
-    /// anew, though for this connection it is not there.
+    /// `true` if COMMIT failed. The changes are rolled back for this connection, but may still be found by one that
+    /// opens the file later.
     package internal(set) var isOfCommit = false
 
     package init(code: ResultCode, message: String, sql: String? = nil, systemErrno: Int32 = 0) {
@@ -31,25 +31,25 @@ extension SQLiteError: SQLiteFailure {
 }
 
 extension SQLiteError {
-    /// The file is damaged, or was never a database.
+    /// The file is corrupt, or is not a database.
     package var isCorruption: Bool {
         switch code.primary {
         case .corrupt, .notADatabase: true
-        // Where the full-text index finds its own tables wrong, it has no code for that.
+        // FTS5 has no error code for a corrupt index of its own.
         case .error: message.hasPrefix("invalid fts5 file format")
         default: false
         }
     }
 
-    /// The disk would not give a page, which SQLite calls damage, too.
+    /// The disk failed to return a page. SQLite reports this as corruption too.
     package var isUnreadable: Bool { isCorruption && systemErrno != 0 }
 
-    /// There is no space left, on the disk or within the quota.
+    /// The disk or the quota is full.
     package var isFull: Bool {
         switch code.primary {
         case .full: true
-        // SQLite says so itself for a plain write only; a quota, and the files
-        // beside the database, come back as errors of input and output.
+        // SQLite reports this code only for plain writes. A full quota, and the files next to the database, are
+        // reported as I/O errors.
         case .inputOutput, .cannotOpen: systemErrno == ENOSPC || systemErrno == EDQUOT
         default: false
         }
@@ -58,7 +58,7 @@ extension SQLiteError {
     /// Another connection holds the lock.
     package var isBusy: Bool { code.primary == .busy }
 
-    /// The machine lacks what any file would need: memory, descriptors, locks.
+    /// The host lacks a resource that any file would need, such as memory, file descriptors, locks or disk space.
     package var isOfTheMachine: Bool {
         switch code.primary {
         case .outOfMemory, .locked, .interrupted, .full: true
@@ -68,13 +68,13 @@ extension SQLiteError {
         }
     }
 
-    /// What SQLite says, and the kernel behind it.
+    /// The message of SQLite, followed by that of the kernel.
     package var words: String {
         guard systemErrno != 0, let reason = unsafe strerror(systemErrno) else { return message }
         return unsafe "\(message) (\(String(cString: reason)))"
     }
 
-    /// The query was ended by a deadline or by another thread.
+    /// The query was interrupted by its deadline or by another thread.
     package var isInterrupted: Bool { code.primary == .interrupted }
 }
 
@@ -88,40 +88,40 @@ extension SQLiteError: CustomStringConvertible {
 }
 
 extension SQLiteError {
-    /// Reads what went wrong last on a connection.
+    /// Reads the last error of a connection.
     ///
-    /// It must be called before anything else is asked of that connection.
+    /// Must be called before any other use of that connection.
     init(code: CInt, database: OpaquePointer?, sql: String?) {
         let code = ResultCode(rawValue: code)
         let systemErrno: Int32 =
             switch code.primary {
-            // Elsewhere it would be the errno of some older failure.
+            // For other codes this would be the errno of an earlier failure.
             case .inputOutput, .cannotOpen: unsafe sqlite3_system_errno(database)
             case .corrupt: unsafe Self.readErrno(database)
             default: 0
             }
-        // A misuse is not noted on the connection, so its words are of an older error.
+        // A misuse is not recorded on the connection, so its message would be that of an earlier error.
         let isNoted = unsafe database != nil && code.primary != .misuse
         let words = unsafe isNoted ? sqlite3_errmsg(database) : sqlite3_errstr(code.rawValue)
-        let message = unsafe words.map { unsafe String(cString: $0) } ?? "SQLite gave no words"
+        let message = unsafe words.map { unsafe String(cString: $0) } ?? "SQLite returned no message"
         self.init(code: code, message: message, sql: sql, systemErrno: systemErrno)
     }
 
-    /// What the kernel said when the database or its log could not be read, where it says that of a damaged disk.
+    /// Returns the kernel's error if the database or its WAL could not be read, as with a damaged disk; otherwise 0.
     ///
-    /// A file remembers it, so it may be of an older failure of the same connection.
+    /// The error is stored with the open file, so it may be that of an earlier failure of the same connection.
     private static func readErrno(_ database: OpaquePointer?) -> Int32 {
         guard let database = unsafe database else { return 0 }
         for file in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
             let code = unsafe csqlite_file_errno(database, file)
-            // Of these SQLite makes damage.
+            // SQLite reports these errors as corruption.
             if [EIO, ENXIO, ERANGE].contains(code) { return code }
         }
         return 0
     }
 }
 
-/// What SQLite answers to a call; a primary code matches its extended ones.
+/// A result code of SQLite. A primary code matches its extended codes.
 package struct ResultCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -129,12 +129,12 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The class that an extended code belongs to.
+    /// The primary code of an extended code.
     package var primary: ResultCode {
         ResultCode(rawValue: rawValue & 0xFF)
     }
 
-    /// Matches the same code, and a primary code also each of its extended ones.
+    /// Matches equal codes, and the extended codes of a primary code.
     package static func ~= (pattern: ResultCode, code: ResultCode) -> Bool {
         pattern == code || pattern == code.primary
     }
@@ -158,7 +158,7 @@ extension ResultCode {
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 
-    /// A reader's snapshot is too old to become a writer's.
+    /// The snapshot of a reader is too old to start writing.
     package static let busySnapshot = ResultCode(rawValue: SQLITE_BUSY | (2 << 8))
     package static let writeFailed = ResultCode(rawValue: SQLITE_IOERR | (3 << 8))
     package static let syncFailed = ResultCode(rawValue: SQLITE_IOERR | (4 << 8))
@@ -178,39 +178,39 @@ extension ResultCode: CustomStringConvertible {
     }
 }
 
-/// An error that a scope may throw beside SQLite's own, made from one of those.
+/// An error type into which errors of SQLite can be converted.
 ///
-/// A scope such as a transaction can fail by itself. A body that throws an error of
-/// its own type says through this how such a failure reads there.
+/// A scope such as a transaction can fail on its own. The error type of its body tells with this protocol how such a
+/// failure is represented.
 package protocol SQLiteFailure: Error {
     init(_ error: SQLiteError)
 }
 
-/// The library itself, as all connections of the process share it.
+/// Properties of the SQLite library that all connections of the process share.
 package enum SQLiteLibrary {
-    /// The version that is linked at run time, as in 3051003 for 3.51.3.
+    /// The version of the library at run time, such as 3051003 for 3.51.3.
     package static var versionNumber: Int { Int(sqlite3_libversion_number()) }
 
-    /// Whether a commit during another connection's checkpoint can lose frames.
+    /// `true` if a commit during another connection's checkpoint can lose frames.
     ///
-    /// From 3.7.0 to 3.51.2: a checkpoint that begins on a log already copied as a
-    /// whole may mark frames as copied that a commit wrote after resetting the log.
+    /// From 3.7.0 to 3.51.2, a checkpoint that begins on a completely copied WAL may mark frames as copied that a
+    /// commit wrote after restarting the WAL.
     package static var hasWALResetFault: Bool {
         (3_007_000..<3_051_003).contains(versionNumber)
     }
 
-    /// The bytes that SQLite has allocated in this process.
+    /// The number of bytes that SQLite has allocated in this process.
     package static var memoryUsed: Int64 {
         var current: Int64 = 0
         var highest: Int64 = 0
         let code = unsafe sqlite3_status64(SQLITE_STATUS_MEMORY_USED, &current, &highest, 0)
-        precondition(code == SQLITE_OK, "SQLite does not know how much memory it uses")
+        precondition(code == SQLITE_OK, "SQLite did not report its memory usage")
         return current
     }
 
-    /// Sets the size above which caches give pages back before they take more; zero lifts it.
+    /// Sets the size in bytes above which caches free pages before they allocate more; zero for no limit.
     package static func setSoftHeapLimit(bytes: Int64) {
-        precondition(bytes >= 0, "A limit of memory cannot be negative")
+        precondition(bytes >= 0, "The limit must not be negative")
         _ = sqlite3_soft_heap_limit64(bytes)
     }
 }

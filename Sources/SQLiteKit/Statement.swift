@@ -1,18 +1,18 @@
 internal import CSQLite
 
-/// A compiled statement, finalized once. It stays on the thread of its connection.
+/// A compiled statement, used on the thread of its connection.
 @safe package struct Statement: ~Copyable {
     let handle: OpaquePointer
     private let columnCount: CInt
 
-    /// Compiles one statement.
+    /// Compiles a statement.
     ///
-    /// - Parameter persistent: whether it will be kept and used often.
+    /// - Parameter persistent: `true` if the statement is kept and used often.
     package init(_ sql: StaticString, on connection: Connection, persistent: Bool = false) throws(SQLiteError) {
         try self.init(composedSQL: "\(sql)", on: connection, persistent: persistent)
     }
 
-    /// Compiles one statement that our own code composed; nothing from outside may be in it.
+    /// Compiles a statement that was composed at run time. The SQL must not contain untrusted input.
     package init(
         composedSQL sql: String, on connection: Connection, persistent: Bool = false
     ) throws(SQLiteError) {
@@ -33,10 +33,10 @@ internal import CSQLite
             }
         }
         guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
-        guard let statement = unsafe prepared else { preconditionFailure("No statement is in the SQL: \(sql)") }
+        guard let statement = unsafe prepared else { preconditionFailure("The SQL contains no statement: \(sql)") }
         precondition(
             sql.utf8.dropFirst(rest).allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x3B },
-            "More than one statement is in the SQL: \(sql)")
+            "The SQL contains more than one statement: \(sql)")
         unsafe handle = statement
         columnCount = unsafe sqlite3_column_count(statement)
     }
@@ -45,46 +45,46 @@ internal import CSQLite
         unsafe sqlite3_finalize(handle)
     }
 
-    /// Steps to the next row and reads it, or returns nil after the last one.
+    /// Steps to the next row and reads it. Returns nil after the last row.
     ///
-    /// After the last row, and after an error, the statement is ready for its next use.
-    /// Left before that, it holds its snapshot until it is reset.
+    /// After the last row and after an error, the statement is reset. Before that, it holds its snapshot until it is
+    /// reset.
     package func step<Value: ~Copyable>(_ read: (borrowing Row) -> Value) throws(SQLiteError) -> Value? {
         guard try advance() else { return nil }
         return read(unsafe Row(handle: handle, columnCount: columnCount))
     }
 
-    /// Reads the first row, if there is one, and resets.
+    /// Reads the first row and resets the statement. Returns nil if there are no rows.
     package func first<Value: ~Copyable>(_ read: (borrowing Row) -> Value) throws(SQLiteError) -> Value? {
         let value = try step(read)
         reset()
         return value
     }
 
-    /// Reads each row in turn.
+    /// Reads each row in order.
     package func forEach(_ read: (borrowing Row) -> Void) throws(SQLiteError) {
         while try advance() { read(unsafe Row(handle: handle, columnCount: columnCount)) }
     }
 
-    /// Reads all rows.
+    /// Reads all rows into an array.
     package func all<Value>(_ read: (borrowing Row) -> Value) throws(SQLiteError) -> [Value] {
         var values: [Value] = []
         while try advance() { values.append(read(unsafe Row(handle: handle, columnCount: columnCount))) }
         return values
     }
 
-    /// Runs to the end; rows that it may answer are not read.
+    /// Runs the statement to its end and ignores any rows.
     package func run() throws(SQLiteError) {
         while try advance() {}
     }
 
-    /// Readies the statement for its next use; what is bound stays bound.
+    /// Resets the statement for its next use. Its bindings are kept.
     package func reset() {
-        // It answers the error of the last step once more, which has been thrown.
+        // The result repeats the error of the last step, which was thrown already.
         _ = unsafe sqlite3_reset(handle)
     }
 
-    /// Binds NULL to every parameter.
+    /// Binds NULL to all parameters.
     package func clearBindings() {
         _ = unsafe sqlite3_clear_bindings(handle)
     }
@@ -110,38 +110,45 @@ internal import CSQLite
 @available(*, unavailable)
 extension Statement: Sendable {}
 
-/// Values for the parameters of a statement, whose positions start at 1.
+/// Values for the parameters of a statement. Positions start at 1.
 ///
-/// Binding touches no file, so it can fail only through a mistake of ours: a position
-/// that is not there, or a statement that still steps. So it traps.
+/// Binding accesses no file. It can fail only because of a programming error: a position out of range, or a statement
+/// that has not been reset. So it traps.
 extension Statement {
+    /// Binds an integer.
     package func bind(_ value: Int64, at position: Int) {
         check(unsafe sqlite3_bind_int64(handle, CInt(position), value), at: position)
     }
 
+    /// Binds an integer.
     package func bind(_ value: Int, at position: Int) {
         bind(Int64(value), at: position)
     }
 
+    /// Binds a floating-point number.
     package func bind(_ value: Double, at position: Int) {
         check(unsafe sqlite3_bind_double(handle, CInt(position), value), at: position)
     }
 
+    /// Binds an integer, or NULL for nil.
     package func bind(_ value: Int64?, at position: Int) {
         guard let value else { return bindNull(at: position) }
         bind(value, at: position)
     }
 
+    /// Binds a floating-point number, or NULL for nil.
     package func bind(_ value: Double?, at position: Int) {
         guard let value else { return bindNull(at: position) }
         bind(value, at: position)
     }
 
+    /// Binds a copy of a string, or NULL for nil.
     package func bind(_ value: String?, at position: Int) {
         guard let value else { return bindNull(at: position) }
         bind(value, at: position)
     }
 
+    /// Binds NULL.
     package func bindNull(at position: Int) {
         check(unsafe sqlite3_bind_null(handle, CInt(position)), at: position)
     }
@@ -184,7 +191,7 @@ extension Statement {
         bind(blob: blob.span, at: position)
     }
 
-    /// Binds bytes as text where they are, for the time of the body; then resets.
+    /// Binds bytes as text without copying them, for the duration of a closure. Resets the statement afterwards.
     package func binding<Value: ~Copyable, Failure: Error>(
         text: Span<UInt8>, at position: Int, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -196,7 +203,7 @@ extension Statement {
         }
     }
 
-    /// Binds bytes as a blob where they are, for the time of the body; then resets.
+    /// Binds bytes as a blob without copying them, for the duration of a closure. Resets the statement afterwards.
     package func binding<Value: ~Copyable, Failure: Error>(
         blob: Span<UInt8>, at position: Int, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -208,27 +215,27 @@ extension Statement {
         }
     }
 
-    /// Takes back bytes that were lent, also from a statement that still steps.
+    /// Unbinds lent bytes, even from a statement that is still running.
     private func unbind(at position: Int) {
         reset()
         bindNull(at: position)
     }
 
     private func check(_ code: CInt, at position: Int) {
-        precondition(code == SQLITE_OK, "Nothing could be bound at \(position): \(error(code))")
+        precondition(code == SQLITE_OK, "Binding the parameter \(position) failed: \(error(code))")
     }
 }
 
-/// The compiled statements of one connection, each SQL compiled once.
+/// The compiled statements of a connection. Each SQL text is compiled once.
 ///
-/// The key is the literal's address: it is free to compute, and the number of
-/// literals in the program bounds the cache.
+/// The key is the address of the string literal. It costs nothing to compute, and the number of literals in the program
+/// limits the size of the cache.
 final class StatementCache {
     private var entries: [UInt: CachedStatement] = [:]
 
-    /// Finds or compiles a statement; whoever borrows it gives it back.
+    /// Returns a statement from the cache, or compiles it. The caller must return it with `giveBack`.
     func borrow(_ sql: StaticString, on connection: Connection) throws(SQLiteError) -> CachedStatement {
-        precondition(sql.hasPointerRepresentation, "SQL is longer than one character")
+        precondition(sql.hasPointerRepresentation, "The SQL must be longer than one character")
         let key = UInt(bitPattern: unsafe sql.utf8Start)
         if let entry = entries[key], entry.lend() {
             return entry
@@ -239,13 +246,13 @@ final class StatementCache {
         return entry
     }
 
-    /// Finalizes what is not lent.
+    /// Removes all statements. Those in use are finalized later.
     func removeAll() {
         entries.removeAll()
     }
 }
 
-/// A compiled statement that is kept, and whether somebody uses it just now.
+/// A cached statement and whether it is in use.
 final class CachedStatement {
     let statement: Statement
     private var isBorrowed = false
@@ -254,14 +261,14 @@ final class CachedStatement {
         self.statement = statement
     }
 
-    /// Marks it as used, unless it already is.
+    /// Marks the statement as in use. Returns `false` if it already was.
     func lend() -> Bool {
         if isBorrowed { return false }
         isBorrowed = true
         return true
     }
 
-    /// Readies it for the next user, and ends the read that it may have held open.
+    /// Resets the statement for its next user, which also ends a read it may have held open.
     func giveBack() {
         statement.reset()
         statement.clearBindings()
@@ -269,9 +276,9 @@ final class CachedStatement {
     }
 }
 
-/// The address of some bytes, which for no bytes at all is not nil either.
+/// Returns the address of some bytes, which is never nil.
 ///
-/// SQLite takes nil for NULL, and an empty array has no address of its own.
+/// SQLite treats a nil address as NULL, and an empty array may have no address.
 func addressable(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer {
     let empty: StaticString = "\0"
     return unsafe UnsafeRawPointer(bytes.baseAddress ?? empty.utf8Start)

@@ -1,22 +1,22 @@
 internal import CSQLite
 
-/// Overwrites the parts of a database's file that hold no content: unused parts of pages, free pages, and the end of
-/// the last page of a long row.
+/// Overwrites the parts of a database file that hold no content: unused parts of pages, free pages, and the end of the
+/// last overflow page of a row.
 ///
-/// SQLite itself can do that for old leftovers only by rewriting the whole file. Content is neither
-/// changed nor moved, so readers are not disturbed, and a power cut in the midst of it does no harm: zeros are
-/// written where nothing is read. Like SQLite, this relies on the disk to change only the bytes that are
-/// written (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
+/// SQLite itself can remove old leftovers only by rewriting the whole file. This neither changes nor moves content, so
+/// readers are not disturbed, and a power failure does no harm: zeros are written only where nothing is read. Like
+/// SQLite, this relies on the disk to change only the bytes that are written (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
 ///
-/// The file itself is written, past the log. So all of the log must have been copied into the file, and nothing may be
-/// copied meanwhile. Pages that the connection keeps in memory are let go of, or they would bring back what was erased.
+/// The file is written directly, bypassing the WAL. So the whole WAL must have been copied into the file, and no
+/// checkpoint may run meanwhile. The connection's page cache is released, since its pages would restore what was
+/// erased.
 @safe package struct UnusedBytes {
-    /// The file is not one whose pages can be told apart, which are all that this program makes.
+    /// The file lacks the features needed to classify its pages. All files that this program creates have them.
     package struct Unknown: Error {}
 
     private let connection: Connection
     private let pageBytes: Int
-    /// How many pages the database has.
+    /// The number of pages of the database.
     package let pageCount: UInt32
     private let firstTrunk: UInt32
     private var trunks: Set<UInt32>?
@@ -24,7 +24,7 @@ internal import CSQLite
     /// The number of pages that could not be parsed and were left unchanged.
     package private(set) var unread = 0
 
-    /// The kinds of pages in the map of a file with `auto_vacuum` (sqlite.org/fileformat2.html, 1.8).
+    /// The types of pages in the pointer map of a file with `auto_vacuum` (sqlite.org/fileformat2.html, 1.8).
     private enum Kind: UInt8 {
         case root = 1
         case free, firstOverflow, overflow, tree
@@ -44,7 +44,7 @@ internal import CSQLite
         else { throw Unknown() }
     }
 
-    /// Overwrites what is unused in a page.
+    /// Overwrites the unused parts of a page.
     mutating func erase(_ number: UInt32) throws {
         guard number > 0, number <= pageCount, number != pendingBytePage, !isMap(number) else { return }
         if number == 1 { return try eraseInTree(number, from: 100) }
@@ -59,7 +59,7 @@ internal import CSQLite
         }
     }
 
-    // MARK: Kinds of pages
+    // MARK: Page types
 
     private mutating func eraseInTree(_ number: UInt32, from start: Int) throws {
         let page = try read(number)
@@ -81,7 +81,7 @@ internal import CSQLite
         try overwrite(number, page, [8 + 4 * leaves..<pageBytes])
     }
 
-    /// Only the last page of a row may have room left. The row's first page tells how much.
+    /// Only the last overflow page of a row may have unused space. The row's first page tells how much.
     private mutating func eraseOverflow(_ number: UInt32) throws {
         let page = try read(number)
         guard page.number(0, 4) == 0 else { return }
@@ -105,11 +105,11 @@ internal import CSQLite
         try overwrite(number, page, [4 + Int(bytes)..<pageBytes])
     }
 
-    // MARK: What says which is which
+    // MARK: Pointer map and free list
 
     private var pendingBytePage: UInt32 { UInt32(0x4000_0000 / pageBytes + 1) }
 
-    /// Returns the page of the map that holds a page's entry.
+    /// Returns the pointer map page that contains the entry of a page.
     private func map(of number: UInt32) -> UInt32 {
         let perMap = UInt32(pageBytes / 5 + 1)
         let map = (number - 2) / perMap * perMap + 2
@@ -129,7 +129,7 @@ internal import CSQLite
         return (page[place], UInt32(page.number(place + 1, 4)))
     }
 
-    /// The free pages that name other free pages.
+    /// Returns the trunk pages of the free list, which refer to other free pages.
     private mutating func allTrunks() throws -> Set<UInt32> {
         if let trunks { return trunks }
         var found: Set<UInt32> = []
@@ -142,7 +142,7 @@ internal import CSQLite
         return found
     }
 
-    // MARK: The file
+    // MARK: File access
 
     private func offset(of number: UInt32) -> Int64 { Int64(number - 1) * Int64(pageBytes) }
 
@@ -166,15 +166,17 @@ internal import CSQLite
 }
 
 extension Connection {
-    /// Overwrites what is unused in some pages of the file; all of the log must have been copied, and it holds up
-    /// every checkpoint meanwhile.
+    /// Overwrites the unused parts of some pages of the file.
     ///
-    /// - Returns: How many pages the database has, and how many of these could not be understood; nil while another
-    ///   process copies the log.
+    /// The whole WAL must have been copied into the file. Checkpoints are blocked meanwhile.
+    ///
+    /// - Parameter pages: The numbers of the pages.
+    /// - Returns: The number of pages of the database, and the number of `pages` that could not be parsed; nil while
+    ///   another process is checkpointing.
     package func eraseUnusedBytes(
         of pages: some Sequence<UInt32>
     ) throws -> (pageCount: UInt32, unread: Int)? {
-        precondition(!isInTransaction, "Unused bytes are erased between two transactions")
+        precondition(!isInTransaction, "Must not be called within a transaction")
         releaseMemory()
         guard unsafe csqlite_checkpoint_lock(handle, 1) == SQLITE_OK else { return nil }
         defer { _ = unsafe csqlite_checkpoint_lock(handle, 0) }
@@ -183,16 +185,16 @@ extension Connection {
         return (unused.pageCount, unused.unread)
     }
 
-    /// Returns once what was written to the file is on the disk, and the log as it is now.
+    /// Flushes the database file and the write-ahead log to the disk.
     ///
-    /// SQLite does not sync a log that it truncates. After a power cut the old log could be there again, and would be
-    /// copied into the file once more.
+    /// SQLite does not sync a WAL that it truncates. After a power cut the old WAL could return and be
+    /// copied into the database again.
     package func synchronizeFiles() throws(SQLiteError) {
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_JOURNAL_POINTER))
         try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_FILE_POINTER))
     }
 
-    /// The numbers of the pages whose content the file of the log holds, of this round and of earlier ones.
+    /// Returns the numbers of all pages in the WAL file, including frames from before its last restart.
     func pagesInLog() -> Set<UInt32> {
         guard let size = walFileBytes, size > 32,
             let header = try? readFile(SQLITE_FCNTL_JOURNAL_POINTER, at: 0, count: 32)

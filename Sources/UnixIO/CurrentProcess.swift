@@ -1,53 +1,55 @@
 import CLinux
 import Glibc
 
-/// What the kernel knows about ourselves.
+/// Properties of the current process.
 package enum CurrentProcess {
-    /// Ours, a child's own after a fork; costs no call of the kernel.
+    /// The process id; in a forked child, that of the child. Needs no system call.
     package static var pid: Int32 { clinux_process_id() }
     package static var parentPID: Int32 { getppid() }
     package static var userID: UInt32 { geteuid() }
     package static var groupID: UInt32 { getegid() }
     package static var threadID: Int32 { clinux_thread_id() }
-    /// A number that identifies this thread among the running ones, never 0. Needs no system call.
+    /// A nonzero number that identifies this thread among the running threads. Needs no system call.
     package static var threadMark: UInt { UInt(pthread_self()) }
 
-    /// Whether this process has rights that its caller lacks, by setuid, setgid or file capabilities.
+    /// `true` if this process has privileges that its caller lacks, by setuid, setgid or file capabilities.
     package static var isPrivileged: Bool { clinux_is_privileged() != 0 }
 
-    /// The file we were started from.
+    /// The path of the executable; nil if it cannot be read.
     package static var executable: String? {
         (try? FileSystem.readLink("/proc/self/exe")).map { ProcessMetadata.executable(inLink: $0) }
     }
 
-    /// Keeps our memory out of core dumps and away from other processes of the
-    /// same user. For a process that holds secrets.
+    /// Excludes the memory of this process from core dumps, and hides it from other processes of the same user. For
+    /// processes that hold secrets.
     package static func forbidDumps() {
-        // A program that core(5) pipes dumps to ignores the limit, so both are needed.
+        // If core(5) pipes dumps to a program, the limit is ignored, so both are needed.
         var limit = rlimit()
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
         _ = clinux_set_dumpable(0)
     }
 
-    /// Gives this process the rights of another user with all groups, until it
-    /// ends. Only root can, and only before there are other threads.
+    /// Changes the effective user and groups of this process to those of another user, until it ends. Requires root,
+    /// and must be called before other threads exist.
+    ///
+    /// - Throws: The error of initgroups(3), setegid(2) or seteuid(2).
     package static func assume(_ user: UserDatabase.User) throws(Errno) {
         try calling { unsafe initgroups(user.name, user.groupID) }
         try calling { setegid(user.groupID) }
         try calling { seteuid(user.userID) }
     }
 
-    /// Runs something with the rights that this process had before `assume`.
+    /// Runs a closure with the privileges that this process had before `assume`.
     package static func withOriginalRights<Value, Failure: Error>(
         _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let (own, assumed) = (getuid(), geteuid())
         guard own != assumed, seteuid(own) == 0 else { return try body() }
-        defer { precondition(seteuid(assumed) == 0, "The rights of the checked user are lost") }
+        defer { precondition(seteuid(assumed) == 0, "The privileges of the assumed user could not be restored") }
         return try body()
     }
 
-    /// Raises the number of open files as far as we may, and returns it.
+    /// Raises the limit of open files to the allowed maximum, and returns it.
     @discardableResult
     package static func raiseOpenFileLimit() throws(Errno) -> UInt64 {
         var limit = rlimit()
@@ -61,61 +63,62 @@ package enum CurrentProcess {
 }
 
 extension CurrentProcess {
-    /// Ends the process with a code for whoever started it.
+    /// Ends the process with an exit status.
     package static func exit(_ code: Int32) -> Never {
         Glibc.exit(code)
     }
 }
 
 extension CurrentProcess {
-    /// Has a process of several threads keep little memory that it does not use.
+    /// Makes malloc keep little unused memory in a process with several threads.
     ///
-    /// It has to come before there are threads.
+    /// Must be called before other threads exist.
     package static func keepHeapsSmall() { clinux_keep_heaps_small() }
 }
 
 /// The environment variables of this process.
 ///
-/// In a program that has more rights than its caller (setuid, setgid or file
-/// capabilities) there are none: the environment is the caller's, and must not
-/// decide what those rights are used for.
+/// Empty if the process has more privileges than its caller (setuid, setgid or file capabilities): the caller controls
+/// the environment, which must not decide how those privileges are used.
 ///
-/// Reading while another thread changes them is not safe in C, so only what
-/// runs before any thread is started may change them.
+/// In C, reading variables is not safe while another thread changes them. So only code that runs before any other
+/// thread exists may change them.
 package enum Environment {
+    /// The value of a variable; nil if it is not set.
     package static subscript(_ name: String) -> String? {
         guard let value = unsafe clinux_secure_variable(name) else { return nil }
         return unsafe String(cString: value)
     }
 
+    /// Sets a variable. Must be called before other threads exist.
     package static func set(_ name: String, to value: String) throws(Errno) {
         try calling { unsafe setenv(name, value, 1) }
     }
 
+    /// Removes a variable. Must be called before other threads exist.
     package static func remove(_ name: String) throws(Errno) {
         try calling { unsafe unsetenv(name) }
     }
 }
 
 extension CurrentProcess {
-    /// Takes rights away from all files that this process makes from now on; see umask(2).
+    /// Sets the permissions that are removed from all files this process creates; see umask(2).
     ///
-    /// Only before there are other threads, which share it.
+    /// Must be called before other threads exist, since they share the mask.
     package static func setFileMask(_ mask: UInt32) {
         _ = umask(mask)
     }
 }
 
-/// When this process may be forked.
+/// Controls when this process may be forked.
 ///
-/// A child has its parent's memory as it is, but of its threads only the one
-/// that forked. What another of them has half done stays so: a lock is never
-/// released, and a type that the runtime was making never ready. A thread of
-/// ours has forks wait until it is not in the midst of anything.
+/// A child gets a copy of its parent's memory, but only the thread that forked. Whatever other threads were doing stays
+/// unfinished: locks are never released, and type metadata that the runtime was creating is never completed. So the
+/// threads of this package delay forks until they are in a consistent state.
 package enum Forks {
-    /// Does something that no child finds half done.
+    /// Delays forks of this process while a closure runs, so that no child sees its work half done.
     ///
-    /// A wait for a descriptor lets forks happen meanwhile, whoever waits.
+    /// Forks are allowed during ``Readiness/wait(_:for:timeout:)``.
     package static func heldOff<Value, Failure: Error>(
         while body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -124,7 +127,7 @@ package enum Forks {
         return try body()
     }
 
-    /// Lets forks happen during a wait, where this thread holds them off.
+    /// Allows forks while a closure waits, even if this thread delays them.
     package static func admitted<Value, Failure: Error>(
         while body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -134,19 +137,19 @@ package enum Forks {
     }
 }
 
-/// What a library wants done at turning points of the process it lives in.
+/// Callbacks at the end of the process.
 package enum ProcessHooks {
-    /// Runs the body when the process ends by returning from main or by `exit`.
+    /// Registers a closure that runs when the process ends by returning from `main` or by calling `exit`.
     ///
-    /// The body must not capture anything and must end soon; a process that is
-    /// killed, or ends by `_exit`, never runs it.
+    /// The closure must not capture anything and must return soon. It does not run if the process is killed or calls
+    /// `_exit`.
     package static func atExit(_ body: @escaping @convention(c) () -> Void) {
-        // It fails only for want of memory, and then there is nothing to do.
+        // This fails only if memory is exhausted, and then nothing can be done.
         _ = Glibc.atexit(body)
     }
 }
 
-/// The machine we run on.
+/// The host that this process runs on.
 package enum Host {
     /// Its name, as `hostname` prints it.
     package static var name: String {
@@ -156,7 +159,7 @@ package enum Host {
         return String(decoding: bytes[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// A number drawn anew at each start of the host.
+    /// An id that is generated at each boot of the host; nil if it cannot be read.
     package static var bootID: String? {
         guard let text = try? FileSystem.read("/proc/sys/kernel/random/boot_id", limit: 256) else { return nil }
         return String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// An answer of the kernel that says no, by its number.
+/// An error number of the kernel.
 package struct Errno: RawRepresentable, Error, Hashable, Sendable {
     package var rawValue: CInt
 
@@ -9,7 +9,7 @@ package struct Errno: RawRepresentable, Error, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// What the last failed call of this thread left behind.
+    /// The error of the last failed call on this thread.
     package static var current: Errno {
         Errno(rawValue: Glibc.errno)
     }
@@ -70,7 +70,7 @@ extension Errno {
     package static let wrongProtocolType = Errno(rawValue: EPROTOTYPE)
 }
 
-/// Calls into the kernel until it answers something other than EINTR.
+/// Repeats a system call until it returns something other than EINTR.
 @inline(__always)
 @discardableResult
 func retrying<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
@@ -82,7 +82,7 @@ func retrying<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) t
     }
 }
 
-/// Calls into the kernel once, where EINTR cannot come or must be seen.
+/// Makes a system call once. For calls that cannot fail with EINTR, or whose callers handle it.
 @inline(__always)
 @discardableResult
 func calling<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) throws(Errno) -> Result {
@@ -91,10 +91,13 @@ func calling<Result: FixedWidthInteger & SignedInteger>(_ call: () -> Result) th
     throw .current
 }
 
-/// Chance that nobody can foresee, from the kernel.
+/// Unpredictable random numbers from the kernel.
 package enum Randomness {
+    /// Returns random bytes.
+    ///
+    /// - Parameter count: The number of bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
-        precondition(count >= 0, "There is no negative number of bytes")
+        precondition(count >= 0, "The number of bytes must not be negative")
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
@@ -103,18 +106,18 @@ package enum Randomness {
                     unsafe clinux_random(room.baseAddress.map { unsafe $0 + filled }, count - filled)
                 }
             }
-            // It fails only where the call is forbidden to us, and predictable
-            // identifiers would be worse than an end.
-            guard let read else { preconditionFailure("The kernel gives no random bytes") }
+            // This fails only if the system call is forbidden. Predictable identifiers would be worse than a crash.
+            guard let read else { preconditionFailure("The kernel returned no random bytes") }
             filled += read
         }
         return bytes
     }
 
+    /// Returns a random number.
     package static func uint64() -> UInt64 {
         var number: UInt64 = 0
         let read = try? retrying { unsafe clinux_random(&number, 8) }
-        precondition(read == 8, "The kernel gives no random bytes")
+        precondition(read == 8, "The kernel returned no random bytes")
         return number
     }
 }

@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// Passing open files to another process over a Unix socket (`SCM_RIGHTS`, see unix(7)).
+/// Passes open files to another process over a Unix socket (`SCM_RIGHTS`, see unix(7)).
 extension FileDescriptor {
-    /// Sends as many of the bytes as the socket takes now, and another descriptor along with the first of them.
+    /// Sends as many bytes as the socket accepts now, together with a file descriptor.
     ///
-    /// The receiver gets a descriptor of its own for the same open file. Nothing is passed when "not now" is the
-    /// result.
+    /// The receiver gets its own descriptor of the same open file. If the result is `.wouldBlock`, the descriptor was
+    /// not passed.
     package borrowing func attemptSend(_ bytes: Span<UInt8>, passing file: borrowing FileDescriptor) -> IOResult {
-        precondition(!bytes.isEmpty, "A stream carries a descriptor only along with a byte")
+        precondition(!bytes.isEmpty, "A descriptor can only be sent together with at least one byte")
         do throws(Errno) {
             return .bytes(
                 try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in
@@ -21,15 +21,19 @@ extension FileDescriptor {
         }
     }
 
-    /// Reads into a part of an array, and takes the descriptor that was passed along with these bytes, if any.
+    /// Reads into a part of an array, and receives the descriptor that was passed with these bytes, if any.
     ///
-    /// - Parameter file: Set to the descriptor that came; one that it held before is closed then. It is closed on exec,
-    ///   and may be anything that the sender could open: look at its status before it is used.
-    /// - Returns: The number of bytes; 0 is the end.
+    /// - Parameters:
+    ///   - buffer: The array to read into. Its count does not change.
+    ///   - offset: The index at which to begin.
+    ///   - limit: The maximum number of bytes.
+    ///   - file: Set to the received descriptor; one that it held before is closed. The descriptor is closed on exec.
+    ///     It can refer to anything that the sender could open, so check its status before using it.
+    /// - Returns: The number of bytes; 0 at the end of the stream.
     package borrowing func receive(
         into buffer: inout [UInt8], at offset: Int, atMost limit: Int, passed file: inout FileDescriptor?
     ) throws(Errno) -> Int {
-        precondition(offset >= 0 && offset < buffer.count && limit > 0, "A read needs room inside the buffer")
+        precondition(offset >= 0 && offset < buffer.count && limit > 0, "The range must be within the buffer")
         let room = min(limit, buffer.count - offset)
         var received: CInt = -1
         var span = buffer.mutableSpan

@@ -1,53 +1,57 @@
 import CLinux
 import Glibc
 
-/// An open file descriptor, closed exactly once.
+/// An open file descriptor that is closed exactly once.
 package struct FileDescriptor: ~Copyable, Sendable {
-    /// The number the kernel knows it by; valid as long as this value lives.
+    /// The number of the descriptor; valid only during the lifetime of this value.
     package let rawValue: CInt
 
-    /// Takes over a descriptor that nobody else will close.
+    /// Takes ownership of an open descriptor.
     package init(owning rawValue: CInt) {
-        precondition(rawValue >= 0, "A negative number is no file descriptor")
+        precondition(rawValue >= 0, "A file descriptor must not be negative")
         self.rawValue = rawValue
     }
 
     deinit {
-        // Linux closes the descriptor even when close() says EINTR, so a
-        // second attempt could close a stranger's: see close(2).
+        // Linux closes the descriptor even if close() fails with EINTR, so a second attempt could close an unrelated
+        // one: see close(2).
         _ = Glibc.close(rawValue)
     }
 
-    /// Gives the descriptor to a caller, who now must close it.
+    /// Gives up ownership and returns the descriptor, which the caller must close.
     package consuming func release() -> CInt {
         let rawValue = self.rawValue
         discard self
         return rawValue
     }
 
-    /// Closes now, and says what close() had to say about earlier writes.
+    /// Closes the descriptor, and throws an error that close() reports for earlier writes.
     package consuming func close() throws(Errno) {
         let rawValue = release()
         try calling { Glibc.close(rawValue) }
     }
 
-    /// A second descriptor for the same open file.
+    /// Returns a new descriptor for the same open file.
     package borrowing func duplicate() throws(Errno) -> FileDescriptor {
         let copy = try retrying { clinux_duplicate(rawValue) }
         return FileDescriptor(owning: copy)
     }
 
+    /// Sets or clears O_NONBLOCK.
     package borrowing func setNonBlocking(_ nonBlocking: Bool = true) throws(Errno) {
         try retrying { clinux_set_non_blocking(rawValue, nonBlocking ? 1 : 0) }
     }
 
+    /// Sets or clears FD_CLOEXEC.
     package borrowing func setCloseOnExec(_ closeOnExec: Bool = true) throws(Errno) {
         try retrying { clinux_set_close_on_exec(rawValue, closeOnExec ? 1 : 0) }
     }
 }
 
 extension FileDescriptor {
-    /// Opens a file; `mode` counts only where the flags create one.
+    /// Opens a file.
+    ///
+    /// - Parameter mode: The permissions of a new file; ignored unless the flags create one.
     package static func open(
         _ path: String, _ flags: OpenFlags = .readOnly, mode: UInt32 = 0o600
     ) throws(Errno) -> FileDescriptor {
@@ -55,37 +59,40 @@ extension FileDescriptor {
         return FileDescriptor(owning: rawValue)
     }
 
-    /// Opens a file by its name in this folder.
+    /// Opens a file in the folder that this descriptor refers to.
     package borrowing func open(_ name: String, _ flags: OpenFlags = .readOnly) throws(Errno) -> FileDescriptor {
         let rawValue = try retrying { unsafe clinux_open_at(self.rawValue, name, flags.rawValue, 0) }
         return FileDescriptor(owning: rawValue)
     }
 
-    /// The target of a symbolic link in this folder, byte for byte.
+    /// Returns the target of a symbolic link in this folder, as bytes.
     package borrowing func readLink(_ name: String) throws(Errno) -> [UInt8] {
         var bytes = [CChar](repeating: 0, count: 4096)
         let count = try calling { unsafe readlinkat(rawValue, name, &bytes, bytes.count) }
         return bytes.prefix(count).map { UInt8(bitPattern: $0) }
     }
 
-    /// Returns once data and metadata are on the disk.
+    /// Flushes data and metadata to the disk (fsync).
     package borrowing func synchronize() throws(Errno) {
         try retrying { fsync(rawValue) }
     }
 
-    /// Returns once the data is on the disk, and what is needed to read it.
+    /// Flushes the data to the disk, and the metadata required to read it (fdatasync).
     package borrowing func synchronizeData() throws(Errno) {
         try retrying { fdatasync(rawValue) }
     }
 
+    /// Sets the size of the file, in bytes.
     package borrowing func truncate(to size: Int64) throws(Errno) {
         try retrying { ftruncate(rawValue, off_t(size)) }
     }
 
+    /// Sets the permissions of the file.
     package borrowing func setMode(_ mode: UInt32) throws(Errno) {
         try retrying { fchmod(rawValue, mode) }
     }
 
+    /// Returns the status of the file.
     package borrowing func status() throws(Errno) -> FileStatus {
         var status = Glibc.stat()
         try retrying { unsafe fstat(rawValue, &status) }
@@ -94,21 +101,29 @@ extension FileDescriptor {
 }
 
 extension FileDescriptor {
-    /// Reads as many bytes as are there and fit; 0 is the end.
+    /// Reads as many bytes as are available and fit.
+    ///
+    /// - Returns: The number of bytes; 0 at the end of the file.
     package borrowing func read(into buffer: inout MutableSpan<UInt8>) throws(Errno) -> Int {
-        precondition(!buffer.isEmpty, "A read needs room, or its 0 would look like the end")
+        precondition(!buffer.isEmpty, "The buffer must not be empty, since 0 means the end")
         return try unsafe buffer.withUnsafeMutableBytes { bytes throws(Errno) in
             try retrying { unsafe Glibc.read(rawValue, bytes.baseAddress, bytes.count) }
         }
     }
 
-    /// Reads into the part of an array that starts at an offset; 0 is the end.
+    /// Reads into an array.
     ///
-    /// The array keeps its count, so a buffer made once is never zeroed again.
+    /// The count of the array does not change, so that a buffer is zeroed only once.
+    ///
+    /// - Parameters:
+    ///   - buffer: The array to read into.
+    ///   - offset: The index at which to begin.
+    ///   - limit: The maximum number of bytes.
+    /// - Returns: The number of bytes; 0 at the end of the file.
     package borrowing func read(
         into buffer: inout [UInt8], at offset: Int = 0, atMost limit: Int = .max
     ) throws(Errno) -> Int {
-        precondition(offset >= 0 && offset < buffer.count && limit > 0, "A read needs room inside the buffer")
+        precondition(offset >= 0 && offset < buffer.count && limit > 0, "The range must be within the buffer")
         let count = min(limit, buffer.count - offset)
         var span = buffer.mutableSpan
         return try unsafe span.withUnsafeMutableBytes { bytes throws(Errno) in
@@ -116,9 +131,11 @@ extension FileDescriptor {
         }
     }
 
-    /// Reads into the spare room behind an array's last byte; 0 is the end.
+    /// Appends up to `limit` bytes to an array.
+    ///
+    /// - Returns: The number of bytes; 0 at the end of the file.
     package borrowing func read(appendingTo buffer: inout [UInt8], atMost limit: Int) throws(Errno) -> Int {
-        precondition(limit > 0, "A read needs room, or its 0 would look like the end")
+        precondition(limit > 0, "The buffer must not be empty, since 0 means the end")
         let before = buffer.count
         try buffer.append(addingCapacity: limit) { (output: inout OutputSpan<UInt8>) throws(Errno) in
             try unsafe output.withUnsafeMutableBufferPointer { bytes, initialized throws(Errno) in
@@ -130,7 +147,7 @@ extension FileDescriptor {
         return buffer.count - before
     }
 
-    /// Reads for a loop: end and "not now" are results, not errors.
+    /// Reads into an array without throwing. The end of the file and "would block" are results.
     package borrowing func attemptRead(
         into buffer: inout [UInt8], at offset: Int = 0, atMost limit: Int = .max
     ) -> IOResult {
@@ -142,7 +159,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Reads behind an array's last byte, for a loop.
+    /// Appends up to `limit` bytes to an array without throwing. The end of the file and "would block" are results.
     package borrowing func attemptRead(appendingTo buffer: inout [UInt8], atMost limit: Int) -> IOResult {
         do throws(Errno) {
             let count = try read(appendingTo: &buffer, atMost: limit)
@@ -152,7 +169,9 @@ extension FileDescriptor {
         }
     }
 
-    /// Reads until the buffer holds so many bytes; false where the file ends before.
+    /// Reads until the buffer has `count` bytes.
+    ///
+    /// - Returns: `false` if the file ends earlier.
     package borrowing func fill(_ buffer: inout [UInt8], to count: Int) throws(Errno) -> Bool {
         while buffer.count < count {
             guard try read(appendingTo: &buffer, atMost: count - buffer.count) > 0 else { return false }
@@ -162,22 +181,24 @@ extension FileDescriptor {
 }
 
 extension FileDescriptor {
-    /// Writes as many of the bytes as the kernel takes now.
+    /// Writes as many of the bytes as the kernel accepts now, and returns their number.
     package borrowing func write(_ bytes: Span<UInt8>) throws(Errno) -> Int {
         try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in
             try retrying { unsafe Glibc.write(rawValue, bytes.baseAddress, bytes.count) }
         }
     }
 
+    /// Writes as many of the bytes as the kernel accepts now, and returns their number.
     package borrowing func write(_ bytes: [UInt8]) throws(Errno) -> Int {
         try write(bytes.span)
     }
 
+    /// Writes as many bytes of a range as the kernel accepts now, and returns their number.
     package borrowing func write(_ bytes: [UInt8], in range: Range<Int>) throws(Errno) -> Int {
         try write(bytes.span.extracting(range))
     }
 
-    /// Writes two parts as if they were one, without joining them first.
+    /// Writes two parts with one system call, without joining them first. Returns the number of bytes written.
     package borrowing func write(_ head: Span<UInt8>, _ body: Span<UInt8>) throws(Errno) -> Int {
         try unsafe head.withUnsafeBytes { head throws(Errno) in
             try unsafe body.withUnsafeBytes { body throws(Errno) in
@@ -188,10 +209,9 @@ extension FileDescriptor {
         }
     }
 
-    /// Writes everything, waiting wherever a non-blocking descriptor is full.
+    /// Writes all bytes. Waits whenever a non-blocking descriptor would block.
     ///
-    /// For files and pipes. A socket takes ``sendAll(_:timeout:)``, which
-    /// never raises SIGPIPE.
+    /// For files and pipes. For sockets, use ``sendAll(_:timeout:)``, which never raises SIGPIPE.
     package borrowing func writeAll(_ bytes: [UInt8]) throws(Errno) {
         var written = 0
         while written < bytes.count {
@@ -203,7 +223,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Writes for a loop: "not now" is a result, not an error.
+    /// Writes the bytes from an offset without throwing. "Would block" is a result.
     package borrowing func attemptWrite(_ bytes: [UInt8], from offset: Int = 0) -> IOResult {
         do throws(Errno) {
             return .bytes(try write(bytes.span.extracting(offset..<bytes.count)))
@@ -213,15 +233,15 @@ extension FileDescriptor {
     }
 }
 
-/// How an attempt to move bytes ended, for loops that expect "not now" often.
+/// The result of an attempt to read or write, for loops in which "would block" is common.
 package enum IOResult: Hashable, Sendable {
-    /// So many bytes were moved.
+    /// The number of bytes that were read or written.
     case bytes(Int)
-    /// The other side has sent all that it will ever send.
+    /// The end of the file, or of what the peer sends.
     case end
-    /// Nothing can be moved before the descriptor is ready again.
+    /// Nothing can be read or written until the descriptor is ready.
     case wouldBlock
-    /// The kernel refuses.
+    /// The call failed.
     case failed(Errno)
 
     init(_ error: Errno) {
@@ -229,7 +249,7 @@ package enum IOResult: Hashable, Sendable {
     }
 }
 
-/// How a file is to be opened. It is closed on exec in any case.
+/// Flags for opening a file. Files are always closed on exec.
 package struct OpenFlags: OptionSet, Sendable {
     package let rawValue: CInt
 
@@ -237,7 +257,7 @@ package struct OpenFlags: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// A name for the file alone: it can be looked at and into, not read.
+    /// A reference to the file only: it can be examined and used for lookups, but not read (`O_PATH`).
     package static let pathOnly = OpenFlags(rawValue: 0o10_000_000)
     package static let readOnly: OpenFlags = []
     package static let writeOnly = OpenFlags(rawValue: O_WRONLY)
@@ -251,14 +271,14 @@ package struct OpenFlags: OptionSet, Sendable {
     package static let truncate = OpenFlags(rawValue: O_TRUNC)
 }
 
-/// Two descriptors that were made together: a pipe, or a pair of sockets.
+/// A pair of descriptors: a pipe or two connected sockets.
 package struct DescriptorPair: ~Copyable, Sendable {
-    /// The reading end of a pipe.
+    /// The read end of a pipe.
     package var first: FileDescriptor
-    /// The writing end of a pipe.
+    /// The write end of a pipe.
     package var second: FileDescriptor
 
-    /// A pipe: what is written to the second comes out of the first.
+    /// Creates a pipe. What is written to the second descriptor can be read from the first.
     package static func pipe(nonBlocking: Bool = false) throws(Errno) -> DescriptorPair {
         var first: CInt = -1
         var second: CInt = -1
@@ -266,7 +286,7 @@ package struct DescriptorPair: ~Copyable, Sendable {
         return DescriptorPair(first: FileDescriptor(owning: first), second: FileDescriptor(owning: second))
     }
 
-    /// Two Unix sockets that are connected to each other.
+    /// Creates two Unix sockets that are connected to each other.
     package static func sockets(
         _ kind: SocketKind = .stream, nonBlocking: Bool = true
     ) throws(Errno) -> DescriptorPair {

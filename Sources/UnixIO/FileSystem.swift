@@ -1,42 +1,48 @@
 import CLinux
 import Glibc
 
-/// Files and folders, in the words of the kernel.
+/// Files and folders: thin wrappers of system calls.
 package enum FileSystem {
+    /// Returns the status of a file.
+    ///
+    /// - Parameter followingLinks: `false` for the status of a symbolic link itself.
     package static func status(of path: String, followingLinks: Bool = true) throws(Errno) -> FileStatus {
         var status = Glibc.stat()
         try retrying { unsafe followingLinks ? stat(path, &status) : lstat(path, &status) }
         return FileStatus(status)
     }
 
+    /// Renames a file, replacing an existing one.
     package static func rename(_ source: String, to destination: String) throws(Errno) {
         try calling { unsafe Glibc.rename(source, destination) }
     }
 
-    /// Gives a file a second name.
+    /// Creates another hard link to a file.
     package static func link(_ source: String, to destination: String) throws(Errno) {
         try calling { unsafe Glibc.link(source, destination) }
     }
 
-    /// Removes a file or a socket, not a folder.
+    /// Removes a file or socket; fails for a folder.
     package static func remove(_ path: String) throws(Errno) {
         try calling { unsafe unlink(path) }
     }
 
+    /// Removes a folder, which must be empty.
     package static func removeEmptyFolder(_ path: String) throws(Errno) {
         try calling { unsafe rmdir(path) }
     }
 
+    /// Sets the permissions of a file.
     package static func setMode(_ mode: UInt32, of path: String) throws(Errno) {
         try retrying { unsafe chmod(path, mode) }
     }
 
-    /// Makes a file belong to others; nil leaves that part as it is.
+    /// Changes the owner and group of a file; nil leaves that part unchanged.
     package static func setOwner(_ user: UInt32?, group: UInt32?, of path: String) throws(Errno) {
         try retrying { unsafe chown(path, user ?? .max, group ?? .max) }
     }
 
-    /// Makes a folder and all above it that are missing; existing ones stay.
+    /// Creates a folder and its missing parents. Existing folders stay unchanged.
     package static func makeFolders(_ path: String, mode: UInt32 = 0o755) throws(Errno) {
         do throws(Errno) {
             try calling { unsafe mkdir(path, mode) }
@@ -46,19 +52,19 @@ package enum FileSystem {
             let parent = parentFolder(of: path)
             guard parent != path else { throw .noSuchFile }
             try makeFolders(parent, mode: mode)
-            // Once more and no further: some file systems have no room for folders and say so in the same words.
+            // Tried only once more: some file systems cannot hold folders and return the same error.
             try calling { unsafe mkdir(path, mode) }
         }
     }
 
-    /// The target of a symbolic link, byte for byte.
+    /// Returns the target of a symbolic link, as bytes.
     package static func readLink(_ path: String) throws(Errno) -> [UInt8] {
         var bytes = [CChar](repeating: 0, count: 4096)
         let count = try calling { unsafe readlink(path, &bytes, bytes.count) }
         return bytes.prefix(count).map { UInt8(bitPattern: $0) }
     }
 
-    /// How many bytes an ordinary user may still write there.
+    /// Returns the number of bytes available to unprivileged users on the file system of `path`.
     package static func freeBytes(at path: String) throws(Errno) -> UInt64 {
         var status = statvfs()
         try retrying { unsafe statvfs(path, &status) }
@@ -66,7 +72,7 @@ package enum FileSystem {
         return overflow ? .max : bytes
     }
 
-    /// The names in a folder, without `.` and `..`, in no order.
+    /// Returns the names in a folder, without `.` and `..`, in no particular order.
     package static func names(in path: String) throws(Errno) -> [String] {
         guard let folder = unsafe opendir(path) else { throw .current }
         defer { unsafe _ = closedir(folder) }
@@ -76,7 +82,7 @@ package enum FileSystem {
     static func names(of folder: OpaquePointer) throws(Errno) -> [String] {
         var names: [String] = []
         while true {
-            // The end and an error look alike but for errno.
+            // readdir() returns NULL for the end and for errors; only errno tells them apart.
             errno = 0
             guard let entry = unsafe readdir(folder) else {
                 let error = Errno.current
@@ -90,7 +96,7 @@ package enum FileSystem {
         }
     }
 
-    /// The path without symbolic links. All of it must exist.
+    /// Returns the path with all symbolic links resolved. All of it must exist.
     package static func resolvedPath(_ path: String) throws(Errno) -> String {
         guard let resolved = unsafe realpath(path, nil) else { throw .current }
         defer { unsafe free(resolved) }
@@ -102,7 +108,7 @@ package enum FileSystem {
         try calling { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) }
     }
 
-    /// The folder that holds a file.
+    /// Returns the path of the folder that contains a file.
     package static func parentFolder(of path: String) -> String {
         var parts = path[...]
         while parts.count > 1 && parts.last == "/" { parts.removeLast() }
@@ -113,14 +119,20 @@ package enum FileSystem {
 }
 
 extension FileSystem {
-    /// Reads a whole file, or throws `fileTooLarge` beyond the limit.
+    /// Reads a whole file.
+    ///
+    /// - Parameter limit: The maximum size, in bytes.
+    /// - Throws: `fileTooLarge` if the file is larger.
     package static func read(_ path: String, limit: Int) throws(Errno) -> [UInt8] {
         try read(try FileDescriptor.open(path), limit: limit)
     }
 
-    /// Reads a file that is open, from where it stands to its end.
+    /// Reads an open file from its current position to the end.
+    ///
+    /// - Parameter limit: The maximum size, in bytes.
+    /// - Throws: `fileTooLarge` if the file is larger.
     package static func read(_ file: borrowing FileDescriptor, limit: Int) throws(Errno) -> [UInt8] {
-        // Files under /proc say that they are empty, so the size is a hint.
+        // Files under /proc report a size of 0, so the size is only a hint.
         let size = try file.status().size
         guard size <= limit else { throw .fileTooLarge }
         var content: [UInt8] = []
@@ -132,8 +144,8 @@ extension FileSystem {
         return content
     }
 
-    /// Writes a file so that a reader sees the old content or the new, and so
-    /// that the new is on the disk when this returns.
+    /// Replaces a file atomically: readers see either the old or the new content. The new content is on disk when this
+    /// returns.
     package static func writeAtomically(_ content: [UInt8], to path: String, mode: UInt32 = 0o600) throws(Errno) {
         let folder = parentFolder(of: path)
         let temporary = "\(path).\(String(Randomness.uint64(), radix: 36)).tmp"
@@ -148,13 +160,13 @@ extension FileSystem {
             try? remove(temporary)
             throw error
         }
-        // The rename itself is durable only with the folder.
+        // The rename itself is durable only after the folder is synchronized.
         try synchronizeFolder(folder)
     }
 
-    /// Copies a file to where nothing is yet; what fails leaves nothing there.
+    /// Copies a file. The target must not exist, and is removed if copying fails.
     ///
-    /// - Parameter goOn: Called before each step, and throws when there is to be none.
+    /// - Parameter goOn: Called before each step; throws to cancel.
     package static func copy(_ source: String, to target: String, goOn: () throws -> Void = {}) throws {
         let from = try FileDescriptor.open(source)
         let to = try FileDescriptor.open(target, [.writeOnly, .create, .exclusive, .noFollow])
@@ -172,28 +184,28 @@ extension FileSystem {
         }
     }
 
-    /// Returns once the names in a folder are on the disk.
+    /// Flushes the names in a folder to the disk.
     package static func synchronizeFolder(_ path: String) throws(Errno) {
         let folder = try FileDescriptor.open(path, .directory)
         try folder.synchronize()
     }
 }
 
-/// What the kernel says about a file.
+/// The status of a file.
 package struct FileStatus: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case regular, directory, symbolicLink, socket, pipe, device, unknown
     }
 
     package var kind: Kind
-    /// The permissions, without the kind.
+    /// The permission bits.
     package var mode: UInt32
     package var size: Int64
     package var uid: UInt32
     package var gid: UInt32
     package var device: UInt64
     package var inode: UInt64
-    /// The last change of the content, in nanoseconds since 1970.
+    /// The time of the last modification, in nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
 
     init(_ status: stat) {
@@ -218,30 +230,32 @@ package struct FileStatus: Hashable, Sendable {
     }
 }
 
-/// A lock that other processes respect, held as long as this value lives.
+/// An advisory file lock (flock) that is held for the lifetime of this value.
 package struct FileLock: ~Copyable, Sendable {
     private let file: FileDescriptor
 
-    /// Locks a file, made if need be, or throws `wouldBlock` when another
-    /// process holds it.
+    /// Locks a file, which is created if necessary.
+    ///
+    /// - Throws: `wouldBlock` if another process holds the lock.
     package init(_ path: String, mode: UInt32 = 0o600) throws(Errno) {
         try self.init(try FileDescriptor.open(path, [.readWrite, .create, .noFollow], mode: mode))
     }
 
-    /// Locks an open file, or throws `wouldBlock` when another process holds it.
+    /// Locks an open file.
+    ///
+    /// - Throws: `wouldBlock` if another process holds the lock.
     package init(_ file: consuming FileDescriptor) throws(Errno) {
         try retrying { flock(file.rawValue, LOCK_EX | LOCK_NB) }
         self.file = file
     }
 
-    /// Locks the folder of a file, waiting a while for others; nil where that
-    /// is not possible.
+    /// Locks the folder of a file, and waits up to a second for other processes. Returns nil if that is not possible.
     init?(waitingForFolderOf path: String) {
         guard let folder = try? FileDescriptor.open(FileSystem.parentFolder(of: path), .directory) else {
             return nil
         }
-        // Others hold it for a moment only. A stranger who holds it for good
-        // must not keep us from starting.
+        // Other processes hold it only for a moment. One that holds it forever must not prevent this process from
+        // starting.
         let deadline = MonotonicClock.now.advanced(by: .seconds(1))
         while true {
             do throws(Errno) {
@@ -257,18 +271,19 @@ package struct FileLock: ~Copyable, Sendable {
     }
 }
 
-/// Tells that something was taken out of a folder, or that the folder itself is gone.
+/// Reports that entries were removed from a folder, or that the folder itself was removed.
 package final class FolderWatch: Sendable {
-    /// Readable when something has happened since the last look.
+    /// Readable if an event has occurred since the last call of ``clear()``.
     package let descriptor: FileDescriptor
 
+    /// Watches a folder.
     package init(_ folder: String) throws(Errno) {
         let watch = FileDescriptor(owning: try calling { clinux_folder_watch_create() })
         try calling { unsafe clinux_folder_watch_add(watch.rawValue, folder) }
         descriptor = watch
     }
 
-    /// Forgets what has happened; who asks then looks for himself.
+    /// Discards the pending events. The caller then checks the folder itself.
     package func clear() {
         var events: [UInt8] = []
         while case .bytes = descriptor.attemptRead(appendingTo: &events, atMost: 4096) {

@@ -1,23 +1,22 @@
 internal import CLinux
 internal import Glibc
 
-/// The executable, or a library, as this process has it loaded.
+/// The executable or a library that is loaded in this process.
 package struct LoadedImage: Hashable, Sendable {
-    /// Its path; that of the executable is empty.
+    /// The path; empty for the executable.
     package var path: String
-    /// What is to be taken from an address to have one of the file.
+    /// The load address: subtracted from an address in memory, it gives the address in the file.
     package var base: UInt
-    /// The addresses of its code.
+    /// The addresses of the code.
     package var code: Range<UInt>
-    /// Which build it is, in hexadecimal digits; none if the linker gave it none.
+    /// The build id in hexadecimal digits; nil if the linker added none.
     package var buildID: String?
 
-    /// All that is loaded now, in the order of their addresses.
+    /// All images that are loaded now, ordered by address.
     ///
-    /// It asks the loader, which holds a lock meanwhile. A fork waits for who
-    /// asks here, so that a child may ask as well; one that is forked off while
-    /// somebody else has the lock, who loads a library or unwinds a stack in
-    /// C++, would wait for ever.
+    /// The loader holds a lock while this reads its list. Forks are delayed meanwhile, so that a child can read the
+    /// list too. A child would deadlock if it was forked while another thread held that lock, for example to load a
+    /// library or to unwind a C++ stack.
     package static var all: [LoadedImage] {
         var images: [LoadedImage] = []
         unsafe withUnsafeMutablePointer(to: &images) { images in
@@ -31,7 +30,7 @@ package struct LoadedImage: Hashable, Sendable {
         return images.sorted { $0.code.lowerBound < $1.code.lowerBound }
     }
 
-    /// Another number after each image that was loaded or unloaded.
+    /// A number that changes whenever an image is loaded or unloaded.
     package static var generation: UInt64 { clinux_images_generation() }
 
     private init(_ image: clinux_image) {
@@ -46,32 +45,36 @@ package struct LoadedImage: Hashable, Sendable {
     }
 }
 
-/// Functions of libraries that this process may have loaded, and that it was not linked with.
+/// Functions of libraries that may be loaded, but that this program is not linked with.
 package enum LoadedSymbols {
-    /// The function of this name, as a value of a function type; nil if no loaded library has it.
+    /// Returns the function with a name; nil if no loaded library has it.
     ///
-    /// The caller must know that the type is that of the function: nobody checks it.
+    /// The type is not checked: the caller must pass the actual type of the function.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the symbol.
+    ///   - type: A thin function type, such as `@convention(c) () -> Void`.
     @unsafe package static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
         precondition(
             MemoryLayout<Function>.size == MemoryLayout<UInt>.size, "A thin function is one address")
-        // NULL stands for all that is loaded: RTLD_DEFAULT of dlsym(3).
+        // NULL searches all loaded libraries (RTLD_DEFAULT of dlsym(3)).
         guard let address = unsafe dlsym(nil, name) else { return nil }
         return unsafe unsafeBitCast(address, to: type)
     }
 
-    /// Whether some loaded library has a symbol of this name.
+    /// Returns `true` if any loaded library has a symbol with this name.
     package static func has(_ name: String) -> Bool {
         unsafe dlsym(nil, name) != nil
     }
 }
 
-/// The calls that are under way on this thread.
+/// The active calls of the current thread.
 package enum CallStack {
-    /// How deep the calls are nested at some point.
+    /// A position on the call stack.
     package struct Mark: Sendable {
         fileprivate var frame: UInt
 
-        /// Where this is called.
+        /// The position of the caller.
         package init() {
             frame = clinux_stack_mark()
         }
@@ -80,14 +83,17 @@ package enum CallStack {
             self.frame = frame
         }
 
-        /// Deeper than any call.
+        /// A position below all calls.
         package static var bottom: Mark { Mark(frame: 0) }
     }
 
-    /// Where they return to, innermost first, without what was called from where the mark was made.
+    /// Returns the return addresses of the active calls, innermost first, without the calls made below a mark.
     ///
-    /// Found by the frame pointers, which Swift keeps and C may not: the list
-    /// may end early.
+    /// They are found with frame pointers. Swift code keeps these, but C code may not, so the list may be incomplete.
+    ///
+    /// - Parameters:
+    ///   - mark: Only calls above this position are returned.
+    ///   - capacity: The maximum number of addresses.
     package static func returnAddresses(above mark: Mark = .bottom, atMost capacity: Int) -> [UInt] {
         unsafe [UInt](unsafeUninitializedCapacity: capacity) { buffer, count in
             count = unsafe Int(clinux_return_addresses(mark.frame, buffer.baseAddress, CInt(clamping: buffer.count)))

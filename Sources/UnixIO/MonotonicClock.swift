@@ -1,26 +1,26 @@
 import Glibc
 
-/// The clock for deadlines and intervals: nobody can set it.
+/// The clock for deadlines and intervals. It cannot be set.
 package enum MonotonicClock {
-    /// Stands still while the host sleeps, as poll and timers do.
+    /// The current time. It does not advance while the host is suspended, like the timeouts of poll.
     package static var now: KernelInstant {
         KernelInstant(nanoseconds: nanoseconds(of: CLOCK_MONOTONIC))
     }
 
-    /// Nanoseconds since the host started, sleep included.
+    /// Nanoseconds since the host started, including the time it was suspended.
     package static var nanosecondsSinceBoot: Int64 {
         nanoseconds(of: CLOCK_BOOTTIME)
     }
 
     static func nanoseconds(of clock: clockid_t) -> Int64 {
         var time = timespec()
-        // It fails only for a clock that does not exist.
+        // This fails only for a clock that does not exist.
         _ = unsafe clock_gettime(clock, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 }
 
-/// The clock for what people read. It may jump in either direction.
+/// The clock for times shown to users. It may jump in either direction.
 package enum WallClock {
     /// Milliseconds since 1970.
     package static var nowMilliseconds: Int64 {
@@ -33,27 +33,28 @@ package enum WallClock {
     }
 }
 
-/// A moment of the clock that only ever goes forward, since the host started.
+/// A point in time of the monotonic clock.
 package struct KernelInstant: InstantProtocol, Hashable, Sendable {
-    /// What `CLOCK_MONOTONIC` shows.
+    /// The value of `CLOCK_MONOTONIC`.
     package var nanoseconds: Int64
 
     package init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    /// The same moment, for those who pace themselves without a kernel.
+    /// The same time as a duration, for code that does not depend on the kernel's clock.
     package var sinceBoot: Duration {
         .nanoseconds(nanoseconds)
     }
 
-    /// A later moment, or the last one there is instead of an overflow.
+    /// Returns the time after `duration`. Saturates instead of overflowing.
     package func advanced(by duration: Duration) -> KernelInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.clampedNanoseconds)
         guard overflow else { return KernelInstant(nanoseconds: sum) }
         return KernelInstant(nanoseconds: duration < .zero ? .min : .max)
     }
 
+    /// Returns the time from this instant to another; negative if the other is earlier.
     package func duration(to other: KernelInstant) -> Duration {
         .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
     }
@@ -64,7 +65,7 @@ package struct KernelInstant: InstantProtocol, Hashable, Sendable {
 }
 
 extension Duration {
-    /// Nanoseconds, as many as 64 bits hold.
+    /// The duration in nanoseconds, clamped to 64 bits.
     package var clampedNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -73,9 +74,9 @@ extension Duration {
         return seconds < 0 ? .min : .max
     }
 
-    /// Milliseconds for poll() and epoll_wait(), never less than was asked for.
+    /// The duration in milliseconds for poll() and epoll_wait().
     ///
-    /// Rounded up, since a wait that ends early makes its caller spin.
+    /// Rounded up, since a wait that ends too early would make its caller spin.
     var pollMilliseconds: CInt {
         guard self > .zero else { return 0 }
         let nanoseconds = clampedNanoseconds

@@ -1,31 +1,39 @@
 import CLinux
 import Glibc
 
-/// Waits for many descriptors at once.
+/// Waits for many descriptors at once (epoll).
 ///
-/// Descriptors may be added, changed and removed by other threads while one
-/// waits. A descriptor that is closed leaves by itself, unless a duplicate of
-/// it stays open; its last events may still be on their way then.
+/// Other threads may add, change and remove descriptors during a wait. A closed descriptor is removed automatically,
+/// unless a duplicate of it stays open; events that were already fetched may still be reported.
 package struct Poller: ~Copyable, Sendable {
-    /// When a descriptor is reported.
+    /// Determines when a descriptor is reported.
     package enum Trigger: Sendable {
-        /// As long as it is ready.
+        /// As long as the descriptor is ready.
         case level
-        /// Each time it becomes ready; the caller must then go on to EAGAIN.
+        /// Each time the descriptor becomes ready. The caller must then read or write until EAGAIN.
         case edge
     }
 
     private let descriptor: FileDescriptor
     private let capacity: CInt
 
-    /// Makes a poller that reports at most so many events at a time.
+    /// Creates a poller.
+    ///
+    /// - Parameter capacity: The maximum number of events per wait; at most 256.
     package init(capacity: Int = 256) throws(Errno) {
-        precondition(capacity > 0, "A poller needs room for one event at least")
+        precondition(capacity > 0, "The capacity must be positive")
         descriptor = FileDescriptor(owning: try calling { clinux_poller_create() })
-        // The shim gathers them on its stack, which ends at this number.
+        // The C wrapper collects them on its stack, in an array of this size.
         self.capacity = CInt(min(capacity, 256))
     }
 
+    /// Adds a descriptor.
+    ///
+    /// - Parameters:
+    ///   - watched: The descriptor.
+    ///   - token: Identifies the descriptor in events.
+    ///   - interest: The operations to wait for.
+    ///   - trigger: When the descriptor is reported.
     package borrowing func add(
         _ watched: borrowing FileDescriptor, token: UInt64, for interest: Interest, trigger: Trigger = .level
     ) throws(Errno) {
@@ -33,6 +41,7 @@ package struct Poller: ~Copyable, Sendable {
         try calling { clinux_poller_add(descriptor.rawValue, watched.rawValue, flags, token) }
     }
 
+    /// Changes the token, interest and trigger of a descriptor.
     package borrowing func modify(
         _ watched: borrowing FileDescriptor, token: UInt64, for interest: Interest, trigger: Trigger = .level
     ) throws(Errno) {
@@ -40,14 +49,17 @@ package struct Poller: ~Copyable, Sendable {
         try calling { clinux_poller_modify(descriptor.rawValue, watched.rawValue, flags, token) }
     }
 
+    /// Removes a descriptor.
     package borrowing func remove(_ watched: borrowing FileDescriptor) throws(Errno) {
         try calling { clinux_poller_remove(descriptor.rawValue, watched.rawValue) }
     }
 
-    /// Replaces the array's content by what is ready; empty after the timeout.
+    /// Waits until a descriptor is ready, and replaces the contents of the array with the events.
     ///
-    /// The array's storage is used again, so a wait allocates nothing once the
-    /// array has grown. A signal also ends the wait, with an empty array.
+    /// The array is empty after the timeout, or if a signal ended the wait. Its storage is reused, so a wait does not
+    /// allocate once the array has grown.
+    ///
+    /// - Parameter timeout: The maximum time to wait; nil for no limit.
     package borrowing func wait(into events: inout [PollEvent], timeout: Duration? = nil) throws(Errno) {
         events.removeAll(keepingCapacity: true)
         let milliseconds = timeout?.pollMilliseconds ?? -1
@@ -78,28 +90,27 @@ package struct Poller: ~Copyable, Sendable {
     }
 }
 
-/// A descriptor that has become ready, by the token it was added with.
+/// An event of a ready descriptor, identified by the token with which the descriptor was added.
 package struct PollEvent: Hashable, Sendable {
     package let token: UInt64
     private let flags: UInt32
 
-    /// The same room, in the kernel shim's words.
+    /// The same memory as the type of the C wrapper.
     ///
-    /// Both types hold a 64-bit and then a 32-bit number, so the shim can fill
-    /// the caller's array without a copy.
+    /// Both types consist of a 64-bit and a 32-bit number, so the wrapper can fill the caller's array without a copy.
     static func forKernel(_ room: UnsafeMutableBufferPointer<PollEvent>) -> UnsafeMutablePointer<clinux_event>? {
         precondition(
             MemoryLayout<PollEvent>.stride == MemoryLayout<clinux_event>.stride,
-            "An event has another layout than its shim")
+            "The layouts of PollEvent and clinux_event differ")
         return unsafe UnsafeMutableRawPointer(room.baseAddress)?.assumingMemoryBound(to: clinux_event.self)
     }
 
-    /// A read will give bytes, the end, or an error, but will not wait.
+    /// Reading does not block: it returns bytes, the end, or an error.
     package var isReadable: Bool { has(CLINUX_READ) || has(CLINUX_PEER_CLOSED) || isHungUp }
     package var isWritable: Bool { has(CLINUX_WRITE) || isHungUp }
-    /// Nothing can be exchanged any more in either direction.
+    /// Nothing can be sent or received any longer.
     package var isHungUp: Bool { has(CLINUX_HANG_UP) || has(CLINUX_ERROR) }
-    /// The peer will send nothing more; it may still read.
+    /// The peer will not send anything else. It may still read.
     package var isPeerClosed: Bool { has(CLINUX_PEER_CLOSED) || has(CLINUX_HANG_UP) }
 
     private func has(_ flag: UInt32) -> Bool {
@@ -107,7 +118,7 @@ package struct PollEvent: Hashable, Sendable {
     }
 }
 
-/// What a caller wants to do with a descriptor.
+/// The operations that a caller wants to perform on a descriptor.
 package struct Interest: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 
@@ -121,9 +132,12 @@ package struct Interest: OptionSet, Hashable, Sendable {
 
 /// Waits for a single descriptor.
 package enum Readiness {
-    /// Returns true once the descriptor is ready, and false after the timeout.
+    /// Waits until the descriptor is ready.
     ///
-    /// An error or a hang-up counts as ready: the next call tells which.
+    /// An error or hang-up counts as ready; the next call on the descriptor reports it.
+    ///
+    /// - Parameter timeout: The maximum time to wait; nil for no limit.
+    /// - Returns: `false` after the timeout.
     @discardableResult
     package static func wait(
         _ descriptor: borrowing FileDescriptor, for interest: Interest, timeout: Duration? = nil
@@ -131,7 +145,7 @@ package enum Readiness {
         try wait(descriptor.rawValue, for: interest, timeout: timeout)
     }
 
-    /// The same for one of the streams that the process started with.
+    /// Waits until a standard stream is ready. Returns `false` after the timeout.
     @discardableResult
     package static func wait(
         _ stream: StandardStream, for interest: Interest, timeout: Duration? = nil
@@ -156,32 +170,32 @@ package enum Readiness {
                 }
                 guard count == 0 else { return true }
                 guard let deadline, MonotonicClock.now < deadline else { return false }
-                // poll() cannot count further than 24 days; go on.
+                // poll() cannot wait longer than 24 days, so this continues.
             } catch .interrupted {
-                // Retried here, since the time that has passed must be taken off.
+                // Retried here, since the elapsed time must be subtracted.
                 continue
             }
         }
     }
 }
 
-/// Wakes a thread that waits in a poller, from any other thread.
+/// Wakes a thread that waits in a poller, from any thread (eventfd).
 package struct EventCounter: ~Copyable, Sendable {
-    /// Readable as long as the counter is not zero.
+    /// Readable while the counter is not zero.
     package let descriptor: FileDescriptor
 
     package init() throws(Errno) {
         descriptor = FileDescriptor(owning: try calling { clinux_event_counter_create() })
     }
 
-    /// Counts one event. Never blocks and never fails in a way that matters.
+    /// Counts one event. Never blocks.
     package borrowing func signal() {
         var one: UInt64 = 1
-        // EAGAIN means that the counter is full, so the waiter is awake anyway.
+        // EAGAIN means that the counter is full, so the waiting thread is woken anyway.
         _ = try? retrying { unsafe Glibc.write(descriptor.rawValue, &one, 8) }
     }
 
-    /// How many events were counted since the last time; 0 if none.
+    /// Returns the number of events since the last call, and resets it.
     @discardableResult
     package borrowing func take() -> UInt64 {
         var count: UInt64 = 0

@@ -1,35 +1,32 @@
 import CLinux
 import Glibc
 
-/// A folder that belongs to this process's user alone, and is used by its descriptor.
+/// A folder that only this process's user can access, held as a descriptor.
 ///
-/// The path is walked one component at a time, and no other user may be able to
-/// replace a component. Later operations use the folder that was checked, even if
-/// its path leads elsewhere by then.
+/// The path is resolved one component at a time, and other users must not be able to replace any component. All
+/// operations use the folder that was checked, even if its path leads elsewhere later.
 package struct PrivateFolder: ~Copyable, Sendable {
     private let folder: FileDescriptor
 
-    // As many as the kernel follows.
+    // The kernel's own limit.
     private static let maxLinks = 40
     private static let pathBytes = 4096
 
     /// Opens the folder at an absolute path.
     ///
-    /// Throws `notPermitted` if the folder is open to others, or if another
-    /// user could replace a part of its path.
-    ///
-    /// - Parameter makesMissing: Whether what is missing of the path is made, for this user alone.
+    /// - Parameter makesMissing: `true` to create missing folders, accessible to this user only.
+    /// - Throws: `notPermitted` if other users can access the folder, or could replace a part of its path.
     package init(_ path: String, makesMissing: Bool = false) throws(Errno) {
         let found = try Self.walk(path, makesMissing: makesMissing)
         let status = try found.status()
         guard status.uid == CurrentProcess.userID, status.mode & 0o077 == 0 else { throw .notPermitted }
-        // The walk needs no right to read; to list the names, and to sync them, does.
+        // Resolving the path needs no read permission; listing and synchronizing the folder do.
         let flags: OpenFlags = [.readOnly, .directory]
         folder = FileDescriptor(
             owning: try retrying { unsafe clinux_open_at(found.rawValue, ".", flags.rawValue, 0) })
     }
 
-    // MARK: Walking
+    // MARK: Path resolution
 
     private static func walk(_ path: String, makesMissing: Bool) throws(Errno) -> FileDescriptor {
         guard path.hasPrefix("/"), path.utf8.count < pathBytes, !path.utf8.contains(0) else { throw .invalidArgument }
@@ -44,11 +41,12 @@ package struct PrivateFolder: ~Copyable, Sendable {
                 do throws(Errno) {
                     try calling { unsafe mkdirat(folder.rawValue, name, 0o700) }
                 } catch .alreadyExists {
-                    // Another process made it first. Its owner is checked like any other.
+                    // Another process created it first. Its owner is checked like any other.
                 }
                 folder = try step(folder, to: name, owners)
             } catch .notDirectory {
-                // A link made by root or this user, in a folder that no other user can change, is as safe as the path.
+                // A link of root or this user, in a folder that other users cannot change, is as trustworthy as the
+                // path.
                 let link = try status(of: name, in: folder)
                 guard link.kind == .symbolicLink else { throw .notDirectory }
                 guard owners.contains(link.uid) else { throw .notPermitted }
@@ -78,7 +76,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
         return next
     }
 
-    /// The names in a path, the last one first.
+    /// Returns the components of a path in reverse order.
     private static func components(of path: String) -> [String] {
         path.split(separator: "/").filter { $0 != "." }.reversed().map(String.init)
     }
@@ -96,11 +94,11 @@ package struct PrivateFolder: ~Copyable, Sendable {
         return String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    // MARK: What is in it
+    // MARK: Contents
 
-    /// The names in the folder, without `.` and `..`, in no order.
+    /// Returns the names in the folder, without `.` and `..`, in no particular order.
     package borrowing func names() throws(Errno) -> [String] {
-        // Of its own, since reading moves the place in the folder.
+        // Uses a descriptor of its own, since reading moves the descriptor's position in the folder.
         let flags: OpenFlags = [.readOnly, .directory]
         let copy = try retrying { unsafe clinux_open_at(folder.rawValue, ".", flags.rawValue, 0) }
         guard let stream = unsafe fdopendir(copy) else {
@@ -121,7 +119,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
     package borrowing func open(
         _ name: String, _ flags: OpenFlags = .readOnly, mode: UInt32 = 0o600
     ) throws(Errno) -> FileDescriptor {
-        // A pipe would otherwise be waited for.
+        // Without this flag, opening a pipe would block.
         let flags = flags.union(.nonBlocking)
         let file = FileDescriptor(
             owning: try retrying { unsafe clinux_open_at(folder.rawValue, name, flags.rawValue, mode) })
@@ -129,7 +127,10 @@ package struct PrivateFolder: ~Copyable, Sendable {
         return file
     }
 
-    /// Reads a whole regular file, or throws `fileTooLarge` beyond the limit.
+    /// Reads a whole regular file.
+    ///
+    /// - Parameter limit: The maximum size, in bytes.
+    /// - Throws: `fileTooLarge` if the file is larger.
     package borrowing func read(_ name: String, limit: Int) throws(Errno) -> [UInt8] {
         let file = try open(name)
         let size = try file.status().size
@@ -141,7 +142,7 @@ package struct PrivateFolder: ~Copyable, Sendable {
         return content
     }
 
-    /// Writes a file so that a reader sees the whole of it or nothing, and so that it is on the disk when this returns.
+    /// Writes a file atomically: readers see all of it or nothing. The content is on disk when this returns.
     package borrowing func writeAtomically(_ content: [UInt8], to name: String) throws(Errno) {
         let temporary = "\(name).\(String(Randomness.uint64(), radix: 36)).tmp"
         do throws(Errno) {
@@ -158,26 +159,27 @@ package struct PrivateFolder: ~Copyable, Sendable {
         try folder.synchronize()
     }
 
+    /// Renames a file in the folder, replacing an existing one.
     package borrowing func rename(_ name: String, to other: String) throws(Errno) {
         try calling { unsafe renameat(folder.rawValue, name, folder.rawValue, other) }
     }
 
+    /// Removes a file from the folder.
     package borrowing func remove(_ name: String) throws(Errno) {
         try calling { unsafe unlinkat(folder.rawValue, name, 0) }
     }
 }
 
-/// The users who may own what this process relies on: root and its own.
+/// The users that may own the files and folders this process relies on: root and its own user.
 ///
-/// In a user namespace that does not have the host's root (a rootless
-/// container, a sandbox) files of root belong to the user that represents all
-/// users outside the namespace.
+/// In a user namespace without the host's root (a rootless container, a sandbox), files of root appear to belong to the
+/// overflow user, which represents all users outside the namespace.
 package struct TrustedOwners: Hashable, Sendable {
     package let userID: UInt32
-    /// The user id that represents users outside the namespace; nil if it has all users.
+    /// The overflow user of the namespace; nil if the namespace contains all users.
     package let outsider: UInt32?
 
-    /// Those of this process.
+    /// The trusted owners of this process.
     package init() {
         self.init(userID: CurrentProcess.userID, outsider: Self.outsiderHere)
     }
@@ -187,39 +189,40 @@ package struct TrustedOwners: Hashable, Sendable {
         self.outsider = outsider
     }
 
+    /// Returns `true` if a user is trusted.
     package func contains(_ owner: UInt32) -> Bool {
         owner == 0 || owner == userID || owner == outsider
     }
 
-    /// Whether the names in a folder are out of other users' reach.
+    /// Returns `true` if other users cannot change the entries of a folder.
     package func keep(_ folder: FileStatus) -> Bool {
         folder.kind == .directory && contains(folder.uid) && !isWritableByOthers(folder)
     }
 
-    /// Whether other users can replace the entries of a folder.
+    /// Returns `true` if other users can replace the entries of a folder.
     package func isWritableByOthers(_ folder: FileStatus) -> Bool {
         if folder.mode & 0o022 == 0 { return false }
-        // In a sticky folder, only their owners can move or remove entries.
+        // In a sticky folder, entries can only be moved or removed by their owners.
         if folder.mode & 0o1000 != 0 { return false }
-        // Many distributions give each user a group with the user's own number, and let it write.
+        // Many distributions create a group for each user, with the same number, and make folders group-writable.
         return folder.mode & 0o002 != 0 || folder.gid != userID || folder.uid != userID
     }
 
-    // Asked at each use, since a process may enter a namespace.
+    // Read at each use, since a process can enter a namespace.
     private static var outsiderHere: UInt32? {
         guard let map = IdentityMap.current, let user = map.outsider, !map.contains(user) else { return nil }
         return user
     }
 }
 
-/// Which users a user namespace has; see user_namespaces(7).
+/// The users that a user namespace contains; see user_namespaces(7).
 package struct IdentityMap: Hashable, Sendable {
-    /// The first number inside, the first outside, and how many.
+    /// For each range: the first id inside, the first id outside, and the length.
     private var ranges: [[UInt64]]
-    /// The user id that represents users outside the namespace; nil if it has all users.
+    /// The overflow user of the namespace; nil if the namespace contains all users.
     package let outsider: UInt32?
 
-    /// That of this process; nil where `/proc` is not there to ask.
+    /// The map of this process; nil if `/proc` is not available.
     package static var current: IdentityMap? {
         guard let map = try? FileSystem.read("/proc/self/uid_map", limit: 64 << 10),
             let overflow = try? FileSystem.read("/proc/sys/kernel/overflowuid", limit: 64)
@@ -227,7 +230,7 @@ package struct IdentityMap: Hashable, Sendable {
         return IdentityMap(map: map, overflow: overflow)
     }
 
-    /// Reads what `/proc/self/uid_map` and `/proc/sys/kernel/overflowuid` say.
+    /// Parses the contents of `/proc/self/uid_map` and `/proc/sys/kernel/overflowuid`.
     package init(map: [UInt8], overflow: [UInt8]) {
         ranges = String(decoding: map, as: UTF8.self).split(separator: "\n").compactMap { line in
             let numbers = line.split(separator: " ").compactMap { UInt64($0) }
@@ -238,7 +241,7 @@ package struct IdentityMap: Hashable, Sendable {
         outsider = isWhole ? nil : UInt32(digits)
     }
 
-    /// Whether the namespace has a user of that number.
+    /// Returns `true` if the namespace contains a user id.
     package func contains(_ userID: UInt32) -> Bool {
         ranges.contains { range in UInt64(userID) >= range[0] && UInt64(userID) - range[0] < range[2] }
     }

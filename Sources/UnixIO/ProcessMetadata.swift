@@ -1,19 +1,19 @@
 import CLinux
 import Glibc
 
-/// What the kernel tells about a process, apart from its credentials.
+/// Information about a process, apart from its credentials.
 ///
-/// A process may end and its number be given to another at any time: two
-/// readings are of the same process only if pid and start time are the same.
+/// A process may end at any time, and its pid may be reused. Two readings concern the same process only if both pid and
+/// start time are equal.
 package struct ProcessMetadata: Hashable, Sendable {
     package var pid: Int32
-    /// The short name, at most 15 bytes. The process chooses it freely.
+    /// The short name of at most 15 bytes. The process can set it freely.
     package var command: String
-    /// The file it was started from, if we may know.
+    /// The path of the executable; nil if it cannot be read.
     package var executable: String?
-    /// The systemd unit or scope it runs in, if any.
+    /// The systemd unit or scope of the process; nil if it has none.
     package var unit: String?
-    /// Clock ticks between the start of the host and that of the process.
+    /// The time between the start of the host and that of the process, in clock ticks.
     package var startTime: UInt64
 
     package init(pid: Int32, command: String, executable: String?, unit: String?, startTime: UInt64) {
@@ -24,7 +24,7 @@ package struct ProcessMetadata: Hashable, Sendable {
         self.startTime = startTime
     }
 
-    /// Whether a process that was known before is still the one that has its pid.
+    /// Tells whether a process is still the one that had its pid before.
     package enum Identity: Sendable {
         case same
         case gone
@@ -32,13 +32,15 @@ package struct ProcessMetadata: Hashable, Sendable {
         case unknown
     }
 
-    /// Reads the facts of the process that made the other end of a connection.
+    /// Reads the information about the process that created the other end of a connection.
     ///
-    /// Returns nil where that process is gone, or where the one that now has its
-    /// pid may be another. A process that a sender has passed its connection to
-    /// is not looked at.
+    /// If a sender passed its connection on to another process, that other process is not considered.
     ///
-    /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` where no descriptor can be had to read them by.
+    /// - Parameters:
+    ///   - peer: The credentials of the peer.
+    ///   - connection: The connection to the peer.
+    /// - Returns: nil if the process has ended, or if its pid may belong to another process now.
+    /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         of peer: PeerCredentials, on connection: borrowing FileDescriptor
     ) throws(Errno) -> ProcessMetadata? {
@@ -53,7 +55,7 @@ package struct ProcessMetadata: Hashable, Sendable {
         return try read(pid: peer.pid, uid: peer.uid) { handle.identity(of: peer.pid) }
     }
 
-    /// Stands for one process, and for no later one with its pid.
+    /// A handle of one process, which never refers to a later process with the same pid.
     private final class Handle {
         private let descriptor: FileDescriptor
 
@@ -63,20 +65,25 @@ package struct ProcessMetadata: Hashable, Sendable {
 
         func identity(of pid: Int32) -> Identity {
             guard (try? Readiness.wait(descriptor, for: .read, timeout: .zero)) == true else { return .same }
-            // It has ended. Until it is reaped, its pid is nobody else's.
+            // The process has ended. Its pid is not reused until it is reaped.
             let fields = (try? FileSystem.read("/proc/self/fdinfo/\(descriptor.rawValue)", limit: 4096)) ?? []
             return fields.split(separator: UInt8(ascii: "\n")).contains { $0.elementsEqual("Pid:\t\(pid)".utf8) }
                 ? .same : .gone
         }
     }
 
-    /// Reads the facts of a process, or returns nil when it is gone.
+    /// Reads the information about a process.
     ///
-    /// All are read by one descriptor of its folder, which leads to no later process with the same pid.
+    /// All files are opened relative to a descriptor of the process's folder, which never refers to a later process
+    /// with the same pid.
     ///
     /// - Parameters:
-    ///   - uid: Whose process it has to be where the kernel cannot tell more; nil for anybody's.
-    ///   - identity: Asked once the folder is open, and again at the end.
+    ///   - pid: The process id.
+    ///   - uid: The required owner of the process if `identity` returns `.unknown`; nil for any.
+    ///   - root: The path of the proc file system.
+    ///   - identity: Called after the folder was opened, and again at the end.
+    /// - Returns: nil if the process has ended.
+    /// - Throws: `tooManyFiles` or `tooManyFilesInSystem` if no file descriptor is available for reading.
     package static func read(
         pid: Int32, uid: UInt32? = nil, root: String = "/proc", identity: () -> Identity = { .unknown }
     ) throws(Errno) -> ProcessMetadata? {
@@ -111,7 +118,7 @@ package struct ProcessMetadata: Hashable, Sendable {
             startTime: startTime)
     }
 
-    /// What stands in a file, or nil where it can't be read for another reason than that of the reader.
+    /// Returns the contents of a file; nil if it cannot be read for a reason other than a lack of descriptors.
     private static func content(
         _ name: String, in folder: borrowing FileDescriptor, limit: Int
     ) throws(Errno) -> [UInt8]? {
@@ -128,30 +135,29 @@ package struct ProcessMetadata: Hashable, Sendable {
     }
 }
 
-// The texts under /proc hold names that the process itself has chosen, so
-// nothing in them is taken on trust.
+// The files under /proc contain names that the process itself has chosen, so they are parsed as untrusted input.
 extension ProcessMetadata {
-    /// The 22nd field of `/proc/PID/stat`.
+    /// Returns the 22nd field of `/proc/PID/stat`, the start time in clock ticks; nil if it is malformed.
     ///
-    /// The second one is the command in parentheses, and may hold spaces and
-    /// parentheses itself; the last closing one ends it.
+    /// The second field is the command in parentheses. It may contain spaces and parentheses itself, so it ends at the
+    /// last closing parenthesis.
     package static func startTime(inStat stat: [UInt8]) -> UInt64? {
         guard let close = stat.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = stat[(close + 1)...].split(whereSeparator: { isSpace($0) })
-        // What stands behind the parenthesis starts with field 3.
+        // The text after the parenthesis starts with field 3.
         guard fields.count > 19 else { return nil }
         return number(fields[19])
     }
 
-    /// The content of `/proc/PID/comm`, without the line end the kernel adds.
+    /// Returns the contents of `/proc/PID/comm` without the line end that the kernel adds.
     package static func command(inComm comm: [UInt8]) -> String {
         let name = comm.last == UInt8(ascii: "\n") ? comm.dropLast() : comm[...]
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// The target of `/proc/PID/exe`, without the mark of a replaced file.
+    /// Returns the target of `/proc/PID/exe` without the suffix that marks a replaced file.
     ///
-    /// An application keeps its identity while its package is upgraded.
+    /// So an application keeps its identity while its package is upgraded.
     package static func executable(inLink link: [UInt8]) -> String {
         let mark = Array(" (deleted)".utf8)
         let path =
@@ -160,12 +166,11 @@ extension ProcessMetadata {
         return String(decoding: path, as: UTF8.self)
     }
 
-    /// The system's unit in `/proc/PID/cgroup`: from the one line of version 2, or else from systemd's own hierarchy of
-    /// version 1.
+    /// Returns the system unit in `/proc/PID/cgroup`, from the line of version 2 or else from systemd's hierarchy of
+    /// version 1; nil if there is none.
     ///
-    /// As journald's `_SYSTEMD_UNIT=`: the first unit on the path, below slices.
-    /// What stands behind it is made by that unit itself: a user's own manager
-    /// (`user@1000.service`) can call its units by any name.
+    /// Like journald's `_SYSTEMD_UNIT=`, this is the first unit on the path below slices. The rest of the path is
+    /// controlled by that unit: the manager of a user (`user@1000.service`) can choose any names for its own units.
     package static func unit(inCgroup cgroup: [UInt8]) -> String? {
         var legacy: String?
         for line in cgroup.split(separator: UInt8(ascii: "\n")) {
@@ -185,13 +190,12 @@ extension ProcessMetadata {
         guard let first = components.first(where: { !hasName($0, endingIn: ".slice") }),
             [".service", ".scope", ".socket", ".mount", ".swap"].contains(where: { hasName(first, endingIn: $0) })
         else { return nil }
-        // systemd puts an underscore before a name that the kernel could take
-        // for one of its own files.
+        // systemd adds an underscore to names that could conflict with the kernel's own files.
         return String(decoding: first.first == UInt8(ascii: "_") ? first.dropFirst() : first, as: UTF8.self)
     }
 
     private static func hasName(_ component: ArraySlice<UInt8>, endingIn suffix: String) -> Bool {
-        // systemd allows no longer names than this.
+        // The maximum length of a unit name in systemd.
         component.count <= 255 && component.count > suffix.utf8.count
             && component.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }
@@ -206,9 +210,9 @@ extension ProcessMetadata {
     }
 }
 
-/// Who was on the other end of a Unix socket when it was connected.
+/// The credentials of the peer of a Unix socket at the time it connected.
 ///
-/// The kernel says so; a peer cannot pretend to be another.
+/// They come from the kernel, so a peer cannot forge them.
 package struct PeerCredentials: Hashable, Sendable {
     package var pid: Int32
     package var uid: UInt32
@@ -222,7 +226,7 @@ package struct PeerCredentials: Hashable, Sendable {
 }
 
 extension FileDescriptor {
-    /// The process, user and group that made the other end of this connection.
+    /// Returns the process, user and group that created the other end of this connection.
     package borrowing func peerCredentials() throws(Errno) -> PeerCredentials {
         var credentials = PeerCredentials(pid: 0, uid: 0, gid: 0)
         try calling {
@@ -231,16 +235,15 @@ extension FileDescriptor {
         return credentials
     }
 
-    /// A descriptor of the process that made the other end of this connection; it stands for no later process with
-    /// the same pid.
+    /// Returns a descriptor (pidfd) of the process that created the other end of this connection. It never refers to a
+    /// later process with the same pid.
     ///
-    /// - Throws: `Errno.protocolOptionMissing` before Linux 6.5; another error
-    ///   where that process has been reaped.
+    /// - Throws: `Errno.protocolOptionMissing` before Linux 6.5; another error if the process has been reaped.
     package borrowing func peerProcess() throws(Errno) -> FileDescriptor {
         FileDescriptor(owning: try calling { clinux_peer_process(rawValue) })
     }
 
-    /// The supplementary groups of the peer, at the time it connected.
+    /// Returns the supplementary groups of the peer at the time it connected.
     package borrowing func peerGroups() throws(Errno) -> [UInt32] {
         var groups = [UInt32](repeating: 0, count: 32)
         while true {

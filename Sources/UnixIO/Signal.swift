@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A signal, by its number.
+/// A signal number.
 package struct Signal: RawRepresentable, Hashable, Sendable {
     package var rawValue: CInt
 
@@ -21,27 +21,27 @@ package struct Signal: RawRepresentable, Hashable, Sendable {
     package static let user2 = Signal(rawValue: SIGUSR2)
     package static let windowChanged = Signal(rawValue: SIGWINCH)
 
-    /// Makes the whole process deaf to the signal. Not for libraries.
+    /// Makes the whole process ignore the signal. Not for use in libraries.
     package func ignore() throws(Errno) {
         try calling { clinux_signal_ignore(rawValue) }
     }
 
     /// Sends the signal to a process.
     package func send(to pid: Int32) throws(Errno) {
-        precondition(pid > 0, "Zero and negative numbers would reach groups of processes")
+        precondition(pid > 0, "Zero and negative ids denote process groups")
         try calling { Glibc.kill(pid, rawValue) }
     }
 }
 
-/// Receives signals as readable events, instead of in a handler.
+/// Receives signals as readable events instead of in a handler (signalfd).
 package struct SignalReceiver: ~Copyable, Sendable {
-    /// Readable as long as a signal waits to be taken.
+    /// Readable while a signal is pending.
     package let descriptor: FileDescriptor
 
-    /// Blocks the signals for this thread and those it starts from now on.
+    /// Blocks the signals for this thread and the threads it starts from now on.
     ///
-    /// Make it before any other thread: a thread that does not block a signal
-    /// would be given it in the usual way, and that ends the process.
+    /// Create the receiver before any other thread: a thread that does not block a signal would receive it, and the
+    /// default action would end the process.
     package init(_ signals: [Signal]) throws(Errno) {
         let numbers = signals.map(\.rawValue)
         try calling { unsafe clinux_signals_block(numbers, numbers.count) }
@@ -49,7 +49,7 @@ package struct SignalReceiver: ~Copyable, Sendable {
         descriptor = FileDescriptor(owning: rawValue)
     }
 
-    /// The next signal that arrived, or nil if none is waiting.
+    /// Returns the next pending signal, or nil if there is none.
     package borrowing func next() throws(Errno) -> Signal? {
         do throws(Errno) {
             return Signal(rawValue: try retrying { clinux_signal_receiver_next(descriptor.rawValue) })

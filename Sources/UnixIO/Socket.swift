@@ -1,12 +1,15 @@
 import CLinux
 import Glibc
 
-/// Makes sockets that are closed on exec, connected or not.
+/// Creates sockets. All of them are closed on exec.
 package enum Socket {
-    /// Connects a stream, or throws `timedOut` when nobody accepted in time.
+    /// Connects a stream socket.
     ///
-    /// The socket comes back non-blocking unless told otherwise. A timeout of
-    /// zero tries once.
+    /// - Parameters:
+    ///   - address: The address to connect to.
+    ///   - timeout: The maximum time to wait; zero for a single attempt.
+    ///   - nonBlocking: `true` for a non-blocking socket.
+    /// - Throws: `timedOut` if no connection was accepted in time.
     package static func connect(
         to address: SocketAddress, timeout: Duration, nonBlocking: Bool = true
     ) throws(Errno) -> FileDescriptor {
@@ -18,7 +21,7 @@ package enum Socket {
         }
     }
 
-    /// Listens on the loopback interface; port 0 takes any free one.
+    /// Listens on the loopback interface. Port 0 chooses any free port.
     package static func listenLoopback(
         at address: SocketAddress = .ipv4Loopback(port: 0), backlog: CInt = 1024
     ) throws(Errno) -> FileDescriptor {
@@ -36,8 +39,8 @@ package enum Socket {
 
     /// Sends one datagram to a Unix socket, as `sd_notify` does.
     ///
-    /// Where the receiver reads nothing there is no room after a few; a
-    /// second is waited for some, then it is ``Errno/wouldBlock``.
+    /// If the receiver does not read, its queue is full after a few datagrams. This then waits up to a second and
+    /// throws ``Errno/wouldBlock``.
     package static func sendDatagram(_ bytes: [UInt8], to address: SocketAddress) throws(Errno) {
         guard case .unix(let path) = address.form else { throw .notSupported }
         let socket = try make(AF_UNIX, .datagram, nonBlocking: false)
@@ -47,7 +50,7 @@ package enum Socket {
         }
     }
 
-    /// A bound socket that takes datagrams.
+    /// Returns a bound socket that receives datagrams.
     package static func datagramReceiver(at address: SocketAddress) throws(Errno) -> FileDescriptor {
         guard case .unix(let path) = address.form else { throw .notSupported }
         let socket = try make(AF_UNIX, .datagram, nonBlocking: true)
@@ -63,9 +66,8 @@ package enum Socket {
     private static func connectUnix(
         _ path: [UInt8], timeout: Duration, nonBlocking: Bool
     ) throws(Errno) -> FileDescriptor {
-        // A non-blocking connect to a full backlog says EAGAIN, and no poll
-        // tells when to try again. A blocking one waits in the kernel, as long
-        // as the send timeout allows.
+        // A non-blocking connect to a full backlog fails with EAGAIN, and no poll reports when to try again. A blocking
+        // one waits in the kernel for up to the send timeout.
         let waits = timeout > .zero
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let socket = try make(AF_UNIX, .stream, nonBlocking: !waits)
@@ -106,17 +108,20 @@ package enum Socket {
 }
 
 extension Duration {
-    /// A send timeout short enough for a `timeval` of any width.
+    /// The duration as a send timeout, limited to what a `timeval` of any width can hold.
     fileprivate var socketNanoseconds: Int64 {
         min(clampedNanoseconds, 1_000_000_000 * 86_400 * 365)
     }
 }
 
 extension Socket {
-    /// Listens at a Unix address, replacing the socket file of a dead process.
+    /// Listens at a Unix address. Replaces the socket file of a process that has ended.
     ///
-    /// Throws `addressInUse` when somebody answers there, or when the file is
-    /// no socket. The file never has wider permissions than `mode`.
+    /// - Parameters:
+    ///   - address: The address to listen at.
+    ///   - mode: The permissions of the socket file. They are never wider than this, even briefly.
+    ///   - backlog: The maximum number of connections that wait to be accepted.
+    /// - Throws: `addressInUse` if another process is listening there, or if the file is not a socket.
     package static func listenUnix(
         at address: SocketAddress, mode: UInt32, backlog: CInt = 4096
     ) throws(Errno) -> FileDescriptor {
@@ -127,14 +132,13 @@ extension Socket {
             return listener
         }
 
-        // Between bind and listen a socket refuses connections as a stale one
-        // does. The lock keeps two processes that start together from taking
-        // each other's file for one. Where the folder cannot be read there is
-        // no lock, and bind alone decides.
+        // Between bind and listen, a socket refuses connections just like a stale one. The lock prevents two processes
+        // that start at the same time from removing each other's file. If the folder cannot be read, there is no lock,
+        // and bind alone decides.
         let folder = FileLock(waitingForFolderOf: path)
         let listener = try boundReplacingStale(bytes, path: path, mode: mode)
         try calling { Glibc.listen(listener.rawValue, backlog) }
-        // bind took the umask away from the mode; this gives it back.
+        // bind() applied the umask to the mode; this restores it.
         try FileSystem.setMode(mode, of: path)
         extendLifetime(folder)
         return listener
@@ -154,8 +158,8 @@ extension Socket {
 
     private static func bound(to bytes: [UInt8], mode: UInt32) throws(Errno) -> FileDescriptor {
         let listener = try make(AF_UNIX, .stream, nonBlocking: true)
-        // The file inherits the mode that the socket has now, so there is no
-        // moment at which strangers could connect, and no umask to change.
+        // The file inherits the current mode of the socket. So there is no moment at which others could connect, and
+        // the umask need not be changed.
         try listener.setMode(mode)
         try calling { unsafe clinux_bind_unix(listener.rawValue, bytes, bytes.count) }
         return listener
@@ -168,17 +172,17 @@ extension Socket {
             try retrying { unsafe clinux_connect_unix(probe.rawValue, bytes, bytes.count) }
             return false
         } catch {
-            // Only a refusal proves that nobody listens; a full backlog, a
-            // wrong type or a missing permission do not.
+            // Only a refused connection proves that no process is listening. A full backlog, a wrong type or a missing
+            // permission do not.
             return error == .connectionRefused
         }
     }
 }
 
-/// Where a socket can be reached: on this host, and nowhere else.
+/// The address of a socket on this host.
 package struct SocketAddress: Hashable, Sendable {
     enum Form: Hashable, Sendable {
-        /// What goes into `sun_path`: a path, or a NUL and an abstract name.
+        /// The contents of `sun_path`: a path, or a NUL and an abstract name.
         case unix([UInt8])
         case ipv4Loopback(UInt16)
         case ipv6Loopback(UInt16)
@@ -186,12 +190,12 @@ package struct SocketAddress: Hashable, Sendable {
 
     let form: Form
 
-    /// A path, or with a leading `@` a name in the abstract namespace.
+    /// Returns the address for a path or, with a leading `@`, for a name in the abstract namespace.
     package static func unix(_ path: String) throws(InvalidSocketAddress) -> SocketAddress {
         var bytes = Array(path.utf8)
         guard !bytes.isEmpty else { throw .empty }
         guard !bytes.contains(0) else { throw .containsNul }
-        // 108 bytes in the kernel, one of them for the NUL behind a path.
+        // The kernel allows 108 bytes, one of which is the NUL after a path.
         guard bytes.count <= 107 else { throw .tooLong(path: path) }
         if bytes[0] == UInt8(ascii: "@") {
             guard bytes.count > 1 else { throw .empty }
@@ -200,11 +204,12 @@ package struct SocketAddress: Hashable, Sendable {
         return SocketAddress(form: .unix(bytes))
     }
 
-    /// Port 0 lets the kernel choose a free one.
+    /// Port 0 lets the kernel choose a free port.
     package static func ipv4Loopback(port: UInt16) -> SocketAddress {
         SocketAddress(form: .ipv4Loopback(port))
     }
 
+    /// Port 0 lets the kernel choose a free port.
     package static func ipv6Loopback(port: UInt16) -> SocketAddress {
         SocketAddress(form: .ipv6Loopback(port))
     }
@@ -217,7 +222,7 @@ package struct SocketAddress: Hashable, Sendable {
         }
     }
 
-    /// The path of a socket file, if the address has one.
+    /// The path of the socket file; nil if the address has none.
     package var path: String? {
         guard case .unix(let bytes) = form, bytes[0] != 0 else { return nil }
         return String(decoding: bytes, as: UTF8.self)
@@ -237,7 +242,7 @@ extension SocketAddress: CustomStringConvertible {
     }
 }
 
-/// Whether a socket carries a stream of bytes or separate messages.
+/// The type of a socket: a byte stream or separate messages.
 package enum SocketKind: Sendable {
     case stream
     case datagram
@@ -250,7 +255,7 @@ package enum SocketKind: Sendable {
     }
 }
 
-/// Why a text cannot be the address of a Unix socket.
+/// The reason why a string is not a valid address of a Unix socket.
 package enum InvalidSocketAddress: Error, Hashable, Sendable, CustomStringConvertible {
     case empty
     case containsNul
@@ -259,56 +264,56 @@ package enum InvalidSocketAddress: Error, Hashable, Sendable, CustomStringConver
     package var description: String {
         switch self {
         case .empty:
-            "A socket needs a path, or a name behind the @."
+            "The socket path is empty."
         case .containsNul:
-            "The path of a socket cannot hold a NUL character."
+            "The socket path contains a NUL character."
         case .tooLong(let path):
-            "The path of a socket can have at most 107 bytes, and “\(path)” has \(path.utf8.count)."
+            "The socket path “\(path)” has \(path.utf8.count) bytes; the limit is 107."
         }
     }
 }
 
 extension FileDescriptor {
-    /// The port of a TCP socket, chosen by the kernel if it was bound to 0.
+    /// Returns the port of a TCP socket. If it was bound to port 0, this is the port that the kernel chose.
     package borrowing func localPort() throws(Errno) -> UInt16 {
         UInt16(truncatingIfNeeded: try calling { clinux_local_port(rawValue) })
     }
 
-    /// Whether this is a socket that listens, as one inherited from systemd is.
+    /// Returns `true` if this is a listening socket, such as one inherited from systemd.
     package borrowing func isListening() throws(Errno) -> Bool {
         try calling { clinux_is_listening(rawValue) } == 1
     }
 
-    /// Asks for a send buffer; the kernel doubles the number for its own use.
+    /// Requests a send buffer size. The kernel doubles it for its own bookkeeping.
     package borrowing func setSendBuffer(bytes: Int) throws(Errno) {
         try calling { clinux_set_send_buffer(rawValue, CInt(clamping: bytes)) }
     }
 
-    /// Asks for a receive buffer; the kernel doubles the number for its own use.
+    /// Requests a receive buffer size. The kernel doubles it for its own bookkeeping.
     package borrowing func setReceiveBuffer(bytes: Int) throws(Errno) {
         try calling { clinux_set_receive_buffer(rawValue, CInt(clamping: bytes)) }
     }
 
-    /// Makes closing a TCP connection reset it instead of ending it in order.
+    /// Makes closing a TCP connection reset it instead of shutting it down in order.
     package borrowing func setResetOnClose() throws(Errno) {
         try calling { clinux_set_reset_on_close(rawValue) }
     }
 
-    /// Sends small pieces at once, instead of gathering them.
+    /// Sends small segments immediately instead of coalescing them (TCP_NODELAY).
     package borrowing func setNoDelay() throws(Errno) {
         try calling { clinux_set_no_delay(rawValue) }
     }
 }
 
 extension FileDescriptor {
-    /// Accepts the next connection, non-blocking; nil when none waits.
+    /// Accepts the next connection as a non-blocking socket; returns nil if none is waiting.
     package borrowing func accept() throws(Errno) -> FileDescriptor? {
         while true {
             do throws(Errno) {
                 let connection = try retrying { clinux_accept(rawValue) }
                 return FileDescriptor(owning: connection)
             } catch .connectionAborted {
-                // The peer left while it waited; the next one may still be there.
+                // The peer left while it was waiting. Another connection may be waiting.
                 continue
             } catch .wouldBlock {
                 return nil
@@ -323,22 +328,24 @@ extension FileDescriptor {
         return count > 0 ? String(validating: path.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
-    /// Sends as many of the bytes as the socket takes now, never raising SIGPIPE.
+    /// Sends as many bytes as the socket accepts now, and returns their number. Never raises SIGPIPE.
     package borrowing func send(_ bytes: Span<UInt8>) throws(Errno) -> Int {
         try unsafe bytes.withUnsafeBytes { bytes throws(Errno) in
             try retrying { unsafe clinux_send(rawValue, bytes.baseAddress, bytes.count) }
         }
     }
 
+    /// Sends as many bytes as the socket accepts now, and returns their number. Never raises SIGPIPE.
     package borrowing func send(_ bytes: [UInt8]) throws(Errno) -> Int {
         try send(bytes.span)
     }
 
+    /// Sends as many bytes of a range as the socket accepts now, and returns their number. Never raises SIGPIPE.
     package borrowing func send(_ bytes: [UInt8], in range: Range<Int>) throws(Errno) -> Int {
         try send(bytes.span.extracting(range))
     }
 
-    /// Sends two parts as if they were one, without joining them first.
+    /// Sends two parts with one system call, without joining them first. Returns the number of bytes sent.
     package borrowing func send(_ head: Span<UInt8>, _ body: Span<UInt8>) throws(Errno) -> Int {
         try unsafe head.withUnsafeBytes { head throws(Errno) in
             try unsafe body.withUnsafeBytes { body throws(Errno) in
@@ -349,12 +356,12 @@ extension FileDescriptor {
         }
     }
 
-    /// Sends for a loop: "not now" is a result, not an error.
+    /// Sends the bytes from an offset without throwing. "Would block" is a result.
     package borrowing func attemptSend(_ bytes: [UInt8], from offset: Int = 0) -> IOResult {
         attemptSend(bytes.span.extracting(offset..<bytes.count))
     }
 
-    /// Sends for a loop: "not now" is a result, not an error.
+    /// Sends bytes without throwing. "Would block" is a result.
     package borrowing func attemptSend(_ bytes: Span<UInt8>) -> IOResult {
         do throws(Errno) {
             return .bytes(try send(bytes))
@@ -363,7 +370,10 @@ extension FileDescriptor {
         }
     }
 
-    /// Sends everything, or throws `timedOut` when the peer takes too long.
+    /// Sends all bytes, waiting if necessary.
+    ///
+    /// - Parameter timeout: The maximum time for all bytes; nil for no limit.
+    /// - Throws: `timedOut` if the peer does not accept them in time.
     package borrowing func sendAll(_ bytes: [UInt8], timeout: Duration? = nil) throws(Errno) {
         let deadline = timeout.map { MonotonicClock.now.advanced(by: $0) }
         var sent = 0
@@ -377,12 +387,12 @@ extension FileDescriptor {
         }
     }
 
-    /// Tells the peer that nothing more will be sent.
+    /// Ends sending. The peer reads the end of the stream.
     package borrowing func shutdownWriting() throws(Errno) {
         try calling { shutdown(rawValue, CInt(SHUT_WR)) }
     }
 
-    /// Ends the connection in both directions; the descriptor stays open.
+    /// Ends the connection in both directions. The descriptor stays open.
     package borrowing func shutdownBoth() throws(Errno) {
         try calling { shutdown(rawValue, CInt(SHUT_RDWR)) }
     }

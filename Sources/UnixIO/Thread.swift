@@ -1,10 +1,10 @@
 import CLinux
 import Glibc
 
-/// A thread of our own, for work that blocks.
+/// A thread for blocking work.
 ///
-/// It leaves signals to the other threads. Whoever does not join it lets it
-/// run to its end unobserved.
+/// It blocks most signals, which are handled by other threads. It is detached when this value goes out of scope without
+/// ``join()``.
 package struct Thread: ~Copyable, Sendable {
     private let handle: pthread_t
 
@@ -16,7 +16,12 @@ package struct Thread: ~Copyable, Sendable {
         pthread_detach(handle)
     }
 
-    /// Starts a thread; the kernel shows at most 15 bytes of its name.
+    /// Starts a thread.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the thread; the kernel shows at most 15 bytes.
+    ///   - stackSize: The size of the stack, in bytes.
+    ///   - body: Runs on the thread.
     package static func start(
         name: String, stackSize: Int = 512 * 1024, body: @escaping @Sendable () -> Void
     ) throws(Errno) -> Thread {
@@ -39,7 +44,7 @@ package struct Thread: ~Copyable, Sendable {
     }
 }
 
-/// What a new thread is given.
+/// The context passed to a new thread.
 private final class ThreadBody: Sendable {
     let name: String
     let body: @Sendable () -> Void
@@ -53,7 +58,7 @@ private final class ThreadBody: Sendable {
 private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
     let work = unsafe Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue()
-    // Cut before the byte that would not fit, without halving a character.
+    // Truncated to whole characters.
     var name = work.name
     while name.utf8.count > 15 { name.removeLast() }
     _ = unsafe clinux_set_thread_name(name)
@@ -62,20 +67,19 @@ private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
 }
 
 extension Thread {
-    /// Lets other threads go first from now on, where there are too few processors for all; where that is forbidden,
-    /// nothing changes.
+    /// Lowers the priority of this thread, so that others run first if there are too few processors. Does nothing if
+    /// that is not permitted.
     package static func yieldToOthers() {
-        // A third of what a thread gets that has not said so.
+        // Gives about a third of the time of a thread with the default priority.
         _ = clinux_yield_to_others(5)
     }
 }
 
-/// State that several threads share, and can wait for.
+/// State shared by several threads, with a condition to wait for.
 ///
-/// For threads that block. What only needs a lock takes `Mutex`; what runs in
-/// tasks must not wait here.
+/// For threads that may block. Use `Mutex` if a lock is enough. Tasks must not wait here.
 package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
-    // Every access is between lock() and unlock().
+    // All access is between lock() and unlock().
     @usableFromInline let lock = ConditionLock()
     @usableFromInline var state: State
 
@@ -84,7 +88,7 @@ package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
         self.state = state
     }
 
-    /// Looks at the state, or changes it. Wakes nobody by itself.
+    /// Reads or changes the state. Does not wake any waiting thread.
     @inlinable
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> sending Result
@@ -94,11 +98,14 @@ package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Waits until `attempt` returns something, and returns that; nil when the
-    /// deadline comes first.
+    /// Waits until `attempt` returns a value, and returns it.
     ///
-    /// The attempt is made under the lock: at once, after each wake-up, and a
-    /// last time at the deadline.
+    /// The attempt runs under the lock: immediately, after each wake-up, and once more at the deadline.
+    ///
+    /// - Parameters:
+    ///   - deadline: The end of the wait; nil for none.
+    ///   - attempt: Returns nil to continue waiting.
+    /// - Returns: nil if the deadline passes first.
     @inlinable
     package func wait<Result: ~Copyable>(
         deadline: KernelInstant? = nil, until attempt: (inout State) -> sending Result?
@@ -111,24 +118,23 @@ package final class Monitor<State: ~Copyable & Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Wakes one of those that wait.
+    /// Wakes one waiting thread.
     @inlinable
     package func signal() {
         lock.signal()
     }
 
-    /// Wakes all that wait.
+    /// Wakes all waiting threads.
     @inlinable
     package func broadcast() {
         lock.broadcast()
     }
 }
 
-/// A mutex and its condition, without the state they guard.
+/// A mutex and its condition variable, without the state they protect.
 @safe
 package final class ConditionLock: @unchecked Sendable {
-    // Both are made for use by several threads, and need an address that
-    // never changes; nothing else is stored here.
+    // Both are thread-safe but need a stable address. Nothing else is stored here.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -137,20 +143,19 @@ package final class ConditionLock: @unchecked Sendable {
         unsafe condition = .allocate(capacity: 1)
         var kind = pthread_mutexattr_t()
         unsafe pthread_mutexattr_init(&kind)
-        // Held for a handful of assignments: whoever comes meanwhile is through
-        // sooner by trying again than by sleeping.
+        // The mutex is held for a few assignments only, so spinning briefly is faster than sleeping.
         unsafe pthread_mutexattr_settype(&kind, CInt(PTHREAD_MUTEX_ADAPTIVE_NP))
         let mutexMade = unsafe pthread_mutex_init(mutex, &kind)
         unsafe pthread_mutexattr_destroy(&kind)
-        precondition(mutexMade == 0, "A mutex cannot be made: \(Errno(rawValue: mutexMade))")
+        precondition(mutexMade == 0, "Creating a mutex failed: \(Errno(rawValue: mutexMade))")
 
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
-        // Else a clock set back would make a wait of a second last for hours.
+        // With the default clock, setting it back could extend a wait of a second to hours.
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         let conditionMade = unsafe pthread_cond_init(condition, &attributes)
         unsafe pthread_condattr_destroy(&attributes)
-        precondition(conditionMade == 0, "A condition cannot be made: \(Errno(rawValue: conditionMade))")
+        precondition(conditionMade == 0, "Creating a condition variable failed: \(Errno(rawValue: conditionMade))")
     }
 
     deinit {
@@ -162,12 +167,12 @@ package final class ConditionLock: @unchecked Sendable {
 
     package func lock() {
         let code = unsafe pthread_mutex_lock(mutex)
-        precondition(code == 0, "A mutex cannot be locked: \(Errno(rawValue: code))")
+        precondition(code == 0, "Locking a mutex failed: \(Errno(rawValue: code))")
     }
 
     package func unlock() {
         let code = unsafe pthread_mutex_unlock(mutex)
-        precondition(code == 0, "A mutex cannot be unlocked: \(Errno(rawValue: code))")
+        precondition(code == 0, "Unlocking a mutex failed: \(Errno(rawValue: code))")
     }
 
     package func signal() {
@@ -178,9 +183,11 @@ package final class ConditionLock: @unchecked Sendable {
         unsafe pthread_cond_broadcast(condition)
     }
 
-    /// Unlocks, waits to be woken and locks again; false at the deadline.
+    /// Unlocks, waits to be woken, and locks again.
     ///
-    /// It may also return for no reason, so the caller looks again.
+    /// It may also return spuriously, so the caller must check its condition again.
+    ///
+    /// - Returns: `false` at the deadline.
     package func wait(until deadline: KernelInstant?) -> Bool {
         guard let deadline else {
             unsafe pthread_cond_wait(condition, mutex)

@@ -1,12 +1,14 @@
 import Glibc
 
-/// Names and numbers of users and groups.
+/// Looks up users and groups by name or id. Functions return nil if there is no entry.
 package enum UserDatabase {
+    /// Returns the id of a group.
     package static func groupID(named name: String) -> UInt32? {
         var entry = unsafe group()
         return unsafe lookUp(&entry, as: { unsafe getgrnam_r(name, $0, $1, $2, $3) }, read: { unsafe $0.gr_gid })
     }
 
+    /// Returns the name of a group.
     package static func groupName(of groupID: UInt32) -> String? {
         var entry = unsafe group()
         return unsafe lookUp(
@@ -14,11 +16,13 @@ package enum UserDatabase {
             read: { unsafe $0.gr_name.map { unsafe String(cString: $0) } }) ?? nil
     }
 
+    /// Returns the id of a user.
     package static func userID(named name: String) -> UInt32? {
         var entry = unsafe passwd()
         return unsafe lookUp(&entry, as: { unsafe getpwnam_r(name, $0, $1, $2, $3) }, read: { unsafe $0.pw_uid })
     }
 
+    /// Returns the name of a user.
     package static func userName(of userID: UInt32) -> String? {
         var entry = unsafe passwd()
         return unsafe lookUp(
@@ -30,7 +34,7 @@ package enum UserDatabase {
     package struct User: Equatable, Sendable {
         package var name: String
         package var userID: UInt32
-        /// The user's own group.
+        /// The user's primary group.
         package var groupID: UInt32
 
         package init(name: String, userID: UInt32, groupID: UInt32) {
@@ -38,7 +42,7 @@ package enum UserDatabase {
         }
     }
 
-    /// Finds a user by name or, if there is none of that name, by number.
+    /// Returns a user by name or, if no user has that name, by id.
     package static func user(named name: String) -> User? {
         var entry = unsafe passwd()
         func read(_ entry: passwd) -> User? {
@@ -53,7 +57,7 @@ package enum UserDatabase {
             ?? nil
     }
 
-    /// The home folder of a user.
+    /// Returns the home folder of a user.
     package static func homeFolder(of userID: UInt32) -> String? {
         var entry = unsafe passwd()
         return unsafe lookUp(
@@ -66,20 +70,19 @@ package enum UserDatabase {
         UnsafeMutablePointer<UnsafeMutablePointer<Entry>?>
     ) -> CInt
 
-    /// Calls with more and more room until the entry fits.
+    /// Repeats a lookup with a larger buffer until the entry fits.
     private static func lookUp<Entry, Value>(
         _ entry: inout Entry, as call: Call<Entry>, read: (Entry) -> Value
     ) -> Value? {
         var capacity = 1024
-        // A group with a great many members needs more than any first guess;
-        // nobody has one that needs more than this.
+        // A group with very many members needs a large buffer. No real group needs more than this.
         while capacity <= 4 << 20 {
             let outcome: (code: CInt, value: Value?) = unsafe withUnsafeMutablePointer(to: &entry) { entry in
                 unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { room in
                     guard let base = room.baseAddress else { return (ERANGE, nil) }
                     var found: UnsafeMutablePointer<Entry>?
                     let code = unsafe call(entry, base, room.count, &found)
-                    // The names lie in the room, so they are read before it goes.
+                    // The strings are in this buffer, so they are read before it is deallocated.
                     return unsafe (code, found.map { unsafe read($0.pointee) })
                 }
             }

@@ -2,7 +2,7 @@ import Destinations
 import Testing
 
 @Suite struct AddressTests {
-    @Test("Each region has its listener, on 8071 or 8070")
+    @Test("Each region has its listener, on port 8071 or 8070")
     func regions() {
         #expect(LogzAddress(.us).url == "https://listener.logz.io:8071/")
         #expect(LogzAddress(.eu).url == "https://listener-eu.logz.io:8071/")
@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(
-        "A URL names scheme, host, port and path",
+        "A URL consists of scheme, host, port and path",
         arguments: [
             ("https://logs.example.com", "https://logs.example.com:443/", "logs.example.com:443"),
             ("HTTP://h:8070", "http://h:8070/", "h:8070"),
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "A URL with more or less than that is refused",
+        "A URL with other or missing parts is rejected",
         arguments: [
             "", "listener.logz.io", "ftp://h", "https://", "https:///", "https://:1", "https://h:", "https://h:0",
             "https://h:65536", "https://h:+1", "https://user:word@h", "https://h?token=x", "https://h/?a",

@@ -20,15 +20,15 @@ import Testing
         answer.meaning(of: HTTPTransferError(code: code, message: "No way to a:1", bodyFullySent: sent))
     }
 
-    @Test("Any 2xx means delivered, whatever else it says", arguments: [200, 201, 202, 204, 299])
+    @Test("Any 2xx status means delivered", arguments: [200, 201, 202, 204, 299])
     func accepted(status: Int) {
         let answer = meaning(status, body: #"{"malformedLines":1,"successfulLines":1}"#)
         #expect(answer.verdict == .accepted)
-        #expect(answer.summary.text == "\(status): 2 lines taken")
+        #expect(answer.summary.text == "\(status): 2 lines accepted")
     }
 
     @Test(
-        "What someone has to set right pauses the destination",
+        "A failure that requires an operator pauses the destination",
         arguments: [
             (300, PauseReason.redirected), (301, .redirected), (302, .redirected), (304, .redirected),
             (307, .redirected), (308, .redirected), (401, .unauthorised), (402, .forbidden), (403, .forbidden),
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "What may pass by itself is tried again",
+        "A temporary failure is retried",
         arguments: [
             (408, FailureClass.requestTimeout), (425, .tooEarly), (429, .tooManyRequests), (500, .serverError),
             (501, .serverError), (502, .serverError), (503, .overloaded), (504, .serverError), (599, .serverError),
@@ -57,18 +57,18 @@ import Testing
     @Test("413 means too large")
     func tooLarge() {
         #expect(meaning(413).verdict == .tooLarge)
-        #expect(meaning(413).summary.text == "413 from listener.logz.io:8071: too large with 2 lines")
+        #expect(meaning(413).summary.text == "413 from listener.logz.io:8071: request of 2 lines too large")
     }
 
-    @Test("A 400 with counters says how many lines were taken")
+    @Test("A 400 with counters states how many lines were accepted")
     func counters() {
         let body = #"{"malformedLines":2,"successfulLines":8,"oversizedLines":0,"emptyLogLines":0}"#
         let answer = meaning(400, body: body, lines: Array(repeating: Self.line, count: 10))
         #expect(answer.verdict == .partial(PartialAnswer(successful: 8, corruptionCheck: [])))
-        #expect(answer.summary.text == "400: 2 of 10 lines refused (malformed 2)")
+        #expect(answer.summary.text == "400: 2 of 10 lines rejected (malformed 2)")
     }
 
-    @Test("The lines that break the documented rules are named")
+    @Test("The lines that violate the documented rules are suspects")
     func corruptionCheck() {
         let oversized = Array((#"{"a":""# + String(repeating: "x", count: 500_000) + #""}"#).utf8)
         let deep = Array((String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)).utf8)
@@ -80,10 +80,10 @@ import Testing
         let body = #"{"malformedLines":5,"successfulLines":3,"oversizedLines":1,"emptyLogLines":1}"#
         let answer = meaning(400, body: body, lines: lines)
         #expect(answer.verdict == .partial(PartialAnswer(successful: 3, corruptionCheck: [1, 3, 4, 5, 6, 7, 9])))
-        #expect(answer.summary.text == "400: 7 of 10 lines refused (malformed 5, oversized 1, empty 1)")
+        #expect(answer.summary.text == "400: 7 of 10 lines rejected (malformed 5, oversized 1, empty 1)")
     }
 
-    @Test("A line of exactly 500,000 bytes is no suspect")
+    @Test("A line of exactly 500,000 bytes is not a suspect")
     func atTheLimit() {
         let text = String(repeating: "x", count: 500_000 - 8)
         let lines = [Array(#"{"a":"\#(text)"}"#.utf8), Array(#"{"a":"\#(text)x"}"#.utf8)]
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "A 400 without counters that make sense says nothing about single lines",
+        "A 400 without valid counters says nothing about single lines",
         arguments: [
             "", "Bad Request", "[]", "{}", "null", "{", #"{"error":"x"}"#, #"{"successfulLines":"8"}"#,
             #"{"malformedLines":1}"#, #"{"successfulLines":99999999999999999999}"#, "<html>",
@@ -107,14 +107,14 @@ import Testing
     }
 
     @Test(
-        "Counters that make no sense do no harm", arguments: ["-1", "3", "9223372036854775807", "-9223372036854775808"])
+        "Invalid counters are ignored", arguments: ["-1", "3", "9223372036854775807", "-9223372036854775808"])
     func strangeCounters(count: String) {
         let answer = meaning(400, body: #"{"successfulLines":\#(count),"malformedLines":\#(count)}"#)
-        #expect(answer.summary.text.hasPrefix("400: some of 2 lines refused"))
+        #expect(answer.summary.text.hasPrefix("400: some of 2 lines rejected"))
     }
 
     @Test(
-        "Without an answer it goes again, and maybe twice if all of it was sent",
+        "Without a response, the request is retried, and may be a duplicate if it was sent completely",
         arguments: HTTPTransferError.Code.allCases)
     func faults(code: HTTPTransferError.Code) {
         #expect(meaning(code, sent: true).verdict == .ambiguous(.noAnswer))
@@ -132,7 +132,7 @@ import Testing
         #expect(meaning(code, sent: false).summary.text == "No way to a:1")
     }
 
-    @Test("An answer to a request that was made twice says so", arguments: [200, 400, 401, 503])
+    @Test("The answer to a repeated request is marked", arguments: [200, 400, 401, 503])
     func twice(status: Int) {
         let response = HTTPResponse(status: status, mayHaveArrivedTwice: true)
         #expect(
@@ -142,13 +142,13 @@ import Testing
     }
 
     @Test(
-        "The summary says who answered and what, in one line",
+        "The summary names the sender and the response, in one line",
         arguments: [
             (401, "Logging token is not valid\n", "401 from listener.logz.io:8071: Logging token is not valid"),
             (500, "", "500 from listener.logz.io:8071"),
             (502, "<html><h1>Bad Gateway</h1></html>", "502 from listener.logz.io:8071"),
             (503, "a\r\n\tb\u{0}\u{1B}[31mc", "503 from listener.logz.io:8071: a b [31mc"),
-            (301, "", "301 from listener.logz.io:8071: a redirect, which is never followed"),
+            (301, "", "301 from listener.logz.io:8071: redirects are not followed"),
         ])
     func summary(status: Int, body: String, text: String) {
         #expect(meaning(status, body: body).summary.text == text)

@@ -3,7 +3,7 @@ import HTTPTransfer
 import IssueCore
 import Testing
 
-@Suite("What an answer repeats of the request")
+@Suite("Text of the request repeated in a response")
 struct EchoTests {
     private func words(_ body: String, to lines: [String]) -> String {
         ResponseClassifier(origin: "a:1", token: ShippingToken(Array("SECRET".utf8))).meaning(
@@ -15,7 +15,7 @@ struct EchoTests {
     private static let line = #"{"@timestamp":"2026-11-21","message":"Card 4111 1111 1111 1111 refused","code":7}"#
 
     @Test(
-        "It is left out, from its first byte to its last",
+        "Repeated text is removed from its first byte to its last",
         arguments: [
             (#"{"message":"Card 4111 1111 1111 1111 refused","code":7}"#, "{…"),
             ("bad: Card 4111 1111 1111 1111 refused, sorry", "bad: …, sorry"),
@@ -25,13 +25,13 @@ struct EchoTests {
         #expect(words(body, to: ["{}", Self.line]) == "404 from a:1: \(rest)")
     }
 
-    @Test("What is alike by chance stays, and so does what another request had")
+    @Test("Short matches are kept, and so is text of other requests")
     func stays() {
         #expect(words("message: unknown path", to: [Self.line]) == "404 from a:1: message: unknown path")
         #expect(words("Card 4111 1111 1111 1111", to: ["{}"]) == "404 from a:1: Card 4111 1111 1111 1111")
     }
 
-    @Test("Of any line, no sixteen bytes are told", arguments: 0..<40 as Range<UInt64>)
+    @Test("No sixteen consecutive bytes of a line remain", arguments: 0..<40 as Range<UInt64>)
     func any(seed: UInt64) {
         var generator = SeededGenerator(seed)
         let letters = Array("abcdé \"\\".unicodeScalars).map(Character.init)
@@ -48,9 +48,9 @@ struct EchoTests {
         }
     }
 
-    @Test("An answer and lines of one repeated character cost no more than others")
+    @Test("A response and lines of a single repeated character take no longer than others")
     func repeated() {
-        // Each of a million places of the lines is alike to each of 2,400 of the answer.
+        // Each of a million positions in the lines matches each of 2,400 in the response.
         let lines = [String](repeating: String(repeating: "a", count: 1 << 16), count: 16)
         let clock = ContinuousClock()
         let duration = clock.measure {

@@ -4,7 +4,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-/// One golden file and the line that must be in it.
+/// A golden file and the line that it must contain.
 struct Golden: CustomTestStringConvertible, Sendable {
     let name: String
     let line: [UInt8]
@@ -32,7 +32,7 @@ struct Golden: CustomTestStringConvertible, Sendable {
         self.init(name: name, line: Golden.payload.line(of: record, types: &types))
     }
 
-    /// In the sources, so that a change is seen without a build and can be written back.
+    /// In the sources, so that a change is visible without a build and can be written back.
     var file: URL {
         URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/\(name).json")
     }

@@ -3,7 +3,7 @@ import IssueProtocol
 import Testing
 
 @Suite struct GoldenTests {
-    @Test("A line is, byte for byte, what its golden file holds", arguments: Golden.all)
+    @Test("Each line equals its golden file byte for byte", arguments: Golden.all)
     func bytes(golden: Golden) throws {
         let isUpdate = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1"
         if isUpdate { try Data(golden.line + [UInt8(ascii: "\n")]).write(to: golden.file) }
@@ -11,8 +11,8 @@ import Testing
         let stored = try Data(contentsOf: golden.file)
 
         #expect(stored == Data(golden.line + [UInt8(ascii: "\n")]))
-        // A run that writes what it then compares proves nothing.
-        #expect(!isUpdate, "The golden files were written anew: look at the difference, then run without UPDATE_GOLDEN")
+        // A run that has just written the files proves nothing.
+        #expect(!isUpdate, "The golden files were updated: review the difference, then run without UPDATE_GOLDEN")
     }
 
     @Test("Every golden file belongs to a sample")
@@ -23,7 +23,7 @@ import Testing
         #expect(Set(names) == Set(Golden.all.map(\.name)))
     }
 
-    @Test("Foundation reads a line and finds the required keys in it, each of its type", arguments: Golden.all)
+    @Test("Foundation parses each line and finds the required keys with their types", arguments: Golden.all)
     func requiredKeys(golden: Golden) throws {
         let object = try foundationObject(golden.line)
         let mobile = try #require(object["mobile"] as? [String: Any])
@@ -41,7 +41,7 @@ import Testing
         #expect(object["@timestamp"] as? String == object["reported_at"] as? String)
     }
 
-    @Test("A line is within every limit", arguments: Golden.all)
+    @Test("Each line is within all limits", arguments: Golden.all)
     func limits(golden: Golden) throws {
         expectWithinLimits(golden.line)
     }

@@ -2,23 +2,23 @@ import Foundation
 import IssueProtocol
 import Testing
 
-/// A line as another reader of JSON sees it.
+/// Parses a line with Foundation.
 func foundationObject(_ line: [UInt8]) throws -> [String: Any] {
     let object = try JSONSerialization.jsonObject(with: Data(line))
     return try #require(object as? [String: Any])
 }
 
-/// A line as our own reader sees it, its members in order.
+/// Parses a line with our reader, which preserves the order of members.
 func parsed(_ line: [UInt8], sourceLocation: Testing.SourceLocation = #_sourceLocation) throws -> JSONValue {
     try #require(try? JSONValue(json: line), sourceLocation: sourceLocation)
 }
 
-/// Checks a line against all that is documented, the silent limits too.
+/// Checks a line against all documented limits, including those applied silently.
 func expectWithinLimits(_ line: [UInt8], sourceLocation: Testing.SourceLocation = #_sourceLocation) {
     #expect(line.count <= 450_000, sourceLocation: sourceLocation)
     #expect(!line.contains { $0 < 0x20 }, sourceLocation: sourceLocation)
     guard let value = try? JSONValue(json: line), (try? foundationObject(line)) != nil else {
-        Issue.record("This is no JSON object: \(String(decoding: line.prefix(200), as: UTF8.self))")
+        Issue.record("Not a JSON object: \(String(decoding: line.prefix(200), as: UTF8.self))")
         return
     }
     var measure = LineMeasure()
@@ -30,10 +30,10 @@ func expectWithinLimits(_ line: [UInt8], sourceLocation: Testing.SourceLocation 
     #expect(!measure.hasTwins, sourceLocation: sourceLocation)
     #expect(!measure.hasBadKey, sourceLocation: sourceLocation)
     #expect(!measure.hasBadNumber, sourceLocation: sourceLocation)
-    #expect(value.json == line, "The line is minified", sourceLocation: sourceLocation)
+    #expect(value.json == line, "The line is compact JSON", sourceLocation: sourceLocation)
 }
 
-/// How large a line is in each respect that has a limit.
+/// The sizes of a line for which there are limits.
 private struct LineMeasure {
     var longestText = 0
     var longestKey = 0

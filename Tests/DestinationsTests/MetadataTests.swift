@@ -19,7 +19,7 @@ import Testing
         return try fit(metadata, types: &types)
     }
 
-    @Test("A value of another type than its field's first goes as text, the others stay")
+    @Test("A value whose type differs from the field's first value is sent as text, the others stay")
     func conflict() throws {
         var types = FieldTypes()
         _ = try fit(["a": 1, "b": "x", "c": true, "d": 0.5, "e": ["f": 1]], types: &types)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "As the store has them or read, metadata make the same line and the same types",
+        "Metadata in stored form gives the same line and types as parsed metadata",
         arguments: [
             #"{}"#, #"{"a":1}"#, #"{"a":1,"b":"text","c":true,"d":null}"#, #"{"a":"1"}"#, #"{"b":"é\u00e9\n\"q\""}"#,
             #"{"a":1,"a":2}"#, #"{"e":0.5,"a":-0}"#, #"{"e":3}"#, #"{"a":1e2}"#, #"{"message":"m"}"#, #"{"x.y":1}"#,
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A fraction does not go into a field of integers, but an integer into one of fractions")
+    @Test("A fraction does not fit an integer field, but an integer fits a floating-point field")
     func numbers() throws {
         var types = FieldTypes()
         _ = try fit(["a": 1, "b": 0.5], types: &types)
@@ -60,7 +60,7 @@ import Testing
         #expect(second.context == ["a": 0.5])
     }
 
-    @Test("New keys beyond 500 go as text, the known ones stay what they are")
+    @Test("New keys beyond 500 are sent as text, and known keys stay")
     func manyKeys() throws {
         var types = FieldTypes()
         var new = 0
@@ -75,14 +75,14 @@ import Testing
         #expect(types.takeAdded().count == 500)
     }
 
-    @Test("A key with dots means objects within each other, so it can't contradict them")
+    @Test("A key with dots means nested objects and cannot contradict them")
     func dots() throws {
         let result = try fit(["a": "text", "a.b": 1, "c": ["d": 1], "c.d": "text", "c.e": 2])
         #expect(result.metadata == ["a": "text", "c": ["d": 1], "c.e": 2])
         #expect(result.context == ["a.b": 1, "c.d": "text"])
     }
 
-    @Test("An array of one type stays, a mixed one goes as text and fixes no type")
+    @Test("An array of one type stays, a mixed one is sent as text and determines no type")
     func arrays() throws {
         var types = FieldTypes()
         let result = try fit(
@@ -92,7 +92,7 @@ import Testing
         #expect(try fit(["b": "x", "d": ["e": true]], types: &types).metadata == ["b": "x", "d": ["e": true]])
     }
 
-    @Test("A number that no field can hold goes as text, as it was written")
+    @Test("A number that no field can hold is sent as text in its original spelling")
     func extremeNumbers() throws {
         let result = try fit([
             "beyond": .number("9223372036854775808"), "infinite": .number("1e400"), "double": .number("3.5e38"),
@@ -105,7 +105,7 @@ import Testing
             ])
     }
 
-    @Test("Metadata that is nested too deep is cut off where the limit is")
+    @Test("Metadata that is nested too deeply is cut at the limit")
     func depth() throws {
         for depth in 1...30 {
             var value: JSONValue = 1
@@ -119,14 +119,14 @@ import Testing
         #expect(dotted.metadata == ["a.b": [:]])
     }
 
-    @Test("A reserved key is renamed and named, and takes no other key's place")
+    @Test("A reserved key is renamed and reported, and does not replace another key")
     func reserved() throws {
         let result = try fit(["domain": 1, "metadata_domain": 2, "inner": ["domain": 3]])
         #expect(
             result.metadata == ["metadata_metadata_domain": 1, "metadata_domain": 2, "inner": ["domain": 3]])
     }
 
-    @Test("Whatever a sender writes as metadata, the line is within the limits", arguments: 0..<24)
+    @Test("A line is within the limits for any metadata", arguments: 0..<24)
     func anything(seed: UInt64) throws {
         var random = SeededGenerator(seed)
         var types = FieldTypes()

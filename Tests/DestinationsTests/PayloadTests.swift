@@ -10,7 +10,7 @@ import Testing
         return try parsed(Golden.payload.line(of: record, types: &types))
     }
 
-    @Test("The fields of jww-error-reporting are there under their names, each of its type")
+    @Test("The fields of jww-error-reporting exist with their names and types")
     func compatibility() throws {
         var record = Samples.full
         record.own.record.app?.platform = "ios"
@@ -43,7 +43,7 @@ import Testing
         #expect(reported.wholeMatch(of: form) != nil)
     }
 
-    @Test("The members of a line stand in the order of the documentation")
+    @Test("The members of a line are in the documented order")
     func order() throws {
         let members = try line(Samples.full).asObject
         let keys = try #require(members).map(\.key)
@@ -56,7 +56,7 @@ import Testing
             ])
     }
 
-    @Test("Where a client said nothing, the defaults stand")
+    @Test("Missing values have defaults")
     func defaults() throws {
         let value = try line(Samples.minimal)
         #expect(value["domain"] == "shop.issue")
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "A claimed time is believed within seven days of the time of receipt",
+        "A claimed time is accepted within seven days of the time of receipt",
         arguments: [0, 1, -1, 7 * 86_400_000, -7 * 86_400_000])
     func believedTime(distance: Int64) throws {
         var record = Samples.minimal
@@ -84,7 +84,7 @@ import Testing
         #expect(value["repairs"] == nil)
     }
 
-    @Test("A claimed time beyond that is replaced, and noted", arguments: [7 * 86_400_000 + 1, -7 * 86_400_000 - 1])
+    @Test("A claimed time beyond that is replaced and reported", arguments: [7 * 86_400_000 + 1, -7 * 86_400_000 - 1])
     func replacedTime(distance: Int64) throws {
         var record = Samples.minimal
         record.own.record.occurredAt = Timestamp(milliseconds: moment.milliseconds + distance)
@@ -93,7 +93,7 @@ import Testing
         #expect(value["repairs"]?.asArray?.first?.asString?.contains("more than 7 days off") == true)
     }
 
-    @Test("The metadata object is called after the platform, unless the configuration names it")
+    @Test("The metadata object is named after the platform, unless it is configured")
     func metadataKey() throws {
         var types = FieldTypes()
         let named = LogzPayload(type: "t", metadataKey: "context").line(of: Samples.full, types: &types)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("A name that means something else can't be the metadata object's")
+    @Test("A name with another meaning cannot be that of the metadata object")
     func unusableMetadataKey() throws {
         for key in ["message", "mobile", "host", "mobile.metadata", "", ".", "a.", ".a", "a b", "truncated_fields"] {
             #expect(!LogzPayload.isUsable(metadataKey: key), "\(key)")
@@ -120,7 +120,7 @@ import Testing
         for key in ["context", "linux.metadata", "Ctx_1"] { #expect(LogzPayload.isUsable(metadataKey: key), "\(key)") }
     }
 
-    @Test("The same record makes the same bytes, also once its types are stored")
+    @Test("The same record gives the same bytes, also after its types were stored")
     func determinism() {
         for record in [Samples.full, Samples.hostile, Samples.deep, Samples.typeConflicts, Samples.reserved] {
             var types = Samples.knownTypes

@@ -5,7 +5,7 @@ import IssueProtocol
 import Testing
 
 @Suite struct RetryAfterTests {
-    /// What a listener's header makes of a 503 at ten past ten.
+    /// Returns the wait for a 503 response with this header at ten past ten.
     private func wait(_ value: String, at now: Timestamp = moment) -> Duration? {
         let response = HTTPResponse(status: 503, headers: ["Retry-After": value])
         let answer = ResponseClassifier(origin: "h:1", token: nil).meaning(
@@ -14,18 +14,18 @@ import Testing
         return wait
     }
 
-    @Test("Seconds are seconds", arguments: [("0", 0), ("1", 1), ("120", 120), (" 7 ", 7), ("3600", 3600)])
+    @Test("A number is a wait in seconds", arguments: [("0", 0), ("1", 1), ("120", 120), (" 7 ", 7), ("3600", 3600)])
     func seconds(value: String, seconds: Int) {
         #expect(wait(value) == .seconds(seconds))
     }
 
-    @Test("So many seconds that nobody can mean them are bounded", arguments: ["99999999999", "99999999999999999999"])
+    @Test("An excessive number of seconds is limited", arguments: ["99999999999", "99999999999999999999"])
     func bounded(value: String) {
         #expect(wait(value) == .seconds(365 * 86_400))
     }
 
     @Test(
-        "A date in any of the three forms of HTTP is held against the clock",
+        "A date in any of the three HTTP formats is compared with the clock",
         arguments: [
             "Sat, 21 Nov 2026 10:01:00 GMT", "Saturday, 21-Nov-26 10:01:00 GMT", "Sat Nov 21 10:01:00 2026",
         ])
@@ -33,27 +33,27 @@ import Testing
         #expect(wait(value) == .milliseconds(59_877))
     }
 
-    @Test("A day of one digit may stand with a space before it")
+    @Test("A day of one digit may be preceded by a space")
     func shortDay() throws {
         let now = try #require(Timestamp("2026-11-06T08:49:30Z"))
         #expect(wait("Fri Nov  6 08:49:37 2026", at: now) == .seconds(7))
     }
 
-    @Test("A year of two digits far ahead is one of the past")
+    @Test("A two-digit year far ahead is in the past")
     func shortYear() {
         #expect(wait("Sunday, 06-Nov-94 08:49:37 GMT") == .zero)
         #expect(wait("Sunday, 06-Nov-76 08:49:37 GMT") == .seconds(365 * 86_400))
     }
 
     @Test(
-        "A date that is past asks for no wait",
+        "A date in the past means no wait",
         arguments: ["Sun, 06 Nov 1994 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"])
     func past(value: String) {
         #expect(wait(value) == .zero)
     }
 
     @Test(
-        "What makes no sense is ignored",
+        "An invalid value is ignored",
         arguments: [
             "", " ", "soon", "-1", "1.5", "1e3", "0x10", "１２", "Sat, 21 Nov 2026 10:01:00",
             "Sat, 21 Nov 2026 10:01:00 CET",

@@ -4,7 +4,7 @@ import IssueProtocol
 /// 2026-11-21T10:00:00.123Z.
 let moment = Timestamp(milliseconds: 1_795_255_200_123)
 
-/// Records and summaries whose lines the golden files hold, by the names of the files.
+/// The records and summaries for the golden files, by file name.
 enum Samples {
     static func outbound(
         _ record: IssueRecord, app: String = "shop", unit: String? = nil, repairs: [String] = []
@@ -117,7 +117,7 @@ enum Samples {
         return summary
     }
 
-    /// The fields that were there before the records of `typeConflicts`.
+    /// The fields that existed before the records of `typeConflicts`.
     static let knownTypes = FieldTypes([
         "linux": .object, "linux.metadata": .object, "linux.metadata.attempt": .integer,
         "linux.metadata.ratio": .number,

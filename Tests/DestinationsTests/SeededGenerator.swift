@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Random values that are the same for the same seed.
+/// A reproducible random number generator.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -4,8 +4,8 @@ import IssueProtocol
 import Synchronization
 import Testing
 
-@Suite("What lines of one series share") struct SharedLineTests {
-    /// The record as another of its series, with metadata as the store has them.
+@Suite("Parts shared by the lines of a series") struct SharedLineTests {
+    /// Returns the record as another one of its series, with metadata in stored form.
     private func next(_ record: OutboundRecord, _ number: Int, _ metadata: String? = nil) -> OutboundRecord {
         var next = record
         next.own.id = "id-\(number)"
@@ -19,7 +19,7 @@ import Testing
         return next
     }
 
-    /// The lines of records one after the other, each with what the one before it has left.
+    /// Returns the lines of consecutive records. Each uses what the previous one has stored in `memory`.
     private func lines(_ records: [OutboundRecord], sharing memory: Memory?) -> [String] {
         var types = FieldTypes()
         return records.map { record in
@@ -33,7 +33,7 @@ import Testing
         private let kept = Mutex(CachedLine())
         private let shared = Mutex<IssueRecord?>(nil)
 
-        /// Keeps what the record has in common with others, which it then has no more by itself.
+        /// Keeps the parts that the record shares with others, and removes them from the record.
         func take(from record: inout OutboundRecord) {
             let whole = record.own.record
             shared.withLock { $0 = whole }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("A line is the same whether others of its series were written before or not")
+    @Test("A line does not depend on whether others of its series were written before")
     func same() {
         var long = Samples.full
         long.own.record.app?.version = String(repeating: "v", count: 40_000)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("Metadata are the same, too, whatever their keys were in the line before")
+    @Test("Metadata does not depend on the keys of the previous line")
     func metadata() {
         let some = [
             #"{"a":"x","b":1,"c":true}"#, #"{"a":"y","b":2,"c":false}"#, #"{"b":3,"a":"z"}"#, #"{"a":"x","b":1,"c":1}"#,

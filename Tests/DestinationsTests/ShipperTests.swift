@@ -36,7 +36,7 @@ import UnixIO
         }
     }
 
-    @Test("Lines arrive as they are, and are delivered")
+    @Test("Lines arrive unchanged and are delivered")
     func delivered() throws {
         let logz = try logz()
         var shipper = try shipper(to: logz)
@@ -44,7 +44,7 @@ import UnixIO
 
         let answer = shipper.send(lines)
 
-        #expect(answer == DeliveryResult(.accepted, ResponseSummary("200: 10 lines taken")))
+        #expect(answer == DeliveryResult(.accepted, ResponseSummary("200: 10 lines accepted")))
         #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
         let request = try #require(logz.requests.first)
         #expect(request.method == "POST")
@@ -57,7 +57,7 @@ import UnixIO
     }
 
     @Test(
-        "A body goes once more as it went, whether it was compressed by the way or at once", arguments: [1, 40, 2000])
+        "A body is sent again unchanged, whether it was compressed in parts or at once", arguments: [1, 40, 2000])
     func sameBody(count: Int) throws {
         let logz = try logz(FaultStep(.status(503)))
         var shipper = try shipper(to: logz)
@@ -73,7 +73,7 @@ import UnixIO
         #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
     }
 
-    @Test("Lines can be made while a request is under way")
+    @Test("Lines can be formatted while a request is running")
     func meanwhile() throws {
         let logz = try logz(FaultStep(.slowAnswer(.milliseconds(50))))
         var shipper = try shipper(to: logz)
@@ -89,7 +89,7 @@ import UnixIO
         #expect(logz.accepted.count == 2)
     }
 
-    @Test("The listener finds no fault with a golden line but the dot that jww-error-reporting's name has")
+    @Test("The listener accepts the golden lines, except for the dot in a field name of jww-error-reporting")
     func noSilentFault() throws {
         let logz = try logz()
         var shipper = try shipper(to: logz)
@@ -97,8 +97,7 @@ import UnixIO
             let answer = shipper.send([golden.line])
             #expect(answer.verdict == .accepted)
         }
-        // The golden lines were made with types of their own, so that only
-        // their changes among each other may be noted.
+        // The golden lines have types of their own, so only changes between them may be reported.
         #expect(logz.accepted.allSatisfy { $0.tags.isSubset(of: [.dottedName, .typeChanged]) })
         #expect(logz.accepted.count == Golden.all.count)
 
@@ -112,7 +111,7 @@ import UnixIO
         #expect(logz.stats.taggedLines == 0)
     }
 
-    @Test("What is short goes as it is, and nothing is compressed at level 0")
+    @Test("A short body is sent uncompressed, and nothing is compressed at level 0")
     func uncompressed() throws {
         let logz = try logz()
         var shipper = try shipper(to: logz)
@@ -125,7 +124,7 @@ import UnixIO
         #expect(logz.accepted.count == 11)
     }
 
-    @Test("A type with special characters arrives as it is")
+    @Test("A type with special characters arrives unchanged")
     func specialType() throws {
         let logz = try logz()
         var shipper = try shipper(to: logz) { $0.type = "a&b=c+d%e#ü" }
@@ -136,7 +135,7 @@ import UnixIO
         #expect(logz.accepted.first?.tags == [])
     }
 
-    @Test("One bad line among good ones is found, and the good ones are taken")
+    @Test("One bad line among good ones is found, and the good ones are accepted")
     func badLine() throws {
         let logz = try logz()
         var shipper = try shipper(to: logz)
@@ -146,11 +145,11 @@ import UnixIO
         let answer = shipper.send(lines)
 
         #expect(answer.verdict == .partial(PartialAnswer(successful: 9, corruptionCheck: [4])))
-        #expect(answer.summary.text == "400: 1 of 10 lines refused (malformed 1)")
+        #expect(answer.summary.text == "400: 1 of 10 lines rejected (malformed 1)")
         #expect(logz.accepted.count == 9)
     }
 
-    @Test("A line that is refused for what only the destination knows is no suspect")
+    @Test("A line that is rejected for reasons unknown here is not a suspect")
     func poison() throws {
         let logz = try logz(FaultStep(.poison("id-3")))
         var shipper = try shipper(to: logz)
@@ -158,7 +157,7 @@ import UnixIO
         #expect(answer.verdict == .partial(PartialAnswer(successful: 9, corruptionCheck: [])))
     }
 
-    @Test("A token that is not valid pauses, until the credential is another one")
+    @Test("An invalid token pauses the destination until the credential changes")
     func credential() throws {
         let logz = try logz()
         var settings = LogzSettings(address: try #require(LogzAddress(url: "http://127.0.0.1:\(logz.port)/")))
@@ -189,7 +188,7 @@ import UnixIO
         #expect(withNewToken.verdict == .accepted)
     }
 
-    @Test("A listener that reads everything and says nothing may have taken it")
+    @Test("A listener that reads the request but does not respond may have accepted it")
     func silence() throws {
         let logz = try logz(FaultStep(.readSilent))
         var shipper = try shipper(to: logz, timeout: .milliseconds(300))
@@ -201,7 +200,7 @@ import UnixIO
         #expect(logz.stats.duplicates == 3)
     }
 
-    @Test("A request that may take only so long ends then, whatever is set for others")
+    @Test("A time limit for a request overrides the configured timeout")
     func limited() throws {
         let logz = try logz(FaultStep(.readSilent))
         var shipper = try shipper(to: logz, timeout: .seconds(600))
@@ -211,7 +210,7 @@ import UnixIO
         #expect(shipper.answer(to: RequestLines(lines(1))).verdict == .ambiguous(.noAnswer))
     }
 
-    @Test("A listener that is down is waited for, and the next request finds it")
+    @Test("The next request reaches a listener that is up again")
     func down() throws {
         let logz = try logz()
         var shipper = try shipper(to: logz)
@@ -224,7 +223,7 @@ import UnixIO
         #expect(logz.accepted.count == 1)
     }
 
-    @Test("A kept connection that ends as the next request goes out makes that one maybe twofold")
+    @Test("If a kept connection ends during a request, the request may be a duplicate")
     func twice() throws {
         let logz = try logz(FaultStep(.keepAliveClose(crossing: true)))
         var shipper = try shipper(to: logz)
@@ -235,7 +234,7 @@ import UnixIO
         #expect(second.mayHaveArrivedTwice || second.verdict == .ambiguous(.noAnswer))
     }
 
-    /// Every fault that the listener knows, with the verdict it must lead to.
+    /// Every fault of the listener, with the resulting verdict.
     static let faults: [(Fault, DeliveryVerdict)] = [
         (.acceptSilent, .ambiguous(.noAnswer)),
         (.readSilent, .ambiguous(.noAnswer)),
@@ -269,7 +268,7 @@ import UnixIO
         (.status(500, headers: [HTTPField("Retry-After", "junk")], body: ""), .again(.serverError, retryAfter: nil)),
     ]
 
-    @Test("Every fault has its verdict, and none tells the token", arguments: faults)
+    @Test("Every fault has its verdict, and none reveals the token", arguments: faults)
     func fault(fault: Fault, verdict: DeliveryVerdict) throws {
         let logz = try logz(FaultStep(fault, times: .forever))
         var shipper = try shipper(to: logz, timeout: .milliseconds(500))

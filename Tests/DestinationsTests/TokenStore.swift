@@ -1,7 +1,7 @@
 import Destinations
 import Synchronization
 
-/// A credential that a test replaces.
+/// A credential that a test can replace.
 final class TokenStore: Sendable {
     private let text = Mutex<String?>(nil)
 

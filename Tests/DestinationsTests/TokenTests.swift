@@ -6,7 +6,7 @@ import IssueProtocol
 import Testing
 
 @Suite struct TokenTests {
-    @Test("A token may not be empty, hold white space or control characters, or be longer than 4,096 bytes")
+    @Test("A token must not be empty, contain white space or control characters, or exceed 4,096 bytes")
     func validity() {
         for text in ["", "\n", "a b", "a\tb", "a\u{0}", "a\nb", "\u{7F}", String(repeating: "a", count: 4097)] {
             #expect(ShippingToken(Array(text.utf8)) == nil)
@@ -18,7 +18,7 @@ import Testing
         #expect(ShippingToken(Array("a".utf8)) == ShippingToken(Array("a\n".utf8)))
     }
 
-    @Test("A token prints itself in no way")
+    @Test("A token is never printed")
     func printing() throws {
         let token = try #require(ShippingToken(Array("MARKEDTOKEN".utf8)))
         var dumped = ""
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "A token that an answer repeats is taken out of what is said of it",
+        "A token that a response repeats is removed from the summary",
         arguments: [
             "MARKED+TOKEN/1", "the token MARKED+TOKEN/1 is unknown", "/?token=MARKED%2BTOKEN%2F1&type=x",
             "MARKED%2bTOKEN%2f1", "TOKEN=MARKED", "https://h:1/?token=MARKED\u{301}", "MARKED+TOKEN/1\u{301}",
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("What else stood in the answer stays")
+    @Test("The rest of the response is kept")
     func rest() throws {
         let token = try #require(ShippingToken(Array("MARKED".utf8)))
         let response = HTTPResponse(status: 401, body: Array("bad MARKED at /?token=other&type=x, sorry".utf8))
@@ -60,7 +60,7 @@ import Testing
         #expect(answer.summary.text == "401 from h:1: bad [token] at /?token=[token]&type=x, sorry")
     }
 
-    /// Returns the summary of an answer with this body, for a reader with a token.
+    /// Returns the summary of a response with this body, for a reader with a token.
     private func told(_ body: String, _ token: String) throws -> String {
         let token = try #require(ShippingToken(Array(token.utf8)))
         return ResponseClassifier(origin: "h:1", token: token).meaning(
@@ -76,7 +76,7 @@ import Testing
         text.utf16.map { "\\u" + String(UInt32($0) + 0x10000, radix: 16, uppercase: isUppercase).suffix(4) }.joined()
     }
 
-    @Test("No eight bytes of a token are told, in whatever form it comes back, whole or in part", arguments: 0..<60)
+    @Test("No eight consecutive bytes of a token are shown, in any encoding, whole or in part", arguments: 0..<60)
     func anyForm(seed: Int) throws {
         var generator = SeededGenerator(UInt64(seed))
         let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=-_.~!*%\\\"&é🙂")
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(
-        "What follows a word that introduces a credential is left out, whoever it belongs to",
+        "Text after a keyword that introduces a credential is removed, whatever it is",
         arguments: [
             ("Authorization: Basic b3RoZXI6c2VjcmV0\r\nHost: h", "Authorization: [token] Host: h"),
             ("got basic b3RoZXI6 from you", "got basic [token] from you"),

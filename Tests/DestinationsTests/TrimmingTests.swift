@@ -4,7 +4,7 @@ import IssueProtocol
 import Testing
 
 @Suite struct TrimmingTests {
-    /// Text that grows sixfold when it is written as JSON.
+    /// Text that grows to six times its size when written as JSON.
     private static func control(_ count: Int) -> String { String(repeating: "\u{1}", count: count) }
 
     private func line(_ record: OutboundRecord) -> [UInt8] {
@@ -12,7 +12,7 @@ import Testing
         return Golden.payload.line(of: record, types: &types)
     }
 
-    /// A record with more than fits into a line in every part of it.
+    /// A record in which every part exceeds the limits of a line.
     private static var enormous: OutboundRecord {
         let text = control(30_000)
         var record = IssueRecord(
@@ -27,7 +27,7 @@ import Testing
         return Samples.outbound(record, app: text, unit: text, repairs: Array(repeating: text, count: 50))
     }
 
-    @Test("A text of 32,700 bytes stays, a longer one is cut to at most 32,000 between characters and named")
+    @Test("A text of 32,700 bytes stays, a longer one is cut to at most 32,000 between characters and reported")
     func texts() throws {
         for (unit, count) in [("a", 32_700), ("a", 32_701), ("é", 16_351), ("👩‍👩‍👧‍👦", 2_000), ("e\u{301}", 20_000)] {
             let text = String(repeating: unit, count: count)
@@ -42,13 +42,13 @@ import Testing
                 #expect(value["truncated_fields"] == ["message"])
             }
         }
-        // One character without an end is cut all the same.
+        // A single endless character is cut as well.
         let marks = "e" + String(repeating: "\u{301}", count: 40_000)
         let value = try parsed(line(Samples.outbound(IssueRecord(message: marks))))
         #expect(value["message"]?.asString?.utf8.count ?? 0 >= 31_998)
     }
 
-    @Test("A line that is too long loses what is least needed first, and says what")
+    @Test("A line that is too long loses the least important parts first, and reports them")
     func order() throws {
         var record = Samples.full
         record.own.record.metadata = .object((0..<10).map { .init("key\($0)", .string(Self.control(20_000))) })
@@ -66,7 +66,7 @@ import Testing
         #expect(kept["truncated_fields"] == ["causes"])
     }
 
-    @Test("Whatever is too large about a record, its line is within the limits and keeps what identifies it")
+    @Test("A line is within the limits for any oversized record, and keeps what identifies it")
     func enormous() throws {
         let bytes = line(Self.enormous)
         expectWithinLimits(bytes)
@@ -80,7 +80,7 @@ import Testing
         #expect(value["backtrace"]?.asString?.hasPrefix("frame0") == true)
     }
 
-    @Test("A line with a thousand small things is within the limit of fields")
+    @Test("A line with a thousand small members is within the limit of fields")
     func manyFields() throws {
         var record = Samples.full
         record.own.record.causes = (0..<1_000).map { Cause(domain: "d", code: $0, message: "m") }
@@ -94,7 +94,7 @@ import Testing
         #expect(try parsed(bytes)["causes"]?.asArray?.count == 100)
     }
 
-    @Test("A summary of huge texts is within the limits")
+    @Test("A summary with huge texts is within the limits")
     func summary() {
         var summary = Samples.summary
         summary.title = Self.control(100_000)
@@ -103,7 +103,7 @@ import Testing
         expectWithinLimits(Golden.payload.line(of: summary))
     }
 
-    @Test("A line that was too large for the destination is cut as far as it can be, once")
+    @Test("A line that was too large for the destination is trimmed as far as possible, once")
     func cut() throws {
         var record = Samples.full
         record.own.record.message = String(repeating: "m", count: 20_000)
@@ -121,7 +121,7 @@ import Testing
         #expect(Golden.payload.cut(cut) == nil)
     }
 
-    @Test("There is nothing to cut in a small line, nor in what is no line", arguments: ["", "[]", "{", "7", "{}"])
+    @Test("A small line or an invalid one cannot be trimmed", arguments: ["", "[]", "{", "7", "{}"])
     func nothingToCut(text: String) {
         #expect(Golden.payload.cut(Array(text.utf8)) == nil)
         #expect(Golden.payload.cut(line(Samples.minimal)) == nil)

@@ -89,7 +89,7 @@ struct DeliveryTests {
             // What comes while it waits must not make it forget to try again.
             ids += try report(1, as: "Second", client)
             try await eventually("it was tried again") { try client.show(ids[0]).fates.first?.attempts ?? 0 > 1 }
-            #expect(try client.show(ids[0]).fates.first?.answer?.contains("No connection") == true)
+            #expect(try client.show(ids[0]).fates.first?.answer?.contains("Could not connect") == true)
             // None of that was a request, and nothing was sent.
             let status = try client.destination()
             #expect([status.requests, status.resent, status.bytesToday] == [0, 0, 0])
@@ -153,7 +153,7 @@ struct DeliveryTests {
             let ids = try report(10, as: "Locked out", client)
             try await eventually("it is paused") { try client.destination().state == .paused }
             let paused = try client.destination()
-            #expect(paused.advice?.hasPrefix("The shipping token is not accepted") == true)
+            #expect(paused.advice?.hasPrefix("The shipping token was rejected") == true)
             #expect(paused.ledger.pending == 10)
             #expect(daemon.log.contains("A destination is paused"))
 

@@ -162,7 +162,7 @@ struct HostileServerTests {
             try TestBinaries.path(of: "issuectl"), ["report", "--spool", "kept"], in: other.folder, name: "control",
             environment: environment)
         #expect(try control.end() == .exit(69))
-        #expect(control.errors.contains("can't be kept"))
+        #expect(control.errors.contains("could not be kept"))
         #expect(try FileSystem.names(in: target) == [])
         #expect(other.names == before)
     }

@@ -175,7 +175,7 @@ struct MaintenanceTests {
             _ = try client.report("After")
             let said = try issuectl(["repair"], daemon)
             #expect(
-                said.hasPrefix("2,000 records brought over") || said.hasPrefix("2000 records brought over"), "\(said)")
+                said.hasPrefix("2,000 records recovered") || said.hasPrefix("2000 records recovered"), "\(said)")
             let found = try client.allRecords()
             #expect(found.count == 2001)
             #expect(Set(found.flatMap(\.repairs)).count == 2000)
@@ -207,7 +207,7 @@ struct MaintenanceTests {
             let before = try names()
             #expect(before.count == 1)
             let said = try issuectl(["repair"], daemon, ends: .exit(1))
-            #expect(said.hasPrefix("Nothing can be read of these, which stay as they are"), "\(said)")
+            #expect(said.hasPrefix("Nothing could be read from these; they are unchanged"), "\(said)")
             #expect(try names() == before)
             #expect(try RawClient(path: daemon.socket).status().store.faults.count == 1)
         }
@@ -228,8 +228,8 @@ struct MaintenanceTests {
 
             #expect(try issuectl(["repair", "--list"], daemon) == "\(name)\n")
             _ = try issuectl(["repair", "nonsense"], daemon, ends: .exit(1))
-            #expect(try issuectl(["repair"], daemon) == "2 records brought over, from:\n  \(name)\n")
-            #expect(try issuectl(["repair"], daemon) == "No database was set aside.\n")
+            #expect(try issuectl(["repair"], daemon) == "2 records recovered, from:\n  \(name)\n")
+            #expect(try issuectl(["repair"], daemon) == "No database was moved aside.\n")
             let again = try RawClient(path: daemon.socket)
             let found = try again.allRecords()
             #expect(found.map(\.record.message) == ["Two", "One"])
@@ -240,7 +240,7 @@ struct MaintenanceTests {
             // Its old name brings nothing a second time.
             let done = daemon.folder["state/issues.db.repaired-2026-11-21T00:00:00.000Z"]
             try FileManager.default.moveItem(atPath: done, toPath: daemon.folder["state/\(name)"])
-            #expect(try issuectl(["repair"], daemon) == "0 records brought over, from:\n  \(name)\n")
+            #expect(try issuectl(["repair"], daemon) == "0 records recovered, from:\n  \(name)\n")
             #expect(try daemon.file.ledgerFaults == [])
         }
     }

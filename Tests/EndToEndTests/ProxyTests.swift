@@ -113,7 +113,7 @@ struct ProxyTests {
             try proxy.folder.write("407", to: "refuse")
             let ids = try client.report("Kept")
             try await eventually("it says why") { try client.destination().reason == "proxy_refuses" }
-            #expect(try client.destination().lastAnswer?.hasPrefix("407 from the proxy before \(address)") == true)
+            #expect(try client.destination().lastAnswer?.hasPrefix("407 from the proxy for \(address)") == true)
             #expect(try client.destination().advice?.contains("Proxy=") == true)
             try proxy.folder.remove("refuse")
             try daemon.reload()
@@ -128,7 +128,7 @@ struct ProxyTests {
             ["http_proxy": "http://user:secret@127.0.0.1:1"]
         } _: { _, _, daemon, client, address in
             _ = try client.report("Kept")
-            let words = "No connection to the proxy 127.0.0.1:1 for \(address): Connection refused"
+            let words = "Could not connect to the proxy 127.0.0.1:1 for \(address): Connection refused"
             try await eventually("it says why") { try client.destination().lastAnswer == words }
             #expect(!daemon.log.contains("secret"))
         }
@@ -143,7 +143,7 @@ struct ProxyTests {
             let ids = try client.report("Kept")
             try await eventually("it says why") {
                 try client.destination().lastAnswer
-                    == "The proxy \(proxy.url.dropFirst(7)) answered 403 when asked for \(address)"
+                    == "The proxy \(proxy.url.dropFirst(7)) returned 403 for \(address)"
             }
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 1)

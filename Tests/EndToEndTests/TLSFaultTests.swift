@@ -34,12 +34,12 @@ struct TLSFaultTests {
     @Test(
         "Nothing is sent to a listener whose TLS is not to be trusted; when it is, all arrives once",
         arguments: [
-            ("tls_unknown_ca", "tls", "is from an unknown authority"),
+            ("tls_unknown_ca", "tls", "was issued by an unknown authority"),
             ("tls_expired", "tls", "has expired"),
             ("tls_not_yet_valid", "tls", "is not valid yet"),
-            ("tls_wrong_host", "tls", "is for another name"),
-            ("tls_old", "tls", "speaks no TLS, or none that is safe"),
-            ("tls_plaintext", "tls", "speaks no TLS, or none that is safe"),
+            ("tls_wrong_host", "tls", "is for another host name"),
+            ("tls_old", "tls", "no TLS, or no secure version of it"),
+            ("tls_plaintext", "tls", "no TLS, or no secure version of it"),
             ("tls_stall", "timeout", "in time"),
         ])
     func failsClosed(fault: String, reason: String, message: String) async throws {

@@ -1,14 +1,14 @@
 package import UnixIO
 
-/// A listener on the loopback interface that behaves as Logz.io's does, and misbehaves as told.
+/// A listener on the loopback interface that behaves like that of Logz.io, and misbehaves as planned.
 ///
-/// It is strict where the service is documented, and follows a plan where it
-/// is not. It uses nothing of the code that sends to it.
+/// It is strict where the service is documented, and follows a plan elsewhere. It shares no code with the sender under
+/// test.
 package final class FakeLogz: Sendable {
     let control: ListenerControl
     private let controlDoor: Door
 
-    /// Starts to listen; returns when both ports are open.
+    /// Starts listening, and returns when both ports are open.
     package init(_ options: FakeLogzOptions = FakeLogzOptions()) throws(Errno) {
         let rules = ListenerRules(limitScope: options.limitAppliesTo, emptyLineIsError: options.emptyLineIsError)
         let ledger: LedgerFile? =
@@ -48,9 +48,9 @@ package final class FakeLogz: Sendable {
     package var port: UInt16 { control.door.port }
     package var controlPort: UInt16 { controlDoor.port }
 
-    // MARK: Misbehaving
+    // MARK: Faults
 
-    /// Replaces the plan, and opens a port that an earlier one has closed.
+    /// Replaces the plan, and reopens a port that an earlier plan has closed.
     package func plan(_ steps: [FaultStep]) throws(Errno) {
         try control.plan(steps)
     }
@@ -59,12 +59,12 @@ package final class FakeLogz: Sendable {
         try control.plan(steps)
     }
 
-    /// Closes the port and all its connections; it stays ours to open again.
+    /// Closes the port and all its connections. The port stays reserved.
     package func down() throws(Errno) {
         try control.down()
     }
 
-    /// Opens the same port again.
+    /// Reopens the same port.
     package func up() throws(Errno) {
         try control.up()
     }
@@ -77,24 +77,24 @@ package final class FakeLogz: Sendable {
         control.changeTokens(adding: [], revoking: [token])
     }
 
-    /// Forgets the plan and all that was seen; for when no request is under way.
+    /// Discards the plan and everything recorded. Must not be called during a request.
     package func reset() throws(Errno) {
         try control.reset()
     }
 
-    // MARK: What was seen
+    // MARK: Observations
 
     package var tokens: Set<String> { control.core.state.withLock { $0.tokens } }
     package var accepted: [AcceptedLine] { control.core.state.withLock { $0.accepted } }
     package var requests: [RecordedRequest] { control.core.state.withLock { $0.requests } }
     package var stats: FakeLogzStats { control.stats }
 
-    /// Compares the accepted lines with the values of `event_id` that should be there.
+    /// Compares the accepted lines with the expected values of `event_id`.
     package func compare(with ids: [String]) -> Expectation {
         control.compare(with: ids)
     }
 
-    /// Waits until so many lines have been accepted; false at the deadline.
+    /// Waits until `count` lines have been accepted. Returns `false` at the deadline.
     package func waitForAccepted(_ count: Int, deadline: KernelInstant) -> Bool {
         control.wait(accepted: count, requests: 0, deadline: deadline)
     }
@@ -103,7 +103,7 @@ package final class FakeLogz: Sendable {
         waitForAccepted(count, deadline: MonotonicClock.now.advanced(by: time))
     }
 
-    /// Waits until it is decided what becomes of so many requests; false at the deadline.
+    /// Waits until `count` requests have been processed. Returns `false` at the deadline.
     package func waitForRequests(_ count: Int, within time: Duration = .seconds(10)) -> Bool {
         control.wait(accepted: 0, requests: count, deadline: MonotonicClock.now.advanced(by: time))
     }

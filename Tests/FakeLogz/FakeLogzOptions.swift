@@ -1,16 +1,17 @@
-/// How a listener is set up.
+/// The configuration of a listener.
 package struct FakeLogzOptions: Hashable, Sendable {
-    /// 0 takes any free one.
+    /// The port; 0 chooses a free one.
     package var port: UInt16 = 0
     package var controlPort: UInt16 = 0
     package var tokens: Set<String> = []
     package var plan: [FaultStep] = []
-    /// The file to which all that happens is appended.
+    /// The file to which all events are appended.
     package var ledger: String?
     package var limitAppliesTo = SizeLimitScope.both
-    /// The service counts blank lines; whether they alone make a 400 is not known.
+    /// `true` to accept requests whose only faults are blank lines. The service counts blank lines; whether they alone
+    /// cause a 400 is unknown.
     package var emptyLineIsError = true
-    /// Whether a line with tags is counted as one that should not have come.
+    /// `true` to count lines with tags as unexpected.
     package var isStrict = false
 
     package init(tokens: Set<String> = [], plan: [FaultStep] = []) {

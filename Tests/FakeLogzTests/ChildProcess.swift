@@ -1,9 +1,9 @@
 import Foundation
 import UnixIO
 
-/// A program that a test has started, with what it writes.
+/// A program started by a test, with its output.
 final class ChildProcess {
-    /// It ran longer than it may.
+    /// The program exceeded its time limit.
     struct TooSlow: Error {}
 
     let process = Process()
@@ -27,7 +27,7 @@ final class ChildProcess {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// The first line that it writes.
+    /// Returns the first line of its output.
     func firstLine() -> String {
         var line: [UInt8] = []
         while let byte = try? output.fileHandleForReading.read(upToCount: 1), let byte = byte.first, byte != 0x0A {
@@ -36,7 +36,7 @@ final class ChildProcess {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Waits for its end, and returns its exit code and the rest of what it wrote.
+    /// Waits for its end, and returns its exit code and the rest of its output.
     func end(within time: DispatchTimeInterval = .seconds(30)) throws -> (code: Int32, output: String) {
         guard ended.wait(timeout: .now() + time) == .success else { throw TooSlow() }
         let rest = try output.fileHandleForReading.readToEnd() ?? Data()

@@ -14,9 +14,9 @@ private let program: String? = {
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 }()
 
-@Suite("The program starts, serves and ends as scripts need it", .enabled(if: program != nil, "fake-logz is not built"))
+@Suite("The fake-logz program", .enabled(if: program != nil, "fake-logz is not built"))
 struct CommandTests {
-    /// A started program and its ports.
+    /// A running program and its ports.
     private struct Running {
         let child: ChildProcess
         let port: UInt16
@@ -36,7 +36,7 @@ struct CommandTests {
         }
     }
 
-    @Test("It prints its ports, serves, keeps a ledger, and follows a plan")
+    @Test("It prints its ports, serves requests, writes a ledger and follows a plan")
     func serves() throws {
         try withScratchFolder { folder in
             let plan = "[{\"match\":{\"nth\":2},\"fault\":\"413_late\"}]"
@@ -55,7 +55,7 @@ struct CommandTests {
         }
     }
 
-    @Test("It ends with its standard input, unless it is to keep running")
+    @Test("It ends with its standard input, unless it is started with --keep-running")
     func standardInput() throws {
         try Self.run { running in
             try running.child.input.fileHandleForWriting.close()
@@ -70,7 +70,7 @@ struct CommandTests {
         }
     }
 
-    @Test("It ends when the control port says so, and answers first")
+    @Test("It responds to POST /quit on the control port before it ends")
     func quit() throws {
         try Self.run { running in
             let client = try RawClient(port: running.controlPort)
@@ -80,7 +80,7 @@ struct CommandTests {
         }
     }
 
-    @Test("It leaves no descriptor and no thread behind for a connection that has ended")
+    @Test("It keeps no descriptor and no thread of a connection that has ended")
     func leaks() throws {
         func open(_ running: Running, _ what: String) throws -> Int {
             let folder = "/proc/\(running.child.process.processIdentifier)/\(what)"
@@ -95,7 +95,7 @@ struct CommandTests {
                 _ = try client.rest()
             }
 
-            // The last ones may still be on their way out.
+            // The last ones may not have ended yet.
             let deadline = Date(timeIntervalSinceNow: 10)
             while try open(running, "fd") > descriptors || open(running, "task") > threads, Date() < deadline {}
             #expect(try open(running, "fd") == descriptors)
@@ -104,7 +104,7 @@ struct CommandTests {
     }
 
     @Test(
-        "It explains itself, and refuses what it does not know",
+        "It prints its help, and rejects unknown options",
         arguments: [
             ("--help", Int32(0)), ("--unheard", 64), ("--port=x", 64), ("--port", 64), ("--plan={}", 64),
             ("--limit-applies-to=x", 64), ("--ledger=/nowhere/ledger", 69),

@@ -3,7 +3,7 @@ import Foundation
 import IssueProtocol
 import Testing
 
-@Suite("The control port tells what was seen, and changes what will be")
+@Suite("The control port")
 struct ControlTests {
     private static func ask(_ fake: FakeLogz, _ request: String, _ body: String = "") throws -> RawAnswer {
         let client = try RawClient(port: fake.controlPort)
@@ -11,7 +11,7 @@ struct ControlTests {
         return try client.answer()
     }
 
-    /// The answer's body, read by somebody else's parser.
+    /// Parses the body of a response with Foundation.
     private static func json(_ answer: RawAnswer) throws -> Any {
         try JSONSerialization.jsonObject(with: Data(answer.body.utf8))
     }
@@ -34,7 +34,7 @@ struct ControlTests {
         }
     }
 
-    @Test("Accepted lines come back as they were sent, with where they came from")
+    @Test("Accepted lines are returned unchanged with their origin")
     func accepted() throws {
         try listening { fake in
             _ = try fake.answer(to: "{\"event_id\":\"a\",\"big\":12345678901234567890.5,\"x.y\":{\"z\":[1]}}")
@@ -51,7 +51,7 @@ struct ControlTests {
         }
     }
 
-    @Test("Requests come back without the token, all or those after a number")
+    @Test("Requests are returned without the token, all or those after a number")
     func requests() throws {
         try listening { fake in
             for id in ["a", "b"] { _ = try fake.answer(to: "{\"event_id\":\"\(id)\"}", target: "/?token=good&type=t") }
@@ -70,7 +70,7 @@ struct ControlTests {
         }
     }
 
-    @Test("A plan, tokens and a reset take force at once")
+    @Test("A plan, tokens and a reset take effect immediately")
     func commands() throws {
         try listening { fake throws in
             let plan = "[{\"times\":\"forever\",\"fault\":{\"status\":{\"code\":503}}}]"
@@ -87,7 +87,7 @@ struct ControlTests {
         }
     }
 
-    @Test("No fault reaches the control port")
+    @Test("No fault affects the control port")
     func unaffected() throws {
         try listening { fake throws in
             #expect(try Self.ask(fake, "POST /down").status == 200)
@@ -97,7 +97,7 @@ struct ControlTests {
         }
     }
 
-    @Test("What was expected is compared with what was accepted")
+    @Test("Expected lines are compared with accepted ones")
     func expect() throws {
         try listening { fake in
             _ = try fake.answer(to: "{\"event_id\":\"a\"}\n{\"event_id\":\"a\"}\n{\"event_id\":\"c\"}")
@@ -111,7 +111,7 @@ struct ControlTests {
         }
     }
 
-    @Test("A wait ends when enough has come, or when its time is over")
+    @Test("A wait ends when the counts are reached or at its timeout")
     func wait() throws {
         try listening { fake in
             #expect(try Self.ask(fake, "GET /wait?accepted=1&timeout=0.1").status == 504)
@@ -129,7 +129,7 @@ struct ControlTests {
         }
     }
 
-    @Test("What is not there is said to be not there")
+    @Test("An unknown request gets 404")
     func unknown() throws {
         try listening { fake throws in
             #expect(try Self.ask(fake, "GET /nothing").status == 404)

@@ -2,12 +2,12 @@ import FakeLogz
 import Testing
 import UnixIO
 
-/// Long enough to see that nothing comes.
+/// Long enough to see that there is no response.
 private let aMoment = Duration.milliseconds(150)
 
-@Suite("A fault is what a client on a bare socket sees of it")
+@Suite("Faults as seen by a client on a plain socket")
 struct FaultTests {
-    @Test("accept_silent: nothing is read and nothing comes, until the client leaves")
+    @Test("accept_silent: nothing is read or sent until the client leaves")
     func acceptSilent() throws {
         try listening(FaultStep(.acceptSilent)) { fake in
             do {
@@ -22,7 +22,7 @@ struct FaultTests {
         }
     }
 
-    @Test("read_silent: the lines are taken, and no answer ever comes")
+    @Test("read_silent: the lines are accepted, and there is no response")
     func readSilent() throws {
         try listening(FaultStep(.readSilent)) { fake in
             let client = try RawClient(port: fake.port)
@@ -34,7 +34,7 @@ struct FaultTests {
         }
     }
 
-    @Test("slow_answer: the lines are taken at once, and the answer comes late")
+    @Test("slow_answer: the lines are accepted immediately, and the response is late")
     func slowAnswer() throws {
         try listening(FaultStep(.slowAnswer(.milliseconds(200)))) { fake in
             let started = MonotonicClock.now
@@ -47,7 +47,7 @@ struct FaultTests {
         }
     }
 
-    @Test("slow_read: the body is taken at so many bytes a second")
+    @Test("slow_read: the body is read at a limited rate")
     func slowRead() throws {
         try listening(FaultStep(.slowRead(bytesPerSecond: 50_000))) { fake throws in
             let started = MonotonicClock.now
@@ -58,7 +58,7 @@ struct FaultTests {
         }
     }
 
-    @Test("drip: the answer comes byte by byte")
+    @Test("drip: the response is sent byte by byte")
     func drip() throws {
         try listening(FaultStep(.drip(.milliseconds(5)))) { fake in
             let started = MonotonicClock.now
@@ -73,7 +73,7 @@ struct FaultTests {
         }
     }
 
-    @Test("status: any answer after a full read, and no line is taken")
+    @Test("status: any response after reading the request, and no line is accepted")
     func status() throws {
         let fault = Fault.status(503, headers: [HTTPField("Retry-After", "7")], body: "later")
         try listening(FaultStep(fault)) { fake in
@@ -87,7 +87,7 @@ struct FaultTests {
         }
     }
 
-    @Test("413_late: a full read, then 413, and the connection goes on")
+    @Test("413_late: a 413 after reading the request, and the connection stays open")
     func tooLargeLate() throws {
         try listening(FaultStep(.tooLargeLate)) { fake in
             let client = try RawClient(port: fake.port)
@@ -98,7 +98,7 @@ struct FaultTests {
         }
     }
 
-    @Test("413_early: the answer is there before the body, and the connection ends in order or by a reset")
+    @Test("413_early: a 413 before reading the body, and the connection ends in order or is reset")
     func tooLargeEarly() throws {
         for reset in [false, true] {
             try listening(FaultStep(.tooLargeEarly(reset: reset))) { fake in
@@ -109,13 +109,13 @@ struct FaultTests {
                 if !reset { #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 413 ")) }
                 #expect(end == (reset ? .reset : .closed))
                 #expect(fake.requests.first?.wireBytes == 0)
-                // In order also means that what is still sent is taken.
+                // Ending in order also means that further data is read.
                 if !reset { try client.send([UInt8](repeating: 0x78, count: 1000)) }
             }
         }
     }
 
-    @Test("413_above: the limit is lower, and what fits is taken")
+    @Test("413_above: the limit is lower, and smaller requests are accepted")
     func tooLargeAbove() throws {
         try listening(FaultStep(.tooLargeAbove(bytes: 20), times: .forever)) { fake throws in
             #expect(try fake.answer(to: "{\"event_id\":\"a\"}\n{\"event_id\":\"b\"}").status == 413)
@@ -124,7 +124,7 @@ struct FaultTests {
         }
     }
 
-    @Test("400_poison: lines with the text are malformed, and the others are taken")
+    @Test("400_poison: lines with the text are malformed, and the others are accepted")
     func poison() throws {
         try listening(FaultStep(.poison("bad"))) { fake in
             let answer = try fake.answer(to: "{\"event_id\":\"a\"}\n{\"event_id\":\"bad\"}\n{\"event_id\":\"c\"}")
@@ -135,7 +135,7 @@ struct FaultTests {
         }
     }
 
-    @Test("400_all, 400_no_body and 400_bad_json: a 400 that says all, nothing, or nonsense")
+    @Test("400_all, 400_no_body and 400_bad_json: a 400 with counters, without a body, or with malformed JSON")
     func badRequests() throws {
         try listening(
             FaultStep(.allMalformed), FaultStep(.badRequestWithoutBody), FaultStep(.badRequestWithBadJSON)
@@ -152,7 +152,7 @@ struct FaultTests {
         }
     }
 
-    @Test("reset_mid_body: a reset after so many bytes")
+    @Test("reset_mid_body: a reset after a number of bytes")
     func resetMidBody() throws {
         try listening(FaultStep(.resetMidBody(after: 10))) { fake in
             let client = try RawClient(port: fake.port)
@@ -164,7 +164,7 @@ struct FaultTests {
         }
     }
 
-    @Test("reset_before_answer: the lines are taken, and a reset comes")
+    @Test("reset_before_answer: the lines are accepted, and the connection is reset")
     func resetBeforeAnswer() throws {
         try listening(FaultStep(.resetBeforeAnswer)) { fake in
             let client = try RawClient(port: fake.port)
@@ -176,7 +176,7 @@ struct FaultTests {
         }
     }
 
-    @Test("truncated_answer: 100 bytes are promised and 10 come")
+    @Test("truncated_answer: 100 bytes are declared and 10 are sent")
     func truncated() throws {
         try listening(FaultStep(.truncatedAnswer)) { fake in
             let client = try RawClient(port: fake.port)
@@ -189,7 +189,7 @@ struct FaultTests {
         }
     }
 
-    @Test("garbage: what comes is no HTTP, and no line is taken")
+    @Test("garbage: the response is not HTTP, and no line is accepted")
     func garbage() throws {
         try listening(FaultStep(.garbage)) { fake in
             let client = try RawClient(port: fake.port)
@@ -202,7 +202,7 @@ struct FaultTests {
         }
     }
 
-    @Test("huge_answer: so many bytes, or more than anybody wants")
+    @Test("huge_answer: a response of the given size, or an endless one")
     func huge() throws {
         try listening(FaultStep(.hugeAnswer(bytes: 100_000)), FaultStep(.hugeAnswer(bytes: nil))) { fake in
             #expect(try fake.answer(to: "{}").body.utf8.count == 100_000)
@@ -215,7 +215,7 @@ struct FaultTests {
         }
     }
 
-    @Test("keepalive_close: the connection ends after the answer, or crosses the next request")
+    @Test("keepalive_close: the connection ends after the response, or during the next request")
     func keepAliveClose() throws {
         for crossing in [false, true] {
             try listening(FaultStep(.keepAliveClose(crossing: crossing))) { fake in

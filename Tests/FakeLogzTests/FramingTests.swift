@@ -2,11 +2,11 @@ import FakeLogz
 import Foundation
 import Testing
 
-@Suite("The listener reads bodies however they are framed")
+@Suite("Framing of requests and encoding of bodies")
 struct FramingTests {
     /// `{"event_id":"gz"}` and a line feed.
     private static let line = "H4sIAAAAAAACA6tWSi1LzSuJz0xRslJKr1Kq5QIAzCOgQRIAAAA="
-    /// A hundredth of the limit, all of it one letter.
+    /// A hundredth of the limit, a single repeated letter.
     private static let hundredth =
         "H4sIAAAAAAACA+3BMQEAAADCoNqLbwsvoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
         + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4Gk8csCHmpkB"
@@ -16,7 +16,7 @@ struct FramingTests {
         Array(try #require(Data(base64Encoded: base64)))
     }
 
-    @Test("A connection carries one request after the other")
+    @Test("A connection carries several successive requests")
     func keepAlive() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -30,7 +30,7 @@ struct FramingTests {
         }
     }
 
-    @Test("A client that asks for the end of the connection gets it")
+    @Test("The connection is closed if the client requests it")
     func close() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -41,7 +41,7 @@ struct FramingTests {
         }
     }
 
-    @Test("A chunked body is put together, however it arrives", arguments: [1, 7, 1000])
+    @Test("A chunked body is assembled, however it arrives", arguments: [1, 7, 1000])
     func chunked(size: Int) throws {
         try listening { fake in
             let request =
@@ -59,7 +59,7 @@ struct FramingTests {
         }
     }
 
-    @Test("A client that waits for 100 Continue gets it, and then the answer")
+    @Test("A client that sends Expect: 100-continue gets it, and then the response")
     func expectContinue() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -72,7 +72,7 @@ struct FramingTests {
         }
     }
 
-    @Test("A compressed body is inflated, also in several streams")
+    @Test("A compressed body is decompressed, also in several streams")
     func gzip() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -85,7 +85,7 @@ struct FramingTests {
         }
     }
 
-    @Test("A compressed body that is damaged, or cut off, or in another encoding, is one malformed line")
+    @Test("A body that is damaged, truncated or in another encoding is a single malformed line")
     func badEncoding() throws {
         try listening { fake in
             let whole = try Self.bytes(Self.line)
@@ -102,7 +102,7 @@ struct FramingTests {
     }
 
     @Test(
-        "The limit of 10 MB applies to what is sent, to what it inflates to, or to both",
+        "The limit of 10 MB applies to the compressed size, to the decompressed size, or to both",
         arguments: [(SizeLimitScope.both, 413), (.inflated, 413), (.wire, 400)])
     func limitScope(scope: SizeLimitScope, status: Int) throws {
         var options = FakeLogzOptions(tokens: ["good"])
@@ -113,13 +113,13 @@ struct FramingTests {
             try client.post(
                 Array((0..<101).map { _ in member }.joined()), headers: ["Content-Encoding: gzip"])
 
-            // Under the limit of the wire alone it is one line, and far too long.
+            // If only the compressed size is limited, it is a single line that is far too long.
             #expect(try client.answer().status == status)
         }
     }
 
     @Test(
-        "What is no HTTP gets 400 and the end of the connection",
+        "A request that is not HTTP gets 400, and the connection is closed",
         arguments: [
             "nonsense\r\n\r\n", "POST / HTTP/3\r\n\r\n", "POST / HTTP/1.1\r\nno colon\r\n\r\n",
             "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
@@ -136,7 +136,7 @@ struct FramingTests {
         }
     }
 
-    @Test("A request that stops in the middle is recorded, and none of its lines is taken")
+    @Test("A request that stops in the middle is recorded, and none of its lines are accepted")
     func brokenOff() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)

@@ -3,14 +3,14 @@ import Foundation
 import IssueProtocol
 import Testing
 
-@Suite("The ledger can be read back, and does not hold the token")
+@Suite("The ledger file")
 struct LedgerTests {
     private static func lines(of file: URL) throws -> [JSONValue] {
         let content = try String(contentsOf: file, encoding: .utf8)
         return try content.split(separator: "\n").map { try JSONValue(json: String($0)) }
     }
 
-    @Test("Each request, each accepted line and each answer is a line of JSON")
+    @Test("Each request, accepted line and response is a JSON line without the token")
     func ledger() throws {
         try withScratchFolder { folder in
             let file = folder.appendingPathComponent("ledger.jsonl")
@@ -40,7 +40,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("A ledger that is there already is continued")
+    @Test("An existing ledger is continued")
     func appends() throws {
         try withScratchFolder { folder in
             var options = FakeLogzOptions(tokens: ["good"])

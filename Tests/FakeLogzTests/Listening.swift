@@ -1,6 +1,6 @@
 import FakeLogz
 
-/// Runs a listener that knows the token "good", and stops it afterwards.
+/// Runs a listener that accepts the token "good", and stops it afterwards.
 func listening(_ plan: FaultStep..., body: (FakeLogz) throws -> Void) throws {
     try listening(FakeLogzOptions(tokens: ["good"], plan: plan), body: body)
 }
@@ -12,7 +12,7 @@ func listening(_ options: FakeLogzOptions, body: (FakeLogz) throws -> Void) thro
 }
 
 extension FakeLogz {
-    /// Sends one body on a connection of its own.
+    /// Sends a body on a new connection.
     func answer(
         to body: String, target: String = "/?token=good", headers: [String] = []
     ) throws -> RawAnswer {

@@ -1,10 +1,10 @@
 import FakeLogz
 import Testing
 
-/// What the service documents, and what its senders show of it.
-@Suite("The listener answers as the service's documentation has it")
+/// Behaviour that the service documents or that its senders imply.
+@Suite("The documented behaviour of the service")
 struct NormalBehaviourTests {
-    @Test("Good lines get 200, with an empty body")
+    @Test("Good lines get 200 with an empty body")
     func good() throws {
         try listening { fake in
             let answer = try fake.answer(to: "{\"event_id\":\"a\"}\n{\"event_id\":\"b\"}")
@@ -15,7 +15,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("One final line feed makes no line, and a carriage return is no part of one")
+    @Test("A final line feed does not begin another line, and a carriage return is not part of a line")
     func lineEnds() throws {
         try listening { fake in
             let answer = try fake.answer(to: "{\"event_id\":\"a\"}\r\n{\"event_id\":\"b\"}\r\n")
@@ -25,7 +25,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("A body with faulty lines gets 400 with four counters, and its good lines stay accepted")
+    @Test("A body with invalid lines gets 400 with four counters, and its good lines are accepted")
     func partial() throws {
         try listening { fake in
             let long = "{\"a\":\"" + String(repeating: "x", count: 500_000) + "\"}"
@@ -43,7 +43,7 @@ struct NormalBehaviourTests {
     }
 
     @Test(
-        "What is not one JSON object in UTF-8 is malformed",
+        "Anything but a single JSON object in UTF-8 is malformed",
         arguments: [
             "[1]", "1", "\"text\"", "null", "{", "{}{}", "{'a':1}", "{\"a\":1,}", "{\"a\":\u{7f}\u{1}}",
         ])
@@ -56,7 +56,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("Bytes that are no UTF-8 are malformed")
+    @Test("Bytes that are not UTF-8 are malformed")
     func notUTF8() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -66,7 +66,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("A line of 500,000 bytes is fine, and one more byte is too much")
+    @Test("A line of 500,000 bytes is accepted, and a longer one is not")
     func lineLimit() throws {
         try listening { fake throws in
             let frame = "{\"a\":\"\"}".utf8.count
@@ -77,7 +77,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("Without a token, or with one that is not known, the answer is 401 in the service's words")
+    @Test("A missing or unknown token gets 401 with the service's text")
     func tokens() throws {
         try listening { fake in
             for target in ["/", "/?token=", "/?type=x"] {
@@ -92,7 +92,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("Tokens come and go while the listener runs, and may be escaped in the query")
+    @Test("Tokens can be changed while the listener runs, and may be escaped in the query")
     func rotation() throws {
         try listening { fake throws in
             fake.addToken("new token")
@@ -103,7 +103,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("More than 10 MB get 413, and the connection goes on")
+    @Test("More than 10 MB get 413, and the connection stays open")
     func bodyLimit() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -116,7 +116,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("Another path gets 404, another method 405 and the one that is allowed")
+    @Test("Another path gets 404, and another method gets 405 with the allowed one")
     func elsewhere() throws {
         try listening { fake in
             #expect(try fake.answer(to: "{}", target: "/bulk?token=good").status == 404)
@@ -130,7 +130,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("The type of a line is its own, else the query's, else the service's default")
+    @Test("The type of a line is its own, otherwise that of the query, otherwise the default")
     func types() throws {
         try listening { fake in
             _ = try fake.answer(to: "{\"type\":\"own\"}\n{}", target: "/?token=good&type=query")

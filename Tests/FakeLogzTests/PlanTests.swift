@@ -1,7 +1,7 @@
 import FakeLogz
 import Testing
 
-@Suite("A plan says what goes wrong, for whom and how often")
+@Suite("Fault plans")
 struct PlanTests {
     private static let everyFault: [(json: String, fault: Fault)] = [
         ("\"down\"", .down(for: nil)),
@@ -41,7 +41,7 @@ struct PlanTests {
         #expect(json.contains(fault.name))
     }
 
-    @Test("A step says for which requests it is, and how often")
+    @Test("A step specifies the requests it applies to, and how often")
     func steps() throws {
         let json = """
             [{"match": {"nth": 2, "token": "t", "minBytes": 9, "path": "/"}, "times": 3, "fault": "garbage"},
@@ -56,7 +56,7 @@ struct PlanTests {
     }
 
     @Test(
-        "What is no plan is refused, with a sentence",
+        "An invalid plan is rejected with a message",
         arguments: [
             "", "{}", "[1]", "[{}]", "[{\"fault\":\"unheard\"}]", "[{\"fault\":\"slow_answer\"}]",
             "[{\"fault\":{\"slow_answer\":{\"ms\":\"5\"}}}]", "[{\"fault\":\"garbage\",\"often\":1}]",
@@ -69,7 +69,7 @@ struct PlanTests {
         #expect(throws: FaultPlanError.self) { try FaultStep.steps(json: Array(json.utf8)) }
     }
 
-    @Test("The first step that fits and is not used up applies, and then all is normal")
+    @Test("The first step that matches and is not used up applies, and then requests succeed")
     func order() throws {
         try listening { fake in
             try fake.plan(

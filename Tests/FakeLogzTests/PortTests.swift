@@ -2,7 +2,7 @@ import FakeLogz
 import Testing
 import UnixIO
 
-@Suite("The port closes, opens again, and can hold its breath")
+@Suite("Faults of the port")
 struct PortTests {
     private static func connects(to port: UInt16, within time: Duration = .milliseconds(300)) -> Errno? {
         do throws(Errno) {
@@ -13,7 +13,7 @@ struct PortTests {
         }
     }
 
-    @Test("down refuses and ends what is open; up opens the same port again")
+    @Test("down refuses connections and ends open ones; up reopens the same port")
     func downAndUp() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -29,7 +29,7 @@ struct PortTests {
         }
     }
 
-    @Test("A plan closes the port before the answer that precedes it is out, and opens it in time")
+    @Test("A plan closes the port before the preceding response is sent, and reopens it in time")
     func plannedDown() throws {
         try listening { fake in
             try fake.plan(FaultStep(.status(503)), FaultStep(.down(for: nil)))
@@ -46,7 +46,7 @@ struct PortTests {
         }
     }
 
-    @Test("blackhole lets nobody in, and refuses nobody")
+    @Test("blackhole neither accepts nor refuses connections")
     func blackhole() throws {
         try listening(FaultStep(.blackhole(for: nil))) { fake in
             #expect(Self.connects(to: fake.port) == .timedOut)
@@ -57,7 +57,7 @@ struct PortTests {
         }
     }
 
-    @Test("The 65th connection is turned away")
+    @Test("The 65th connection is closed")
     func crowd() throws {
         try listening { fake in
             let clients = try (0..<64).map { _ in try RawClient(port: fake.port) }
@@ -68,7 +68,7 @@ struct PortTests {
         }
     }
 
-    @Test("Stopping ends what hangs, and closes both ports")
+    @Test("Stopping ends waiting requests and closes both ports")
     func stop() throws {
         let fake = try FakeLogz(FakeLogzOptions(tokens: ["good"], plan: [FaultStep(.readSilent, times: .forever)]))
         let client = try RawClient(port: fake.port)

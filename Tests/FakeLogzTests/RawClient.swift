@@ -1,6 +1,6 @@
 import UnixIO
 
-/// A client that says exactly what it is told to, and sees exactly what comes.
+/// A client that sends exactly the given bytes and returns exactly the received ones.
 final class RawClient {
     /// How a wait for bytes ended.
     enum End: Hashable {
@@ -24,12 +24,12 @@ final class RawClient {
         try socket.sendAll(bytes, timeout: .seconds(10))
     }
 
-    /// Says that nothing more will be sent.
+    /// Ends sending.
     func finish() throws {
         try socket.shutdownWriting()
     }
 
-    /// Sends a request whose body's length is declared.
+    /// Sends a request with a declared length.
     func post(_ body: String, to target: String = "/?token=good", headers: [String] = []) throws {
         try post(Array(body.utf8), to: target, headers: headers)
     }
@@ -39,7 +39,7 @@ final class RawClient {
         try send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
     }
 
-    /// Reads one answer, as far as its declared length goes.
+    /// Reads a response up to its declared length.
     func answer(within time: Duration = .seconds(10)) throws -> RawAnswer {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
@@ -51,7 +51,7 @@ final class RawClient {
         }
     }
 
-    /// Reads until the connection ends, or nothing has ended it in time.
+    /// Reads until the connection ends or the time is over.
     func rest(within time: Duration = .seconds(10)) throws -> (bytes: [UInt8], end: End) {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
@@ -62,7 +62,7 @@ final class RawClient {
         }
     }
 
-    /// Waits for some bytes.
+    /// Waits for any bytes.
     func some(within time: Duration = .seconds(10)) throws -> [UInt8] {
         if let end = try receive(until: MonotonicClock.now.advanced(by: time)) {
             throw NoAnswer(end: end, received: buffer)
@@ -88,7 +88,7 @@ final class RawClient {
     }
 }
 
-/// A connection that ended, or went quiet, where an answer was due.
+/// The connection ended or was silent when a response was due.
 struct NoAnswer: Error {
     let end: RawClient.End
     let received: [UInt8]

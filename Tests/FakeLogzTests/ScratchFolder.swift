@@ -1,6 +1,6 @@
 import Foundation
 
-/// Gives the body a folder of its own, and removes it afterwards.
+/// Passes a temporary folder to the body, and removes it afterwards.
 func withScratchFolder(_ body: (URL) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("fake-logz-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

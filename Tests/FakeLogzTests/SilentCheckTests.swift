@@ -1,7 +1,7 @@
 import FakeLogz
 import Testing
 
-@Suite("A line that the service would take and spoil is tagged")
+@Suite("Tags for lines that the service would accept and damage")
 struct SilentCheckTests {
     private static func nested(_ depth: Int) -> String {
         String(repeating: "{\"a\":", count: depth) + "1" + String(repeating: "}", count: depth)
@@ -39,7 +39,7 @@ struct SilentCheckTests {
         }
     }
 
-    @Test("A field that changes its type is tagged each time it differs from its first")
+    @Test("A field whose type changes is tagged each time it differs from its first type")
     func typeChanges() throws {
         try listening { fake in
             _ = try fake.answer(to: "{\"a\":1}\n{\"a\":\"1\"}\n{\"a\":2.5}\n{\"a\":null}\n{\"a\":[true]}")
@@ -48,7 +48,7 @@ struct SilentCheckTests {
         }
     }
 
-    @Test("A line whose type is not the query's is tagged")
+    @Test("A line whose type differs from that of the query is tagged")
     func twoTypes() throws {
         try listening { fake in
             _ = try fake.answer(to: "{\"type\":\"a\"}\n{\"type\":\"b\"}", target: "/?token=good&type=a")
@@ -57,7 +57,7 @@ struct SilentCheckTests {
         }
     }
 
-    @Test("Only in strict mode does a tag spoil what was expected")
+    @Test("A tag makes a line unexpected only in strict mode")
     func strict() throws {
         for isStrict in [false, true] {
             var options = FakeLogzOptions(tokens: ["good"])

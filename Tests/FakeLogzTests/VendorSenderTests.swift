@@ -5,23 +5,22 @@ import Testing
 private let python = ProcessInfo.processInfo.environment["ISSUED_TEST_PYTHON"]
     .flatMap { FileManager.default.isExecutableFile(atPath: $0) ? $0 : nil }
 
-/// The vendor's own sender, from PyPI, judges whether the listener is one to it.
+/// The vendor's own sender from PyPI checks that the listener behaves like the service.
 ///
-/// It can't show that the listener equals the service's; only an account there
-/// could.
+/// It cannot show that the listener equals the service; this would require an account.
 @Suite(
-    "The vendor's own Python sender delivers, fails and gives up as with the service",
+    "The vendor's Python sender delivers, fails and gives up as with the service",
     .enabled(if: python != nil, "ISSUED_TEST_PYTHON names no Python with logzio-python-handler"))
 struct VendorSenderTests {
-    /// What the sender made of a case.
+    /// The result of a case.
     private struct Outcome {
         let requests: Int
         let accepted: Int
-        /// Lines that the sender has put aside, for it could not deliver them.
+        /// Lines that the sender could not deliver and has stored.
         let putAside: Int
     }
 
-    /// One process for each case, since the sender's logger does not forget the cases before.
+    /// One process for each case, since the sender's logger keeps state between cases.
     private static func script(port: UInt16, token: String, sizes: [Int]) -> String {
         """
         from os import _exit
@@ -62,7 +61,7 @@ struct VendorSenderTests {
         return try #require(outcome)
     }
 
-    @Test("Where all is well, one request delivers all")
+    @Test("Without faults, one request delivers all lines")
     func good() throws {
         let outcome = try Self.send(to: [])
         #expect(outcome.requests == 1)
@@ -70,7 +69,7 @@ struct VendorSenderTests {
         #expect(outcome.putAside == 0)
     }
 
-    @Test("On 401 it takes the token for wrong, and drops the batch")
+    @Test("On 401 it considers the token invalid and drops the batch")
     func unauthorised() throws {
         let outcome = try Self.send(to: [], token: "bad")
         #expect(outcome.requests == 1)
@@ -78,7 +77,7 @@ struct VendorSenderTests {
         #expect(outcome.putAside == 0)
     }
 
-    @Test("On 400 for one line of three that is too large, it takes the others for delivered")
+    @Test("On 400 for one line of three that is too large, it considers the others delivered")
     func partial() throws {
         let outcome = try Self.send(to: [], sizes: [10, 600_000, 10])
         #expect(outcome.requests == 1)
@@ -86,7 +85,7 @@ struct VendorSenderTests {
         #expect(outcome.putAside == 0)
     }
 
-    @Test("On 500 it tries again, and puts aside what it could not deliver")
+    @Test("On 500 it retries, and stores what it could not deliver")
     func serverError() throws {
         let outcome = try Self.send(to: [FaultStep(.status(500), times: .forever)])
         #expect(outcome.requests == 2)
@@ -94,7 +93,7 @@ struct VendorSenderTests {
         #expect(outcome.putAside == 3)
     }
 
-    @Test("Where answers are lost, it sends again what was taken, and six lines are there for three")
+    @Test("If responses are lost, it sends accepted lines again, and six lines are accepted for three")
     func lostAnswers() throws {
         let outcome = try Self.send(to: [FaultStep(.resetBeforeAnswer, times: .forever)])
         #expect(outcome.requests == 2)

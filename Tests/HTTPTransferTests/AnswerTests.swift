@@ -2,7 +2,7 @@ import HTTPTransfer
 import Testing
 
 @Suite struct AnswerTests {
-    @Test("What was asked for arrives as it was written")
+    @Test("A request arrives as it was written")
     func requestArrives() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -26,7 +26,7 @@ import Testing
         #expect(received.body == Array("one\ntwo\n".utf8))
     }
 
-    @Test("An empty body is sent as one", arguments: [HTTPRequest.Method.post, .put])
+    @Test("An empty body is sent as an empty body", arguments: [HTTPRequest.Method.post, .put])
     func emptyBody(method: HTTPRequest.Method) throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -41,7 +41,7 @@ import Testing
         #expect(listener.requests.first?.head.contains("Content-Length: 0") == true)
     }
 
-    @Test("Requests to one peer share a connection")
+    @Test("Requests to the same peer share a connection")
     func keepAlive() throws {
         let listener = try ScriptedListener { connection in
             while connection.readRequest() != nil { connection.answer("200 OK") }
@@ -56,7 +56,7 @@ import Testing
         #expect(listener.connections == 1)
     }
 
-    @Test("A refusal comes with its status, headers and body")
+    @Test("An error response has its status, headers and body")
     func refusals() throws {
         let counters = #"{"malformedLines":2,"successfulLines":10}"#
         let listener = try ScriptedListener { connection in
@@ -78,7 +78,7 @@ import Testing
         #expect(busy.headers["Retry"] == nil)
     }
 
-    @Test("A redirect is an answer, and is not followed")
+    @Test("A redirect is a response and is not followed")
     func redirect() throws {
         let elsewhere = try ScriptedListener { $0.readRequest() }
         let target = "http://127.0.0.1:\(elsewhere.port)/"
@@ -93,7 +93,7 @@ import Testing
         #expect(elsewhere.connections == 0)
     }
 
-    @Test("An interim answer is not the answer")
+    @Test("An interim response is skipped")
     func interim() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -106,7 +106,7 @@ import Testing
         #expect(response.headers["Link"] == nil)
     }
 
-    @Test("An endless answer is read up to the limit, and its status counts", arguments: [0, 1000, 65_536])
+    @Test("An endless response is read up to the limit, and its status counts", arguments: [0, 1000, 65_536])
     func endlessAnswer(limit: Int) throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -122,7 +122,7 @@ import Testing
         #expect(response.body.count == limit)
     }
 
-    @Test("An answer of exactly the limit is whole")
+    @Test("A response of exactly the limit is complete")
     func answerAtLimit() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -136,13 +136,13 @@ import Testing
         #expect(!response.isTruncated)
     }
 
-    @Test("A refusal that comes while the body is still being written is that refusal", arguments: [false, true])
+    @Test("An error response that arrives during the sending of the body is returned", arguments: [false, true])
     func earlyRefusal(withReset: Bool) throws {
         let listener = try ScriptedListener { connection in
             connection.readHead()
             connection.answer("413 Payload Too Large", headers: ["Connection: close"], body: "too large")
             if withReset {
-                // Closing with the body unread makes the kernel send a reset.
+                // Closing with unread data makes the kernel send a reset.
                 return
             }
             connection.finishWriting()
@@ -154,7 +154,7 @@ import Testing
         #expect(!response.mayHaveArrivedTwice)
     }
 
-    @Test("After a reset within the body the peer is asked whether it wants it")
+    @Test("After a reset within the body, the request is repeated with Expect: 100-continue")
     func asksAfterReset() throws {
         let listener = try ScriptedListener { connection in
             guard let head = connection.readHead() else { return }
@@ -169,7 +169,7 @@ import Testing
         #expect(listener.connections == 2)
     }
 
-    @Test("A refusal cut short is still a refusal")
+    @Test("A truncated error response is still an error response")
     func truncatedRefusal() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -182,12 +182,12 @@ import Testing
         #expect(response.body.count == 10)
     }
 
-    @Test("When a kept connection dies unanswered, the request is made again and says so")
+    @Test("If a kept connection breaks without a response, the request is repeated and marked")
     func repeatedRequest() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
             connection.answer("200 OK")
-            // The first connection takes a second request and is gone.
+            // The first connection accepts a second request and closes.
             if connection.readRequest() != nil { connection.resetAtEnd() }
         }
         var client = HTTPClient()

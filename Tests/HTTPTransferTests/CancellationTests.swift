@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct CancellationTests {
-    @Test("A cancelled transfer ends at once")
+    @Test("A cancelled transfer ends immediately")
     func cancelWhileWaiting() throws {
         let cancellation = HTTPCancellation()
         let listener = try ScriptedListener { connection in
@@ -17,11 +17,11 @@ import Testing
         let error = fault(of: Self.patientRequest(to: listener.port), cancellation: cancellation)
         #expect(error?.code == .cancelled)
         #expect(error?.bodyFullySent == true)
-        // Far below the deadline; the busiest machine gets there.
+        // Far below the deadline, even on a busy machine.
         #expect(start.duration(to: .now) < .seconds(4))
     }
 
-    @Test("After a cancellation no transfer begins")
+    @Test("After a cancellation, no transfer begins")
     func cancelBefore() throws {
         let listener = try ScriptedListener { $0.readRequest() }
         let cancellation = HTTPCancellation()
@@ -32,11 +32,11 @@ import Testing
         #expect(listener.connections == 0)
     }
 
-    @Test("A connection of which nothing comes is given up at once, too")
+    @Test("A stalled connection attempt is cancelled immediately, too")
     func cancelConnecting() throws {
         let cancellation = HTTPCancellation()
         let listener = try ScriptedListener { connection in
-            // The handshake has begun, and is never answered.
+            // The handshake has begun and is never answered.
             cancellation.cancel()
             connection.readToEnd()
         }
@@ -65,7 +65,7 @@ import Testing
             cancellation.cancel()
             connection.readToEnd()
         }
-        // A thread of its own, so that a busy pool cannot keep the two apart.
+        // A dedicated thread, so that a busy thread pool cannot serialize the two.
         let firstHasEnded = DispatchSemaphore(value: 0)
         let firstCode = Mutex<HTTPTransferError.Code?>(nil)
         Thread.detachNewThread {

@@ -4,7 +4,7 @@ import HTTPTransfer
 import Testing
 
 @Suite struct FaultTests {
-    @Test("A port on which nobody listens")
+    @Test("A port without a listener is refused")
     func refused() throws {
         let listener = try ScriptedListener { _ in }
         listener.stopListening()
@@ -14,16 +14,16 @@ import Testing
         #expect(error?.message.contains("127.0.0.1:") == true)
     }
 
-    @Test("A name without an address")
+    @Test("A host name without an address cannot be resolved")
     func unresolved() {
-        // Longer than a label may be, so that no server is asked.
+        // Longer than a label may be, so that no name server is queried.
         let name = String(repeating: "a", count: 70) + ".invalid"
         let error = fault(of: .post(to: 80, host: name))
         #expect(error?.code == .resolve)
         #expect(error?.bodyFullySent == false)
     }
 
-    @Test("A peer that reads everything and says nothing")
+    @Test("A peer that reads the request but does not respond is a timeout")
     func silent() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -36,7 +36,7 @@ import Testing
         #expect(error?.bodyFullySent == true)
     }
 
-    @Test("A peer that does not read")
+    @Test("A peer that does not read is a timeout")
     func unread() throws {
         let isOver = DispatchSemaphore(value: 0)
         defer { isOver.signal() }
@@ -51,7 +51,7 @@ import Testing
         #expect(error?.bodyFullySent == false)
     }
 
-    @Test("A peer that answers byte by byte does not outlast the deadline")
+    @Test("A peer that responds byte by byte does not exceed the total timeout")
     func dripping() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -65,7 +65,7 @@ import Testing
         #expect(error?.bodyFullySent == true)
     }
 
-    @Test("A reset in the middle of the body")
+    @Test("A reset in the middle of the body is a lost connection")
     func resetInBody() throws {
         let listener = try ScriptedListener { connection in
             connection.readHead()
@@ -76,7 +76,7 @@ import Testing
         #expect(error?.bodyFullySent == false)
     }
 
-    @Test("A connection that ends before the answer", arguments: [false, true])
+    @Test("A connection that ends before the response is lost", arguments: [false, true])
     func endBeforeAnswer(withReset: Bool) throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -87,7 +87,7 @@ import Testing
         #expect(error?.bodyFullySent == true)
     }
 
-    @Test("A success cut short is no success")
+    @Test("A truncated success is not a success")
     func truncatedAnswer() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(
-        "An answer that is not HTTP",
+        "A response that is not HTTP is malformed",
         arguments: [
             "\u{1}\u{2}\u{3}GARBAGE \(markedToken)\r\n\r\n", "SSH-2.0-\(markedToken)\r\n",
             "HTTP/7.9 \(markedToken)\r\n\r\n", "HTTP/1.1 +200 OK\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n",
@@ -115,7 +115,7 @@ import Testing
         #expect(error?.bodyFullySent == true)
     }
 
-    @Test("Headers without end")
+    @Test("Endless headers are malformed")
     func endlessHeaders() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -126,7 +126,7 @@ import Testing
         #expect(error?.code == .malformedAnswer)
     }
 
-    @Test("After the first try was lost whole, a refused second one may still have arrived")
+    @Test("If the first attempt was sent completely, the request may have arrived although the second was refused")
     func lostThenRefused() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(
-        "A URL that cannot be used is no fault of the network",
+        "An invalid URL is not a network failure",
         arguments: [
             "", "127.0.0.1/?token=\(markedToken)", "ftp://127.0.0.1/?token=\(markedToken)",
             "http://a b/?token=\(markedToken)", "http://127.0.0.1/\0?token=\(markedToken)",
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(
-        "A header that would break out of its line is refused",
+        "A header that contains a line break is rejected",
         arguments: [("X", "a\r\nY: b"), ("X\r\nY", "a"), ("", "a"), ("X Y", "a"), ("X:", "a"), ("X", "a\0b")])
     func unusableHeader(name: String, value: String) {
         var request = HTTPRequest.post(to: 1)
@@ -164,7 +164,7 @@ import Testing
         #expect(fault(of: request)?.code == .invalidRequest)
     }
 
-    @Test("A request does not print what may be secret")
+    @Test("A printed request does not reveal secrets")
     func printedRequest() {
         var request = HTTPRequest.post(to: 8071)
         request.headers.append(name: "Authorization", value: "Basic \(markedToken)")
@@ -176,7 +176,7 @@ import Testing
         #expect(request.description == "POST 127.0.0.1:8071, 2 bytes")
     }
 
-    @Test("The client can be used again after any fault")
+    @Test("The client can be used again after any failure")
     func recovery() throws {
         let listener = try ScriptedListener { connection in
             while connection.readRequest() != nil { connection.answer("200 OK") }

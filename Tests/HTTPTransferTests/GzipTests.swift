@@ -2,7 +2,7 @@ import HTTPTransfer
 import Testing
 
 @Suite struct GzipTests {
-    /// Bytes that neither repeat nor are all random.
+    /// Bytes that are neither repetitive nor completely random.
     static func sample(_ count: Int) -> [UInt8] {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         return (0..<count).map { index in
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test("What was compressed comes back", arguments: [0, 1, 2, 65_535, 65_536, 65_537, 5_000_000])
+    @Test("Decompressing returns the compressed bytes", arguments: [0, 1, 2, 65_535, 65_536, 65_537, 5_000_000])
     func roundTrip(count: Int) throws {
         let bytes = Self.sample(count)
         for level in [0, 1, 6, 9] {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("A compressor can be used again, and gives the same")
+    @Test("A compressor can be reused with the same result")
     func reuse() throws {
         var compressor = try GzipCompressor(level: 6)
         for count in [1000, 0, 70_000, 1000] {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("A body that comes in pieces is one, whatever the pieces", arguments: [0, 1, 1000, 65_536, 3_000_000])
+    @Test("A body compressed in parts is a single stream, for any parts", arguments: [0, 1, 1000, 65_536, 3_000_000])
     func pieces(count: Int) throws {
         var compressor = try GzipCompressor(level: 6)
         let bytes = Self.sample(count)
@@ -45,22 +45,22 @@ import Testing
         }
     }
 
-    @Test("It is smaller")
+    @Test("Compressed text is smaller")
     func smaller() throws {
         let bytes = [UInt8](repeating: 7, count: 1_000_000)
         #expect(try Gzip.compress(bytes).count < 2000)
     }
 
-    @Test("The limit holds while it inflates, not only afterwards")
+    @Test("The limit applies while the output grows, not only afterwards")
     func limit() throws {
         let packed = try Gzip.compress([UInt8](repeating: 0, count: 1_000_000))
         #expect(throws: GzipError.overLimit) { try Gzip.decompress(packed, limit: 999_999) }
         #expect(throws: GzipError.overLimit) { try Gzip.decompress(packed, limit: 0) }
-        // The damage lies behind the limit, so it is not even reached.
+        // The damage is after the limit, so it is not even reached.
         #expect(throws: GzipError.overLimit) { try Gzip.decompress(packed.dropLast(20) + [1, 2, 3], limit: 1000) }
     }
 
-    @Test("What is cut short is an error wherever the cut is")
+    @Test("A truncated stream is an error at any length")
     func truncated() throws {
         let packed = try Gzip.compress(Self.sample(3000))
         for count in 0..<packed.count {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("A checksum or a length that does not fit is an error")
+    @Test("A wrong checksum or length is an error")
     func wrongTrailer() throws {
         let packed = try Gzip.compress(Self.sample(3000))
         for offset in 1...8 {
@@ -80,14 +80,14 @@ import Testing
         }
     }
 
-    @Test("No changed byte gets through unnoticed, and none does harm")
+    @Test("Every changed byte is detected or harmless")
     func damaged() throws {
         let bytes = Self.sample(3000)
         let packed = try Gzip.compress(bytes)
         for index in packed.indices {
             var damaged = packed
             damaged[index] ^= 0xFF
-            // A header holds bytes that mean nothing: time and system.
+            // A header contains bytes without an effect: the time and the system.
             if let output = try? Gzip.decompress(damaged, limit: 1_000_000) {
                 #expect((4..<10).contains(index))
                 #expect(output == bytes)
@@ -95,12 +95,12 @@ import Testing
         }
     }
 
-    @Test("What is not gzip is an error", arguments: ["plain text", "\u{1F}", "{}"])
+    @Test("Anything but gzip is an error", arguments: ["plain text", "\u{1F}", "{}"])
     func notGzip(text: String) {
         #expect(throws: GzipError.self) { try Gzip.decompress(Array(text.utf8), limit: 1000) }
     }
 
-    @Test("Several streams in one are read as one; what follows them is an error")
+    @Test("Concatenated streams are read as one, and trailing bytes are an error")
     func members() throws {
         let packed = try Gzip.compress([1, 2]) + Gzip.compress([3])
         #expect(try Gzip.decompress(packed, limit: 3) == [1, 2, 3])

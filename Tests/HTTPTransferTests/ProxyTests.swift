@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPTransfer
 
 @Suite struct ProxyTests {
-    @Test("A given proxy is asked in place of the peer")
+    @Test("A configured proxy is used instead of the peer")
     func given() throws {
         let proxy = try ScriptedListener { connection in
             connection.readRequest()
@@ -16,7 +16,7 @@ import Testing
         #expect(proxy.requests.first?.head.hasPrefix("POST http://peer.invalid/?token=") == true)
     }
 
-    @Test("A proxy that refuses the tunnel is a fault of the proxy, and never sees the query")
+    @Test("A proxy that refuses the tunnel is a proxy failure, and does not see the query")
     func refusedTunnel() throws {
         let proxy = try ScriptedListener { connection in
             connection.readRequest()
@@ -32,20 +32,20 @@ import Testing
         #expect(proxy.requests.first?.head.contains(markedToken) == false)
     }
 
-    @Test("A proxy whose name has no address")
+    @Test("A proxy whose name cannot be resolved is a proxy failure")
     func unresolved() {
         var request = HTTPRequest.post(to: 80)
         request.proxy = "http://\(String(repeating: "a", count: 70)).invalid:3128"
         #expect(fault(of: request)?.code == .proxy)
     }
 
-    @Test("A proxy that is not there is named, without its password, and the peer is not blamed")
+    @Test("An unreachable proxy is named without its password, instead of the peer")
     func refusing() {
         var request = HTTPRequest.post(to: 80, host: "peer.invalid")
         request.proxy = "http://user:\(markedToken)@127.0.0.1:1"
         let error = fault(of: request)
         #expect(error?.code == .refused)
-        #expect(error?.message == "No connection to the proxy 127.0.0.1:1 for peer.invalid:80: Connection refused")
+        #expect(error?.message == "Could not connect to the proxy 127.0.0.1:1 for peer.invalid:80: Connection refused")
     }
 
     private static let environments: [String] = [
@@ -55,7 +55,7 @@ import Testing
         "http ->",
     ]
 
-    @Test("The environment's proxy is named as libcurl chooses it", arguments: environments)
+    @Test("The proxy of the environment is determined like libcurl does", arguments: environments)
     func environment(line: String) throws {
         let words = line.split(separator: " ")
         let name = words.last == "->" ? nil : words.last
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "The password of a proxy is known as it is sent",
+        "The password of a proxy URL is percent-decoded",
         arguments: [
             ("http://user:p%40ss%2B@proxy:3128", "p@ss+"), ("user:pass@proxy", "pass"), ("http://user@proxy", nil),
             ("http://proxy:3128", nil), ("http://u:a:b@proxy/", "a:b"), ("http://u:%@proxy", "%"),

@@ -1,12 +1,12 @@
 import Glibc
 
-/// What a client sent.
+/// A request as received.
 struct ReceivedRequest: Equatable, Sendable {
     var head: String
     var body: [UInt8]
 }
 
-/// The listener's end of one connection.
+/// The server's end of a connection.
 final class ScriptedConnection {
     private let descriptor: CInt
     private let record: (ReceivedRequest) -> Void
@@ -17,7 +17,7 @@ final class ScriptedConnection {
         self.descriptor = descriptor
         self.listener = listener
         self.record = record
-        // So that a client that hangs ends as a failed test.
+        // So that a client that hangs fails the test.
         var timeout = timeval(tv_sec: 5, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
@@ -28,12 +28,12 @@ final class ScriptedConnection {
         _ = close(descriptor)
     }
 
-    /// Lets every later connection be refused.
+    /// Refuses all later connections.
     func stopListening() {
         _ = shutdown(listener, CInt(SHUT_RDWR))
     }
 
-    /// One whole request; nil when the client has closed.
+    /// Reads a complete request; nil if the client has closed.
     @discardableResult
     func readRequest() -> ReceivedRequest? {
         guard let head = readHead() else { return nil }
@@ -45,7 +45,7 @@ final class ScriptedConnection {
         return request
     }
 
-    /// The head alone, so that the body stays unread.
+    /// Reads the head only and leaves the body unread.
     @discardableResult
     func readHead() -> String? {
         while true {
@@ -67,18 +67,18 @@ final class ScriptedConnection {
         return bytes
     }
 
-    /// Reads and forgets until the client closes.
+    /// Reads and discards until the client closes.
     func readToEnd() {
         repeat { unread.removeAll() } while readMore()
     }
 
-    /// Answers with a status and a body of known length.
+    /// Responds with a status and a body of known length.
     func answer(_ status: String, headers: [String] = [], body: String = "") {
         let lines = ["HTTP/1.1 \(status)"] + headers + ["Content-Length: \(body.utf8.count)", "", body]
         write(lines.joined(separator: "\r\n"))
     }
 
-    /// False once the client is gone.
+    /// Returns `false` if the client has gone.
     @discardableResult
     func write(_ text: String) -> Bool {
         var bytes = Array(text.utf8)[...]
@@ -92,12 +92,12 @@ final class ScriptedConnection {
         return true
     }
 
-    /// Says that no more will be written.
+    /// Ends writing.
     func finishWriting() {
         _ = shutdown(descriptor, CInt(SHUT_WR))
     }
 
-    /// Lets the end of the connection be a reset.
+    /// Makes the end of the connection a reset.
     func resetAtEnd() {
         var option = linger(l_onoff: 1, l_linger: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A listener on the loopback that does with each connection what a test says.
+/// A listener on the loopback interface that handles each connection with the test's script.
 final class ScriptedListener: Sendable {
     let port: UInt16
     private let descriptor: CInt
@@ -11,7 +11,7 @@ final class ScriptedListener: Sendable {
     private let accepted = Mutex(0)
     private let received = Mutex<[ReceivedRequest]>([])
 
-    /// Connections are served one after the other, by a thread of their own.
+    /// Serves the connections one after the other, on a separate thread.
     init(_ serve: @escaping @Sendable (ScriptedConnection) -> Void) throws {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         port = try ScriptedListener.listenOnLoopback(descriptor)
@@ -28,8 +28,7 @@ final class ScriptedListener: Sendable {
                 serve(connection)
                 connection.end()
             }
-            // Not closed elsewhere: another test could get the number while
-            // this thread still uses it.
+            // Not closed elsewhere: another test could get the same descriptor number while this thread still uses it.
             isOver.wait()
             _ = close(descriptor)
         }
@@ -43,8 +42,7 @@ final class ScriptedListener: Sendable {
     var connections: Int { accepted.withLock { $0 } }
     var requests: [ReceivedRequest] { received.withLock { $0 } }
 
-    /// From now on, connections are refused. The port stays taken, so that no
-    /// other test is met there.
+    /// Refuses connections from now on. The port stays in use, so that no other test listens there.
     func stopListening() {
         _ = shutdown(descriptor, CInt(SHUT_RDWR))
     }

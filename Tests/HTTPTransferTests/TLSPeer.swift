@@ -1,8 +1,7 @@
 import Foundation
 import Glibc
 
-/// A certificate authority of the test's own, and TLS servers that it vouches
-/// for, made by the `openssl` command.
+/// A certificate authority of the test, and TLS servers with its certificates, created with the `openssl` command.
 final class TLSPeer {
     static let tool = "/usr/bin/openssl"
     static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: tool) }
@@ -17,7 +16,7 @@ final class TLSPeer {
     private let directory: URL
     private let server = Process()
 
-    /// Starts a server whose certificate is for a name.
+    /// Starts a server with a certificate for a name.
     init(name: String, days: Int = 2, options: [String] = []) throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "tls-peer-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
@@ -46,7 +45,7 @@ final class TLSPeer {
 
     deinit {
         if server.isRunning {
-            // It inherits the blocked signals of a thread that runs tests.
+            // It inherits the signal mask of a thread that runs tests.
             kill(server.processIdentifier, SIGKILL)
             server.waitUntilExit()
         }

@@ -1,11 +1,11 @@
 import HTTPTransfer
 import Testing
 
-@Suite(.enabled(if: TLSPeer.isAvailable, "The command /usr/bin/openssl is needed to make certificates"))
+@Suite(.enabled(if: TLSPeer.isAvailable, "The command /usr/bin/openssl is required to create certificates"))
 struct TLSTests {
     private static func request(to port: UInt16, caFile: String?) -> HTTPRequest {
         var request = HTTPRequest.post(to: port, scheme: "https")
-        // The server of `openssl` answers nothing else.
+        // The server of `openssl` supports no other response.
         request.method = .get
         request.body = []
         request.url = "https://127.0.0.1:\(port)/?token=\(markedToken)"
@@ -13,14 +13,14 @@ struct TLSTests {
         return request
     }
 
-    @Test("A peer that the given authority vouches for is trusted")
+    @Test("A peer with a certificate of the given authority is trusted")
     func trusted() throws {
         let peer = try TLSPeer(name: "IP:127.0.0.1")
         var client = HTTPClient()
         #expect(try client.perform(Self.request(to: peer.port, caFile: peer.caFile)).status == 200)
     }
 
-    @Test("A peer of an unknown authority is not")
+    @Test("A peer with a certificate of an unknown authority is not trusted")
     func unknownAuthority() throws {
         let peer = try TLSPeer(name: "IP:127.0.0.1")
         let error = fault(of: Self.request(to: peer.port, caFile: nil))
@@ -29,7 +29,7 @@ struct TLSTests {
         #expect(error?.message.contains("unknown authority") == true)
     }
 
-    @Test("The given authority takes the place of all others")
+    @Test("The given authority replaces all others")
     func otherAuthority() throws {
         let peer = try TLSPeer(name: "IP:127.0.0.1")
         let other = try TLSPeer(name: "IP:127.0.0.1")
@@ -42,10 +42,10 @@ struct TLSTests {
         let error = fault(of: Self.request(to: peer.port, caFile: peer.caFile))
         #expect(error?.code == .tls)
         #expect(error?.bodyFullySent == false)
-        #expect(error?.message.contains("another name") == true)
+        #expect(error?.message.contains("another host name") == true)
     }
 
-    @Test("A certificate that has expired is not accepted")
+    @Test("An expired certificate is not accepted")
     func expired() throws {
         let peer = try TLSPeer(name: "IP:127.0.0.1", days: -1)
         let error = fault(of: Self.request(to: peer.port, caFile: peer.caFile))
@@ -53,21 +53,21 @@ struct TLSTests {
         #expect(error?.message.contains("expired") == true)
     }
 
-    @Test("A peer that speaks only what is broken is not spoken to")
+    @Test("A peer that only supports insecure versions is rejected")
     func oldVersion() throws {
         let peer = try TLSPeer(name: "IP:127.0.0.1", options: ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])
         #expect(fault(of: Self.request(to: peer.port, caFile: peer.caFile))?.code == .tls)
     }
 
-    @Test("A file of authorities that is not there")
+    @Test("A missing CA file is an error")
     func missingFile() throws {
         let peer = try TLSPeer(name: "IP:127.0.0.1")
         let error = fault(of: Self.request(to: peer.port, caFile: "/nonexistent/ca.pem"))
         #expect(error?.code == .tls)
-        #expect(error?.message.contains("/nonexistent/ca.pem, cannot be used") == true)
+        #expect(error?.message.contains("CA file /nonexistent/ca.pem") == true)
     }
 
-    @Test("A peer that speaks no TLS")
+    @Test("A peer without TLS is an error")
     func plaintext() throws {
         let listener = try ScriptedListener { connection in
             connection.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
@@ -78,7 +78,7 @@ struct TLSTests {
         #expect(error?.bodyFullySent == false)
     }
 
-    @Test("A handshake that gets no answer is a connection that did not come about")
+    @Test("A handshake without a response is a failed connection")
     func stalledHandshake() throws {
         let listener = try ScriptedListener { $0.readToEnd() }
         var request = Self.request(to: listener.port, caFile: nil)

@@ -1,12 +1,11 @@
 import HTTPTransfer
 import Testing
 
-/// Stands in every URL of these tests where a real one holds a credential.
+/// Part of every URL of these tests where a real one contains a credential.
 let markedToken = "MARKEDTOKEN"
 
 extension HTTPRequest {
-    /// A request to the loopback with short deadlines, past any proxy of the
-    /// environment.
+    /// A request to the loopback interface with short timeouts, without a proxy of the environment.
     static func post(
         _ body: String = "{}", to port: UInt16, scheme: String = "http", host: String = "127.0.0.1"
     ) -> HTTPRequest {
@@ -27,15 +26,14 @@ extension HTTPRequest {
     }
 }
 
-/// The fault a request ends with, which must not tell the token however it is
-/// printed.
+/// Returns the error of a request, which must not reveal the token in any form.
 func fault(
     of request: HTTPRequest, client: inout HTTPClient, cancellation: HTTPCancellation? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
 ) -> HTTPTransferError? {
     do {
         let response = try client.perform(request, cancellation: cancellation)
-        Issue.record("An answer came: \(response.status)", sourceLocation: sourceLocation)
+        Issue.record("Unexpected response: \(response.status)", sourceLocation: sourceLocation)
         return nil
     } catch {
         var dumped = ""

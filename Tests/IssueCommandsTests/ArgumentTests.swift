@@ -15,7 +15,7 @@ struct ArgumentTests {
     }
 
     @Test(
-        "A value stands behind its option in any of the usual ways",
+        "A value can follow its option in all conventional forms",
         arguments: [["--name", "x y"], ["--name=x y"], ["-n", "x y"], ["-nx y"], ["-ln", "x y"], ["-lnx y"]])
     func values(words: [String]) throws {
         var arguments = ParsedArguments()
@@ -24,14 +24,14 @@ struct ArgumentTests {
         #expect(arguments.operands == [])
     }
 
-    @Test("Options and words may be mixed, and two dashes end the options")
+    @Test("Options and operands can be mixed, and two dashes end the options")
     func mixed() throws {
         let arguments = try parse("one", "-lq", "two", "-", "--", "--name", "-x")
         #expect(arguments.has(Self.loud) && arguments.has(Self.quiet))
         #expect(arguments.operands == ["one", "two", "-", "--name", "-x"])
     }
 
-    @Test("A repeated option keeps all its values, and the last one counts where one is asked for")
+    @Test("A repeated option keeps all its values, and the last one counts where a single value is expected")
     func repeated() throws {
         let arguments = try parse("--name=a", "-n", "b", "--name=")
         #expect(arguments.all(Self.name) == ["a", "b", ""])
@@ -44,16 +44,16 @@ struct ArgumentTests {
     }
 
     @Test(
-        "What is wrong with a command line is said with the option's name",
+        "An error in a command line names the option",
         arguments: [
-            (["--name"], "--name needs a value: --name TEXT"),
-            (["-n"], "-n needs a value: -n TEXT"),
+            (["--name"], "--name requires a value: --name TEXT"),
+            (["-n"], "-n requires a value: -n TEXT"),
             (["--loud=yes"], "--loud takes no value"),
-            (["--nmae", "x"], "there is no option --nmae (did you mean --name?)"),
-            (["--nam=x"], "there is no option --nam (did you mean --name?)"),
-            (["--entirely-else"], "there is no option --entirely-else"),
-            (["-z"], "there is no option -z"),
-            (["-zoud"], "there is no option -z (did you mean --loud?)"),
+            (["--nmae", "x"], "unknown option --nmae (did you mean --name?)"),
+            (["--nam=x"], "unknown option --nam (did you mean --name?)"),
+            (["--entirely-else"], "unknown option --entirely-else"),
+            (["-z"], "unknown option -z"),
+            (["-zoud"], "unknown option -z (did you mean --loud?)"),
         ])
     func mistakes(words: [String], message: String) {
         #expect(throws: UsageError(message)) {
@@ -63,7 +63,7 @@ struct ArgumentTests {
     }
 
     @Test(
-        "The nearest name is what the fewest slips lead to",
+        "The name with the smallest edit distance is suggested",
         arguments: [
             ("lsit", "list"), ("statsu", "status"), ("LIST", "list"), ("fol", "follow"), ("shwo", "show"),
             ("flsh", "flush"), ("recrods", "records"),
@@ -74,13 +74,13 @@ struct ArgumentTests {
     }
 
     @Test(
-        "A word that is near to nothing suggests nothing",
+        "Nothing is suggested if no name is similar",
         arguments: ["xyzzy", "", "--", String(repeating: "l", count: 9000)])
     func farFromAll(word: String) {
         #expect(NearestName.find(word, among: ["list", "show"]) == nil)
     }
 
-    @Test("Swapped neighbours are one slip")
+    @Test("Swapping adjacent characters counts as one edit")
     func distance() {
         #expect(EditDistance.between("severity", "sevreity") == 1)
         #expect(EditDistance.between("", "abc") == 3)
@@ -88,70 +88,70 @@ struct ArgumentTests {
     }
 
     @Test(
-        "A wrong command line ends with 64 and one line that says where to read on",
+        "An invalid command line exits with 64 and prints one line that points to the help",
         arguments: [
-            ([], "issuectl: which command? See issuectl --help\n"),
-            (["--json"], "issuectl: which command? See issuectl --help\n"),
-            (["lst"], "issuectl: there is no command 'lst' (did you mean list?). See issuectl --help\n"),
+            ([], "issuectl: missing command. See issuectl --help\n"),
+            (["--json"], "issuectl: missing command. See issuectl --help\n"),
+            (["lst"], "issuectl: unknown command 'lst' (did you mean list?). See issuectl --help\n"),
             (
                 ["--sokcet", "x", "list"],
-                "issuectl: there is no option --sokcet (did you mean --socket?). See issuectl --help\n"
+                "issuectl: unknown option --sokcet (did you mean --socket?). See issuectl --help\n"
             ),
             (
                 ["list", "--severty", "error"],
-                "issuectl: there is no option --severty (did you mean --severity?). See issuectl list --help\n"
+                "issuectl: unknown option --severty (did you mean --severity?). See issuectl list --help\n"
             ),
-            (["list", "extra"], "issuectl: 'extra' is one argument too many. See issuectl list --help\n"),
-            (["show"], "issuectl: ID is missing. See issuectl show --help\n"),
+            (["list", "extra"], "issuectl: unexpected argument 'extra'. See issuectl list --help\n"),
+            (["show"], "issuectl: missing argument ID. See issuectl show --help\n"),
             (
                 ["list", "-p", "eror"],
-                "issuectl: 'eror' is no value for --severity: expected debug, info, warning, error, critical (did you mean error?). See issuectl list --help\n"
+                "issuectl: invalid value 'eror' for --severity; expected one of: debug, info, warning, error, critical (did you mean error?). See issuectl list --help\n"
             ),
             (
                 ["list", "--limit", "0"],
-                "issuectl: '0' is no value for --limit: expected a whole number from 1 on. See issuectl list --help\n"
+                "issuectl: invalid value '0' for --limit; expected a whole number of at least 1. See issuectl list --help\n"
             ),
             (
                 ["list", "--all", "--limit", "3"],
-                "issuectl: --all and --limit exclude each other. See issuectl list --help\n"
+                "issuectl: --all and --limit cannot be used together. See issuectl list --help\n"
             ),
             (
                 ["list", "--json", "--ndjson"],
-                "issuectl: --json and --ndjson exclude each other. See issuectl list --help\n"
+                "issuectl: --json and --ndjson cannot be used together. See issuectl list --help\n"
             ),
             (
                 ["list", "--since", "soon"],
-                "issuectl: 'soon' is no value for --since: expected RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. See issuectl list --help\n"
+                "issuectl: invalid value 'soon' for --since; expected RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. See issuectl list --help\n"
             ),
             (
                 ["list", "--color", "yes"],
-                "issuectl: 'yes' is no value for --color: expected auto, always, never. See issuectl list --help\n"
+                "issuectl: invalid value 'yes' for --color; expected one of: auto, always, never. See issuectl list --help\n"
             ),
             (
                 ["records", "--fate", "dead"],
-                "issuectl: 'dead' is no value for --fate: expected pending, delivered, summarised, dead_lettered, withheld, expired, unconfirmed (did you mean dead_lettered?). See issuectl records --help\n"
+                "issuectl: invalid value 'dead' for --fate; expected one of: pending, delivered, summarised, dead_lettered, withheld, expired, unconfirmed (did you mean dead_lettered?). See issuectl records --help\n"
             ),
             (
                 ["list", "--user", "-1"],
-                "issuectl: '-1' is no value for --user: expected the number of a user. See issuectl list --help\n"
+                "issuectl: invalid value '-1' for --user; expected a user id. See issuectl list --help\n"
             ),
             (
                 ["report", "--line", "x", "m"],
-                "issuectl: 'x' is no value for --line: expected a whole number from 0 on. See issuectl report --help\n"
+                "issuectl: invalid value 'x' for --line; expected a whole number of at least 0. See issuectl report --help\n"
             ),
             (
                 ["report", "-m", "novalue", "m"],
-                "issuectl: 'novalue' is no value for --metadata: expected KEY=VALUE. See issuectl report --help\n"
+                "issuectl: invalid value 'novalue' for --metadata; expected KEY=VALUE. See issuectl report --help\n"
             ),
             (
                 ["report", "--json-lines", "m"],
-                "issuectl: --json-lines reads standard input, so no MESSAGE goes with it. See issuectl report --help\n"
+                "issuectl: --json-lines reads standard input and takes no MESSAGE. See issuectl report --help\n"
             ),
             (
                 ["flush", "--timeout", "never"],
-                "issuectl: 'never' is no value for --timeout: expected a span of time such as 30s, 5min or 2h. See issuectl flush --help\n"
+                "issuectl: invalid value 'never' for --timeout; expected a time span such as 30s, 5min or 2h. See issuectl flush --help\n"
             ),
-            (["sh\u{1B}ow"], "issuectl: there is no command 'sh\\x1bow' (did you mean show?). See issuectl --help\n"),
+            (["sh\u{1B}ow"], "issuectl: unknown command 'sh\\x1bow' (did you mean show?). See issuectl --help\n"),
         ])
     func usage(words: [String], message: String) {
         let outcome = issuectl(words)
@@ -161,7 +161,7 @@ struct ArgumentTests {
         #expect(outcome.calls == [])
     }
 
-    @Test("Common options stand before the command or behind it")
+    @Test("Common options may precede or follow the command")
     func commonOptions() {
         let before = issuectl(["--json", "--socket", "/x", "list"], .reply(Fixtures.groups()))
         let behind = issuectl(["list", "--socket=/x", "--json"], .reply(Fixtures.groups()))
@@ -169,7 +169,7 @@ struct ArgumentTests {
         #expect(behind.output == before.output)
     }
 
-    @Test("The version is one line, and behind a command --version asks for versions of applications")
+    @Test("--version prints one line, and after a command it filters by application version")
     func version() {
         #expect(issuectl(["--version"]).output == "issuectl 0.1.0\n")
         let list = issuectl(["list", "--version", "2.0.0", "--version", "2.1.0"], .reply(Fixtures.groups()))

@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("Dead letters on the command line")
+@Suite("issuectl dead-letters")
 struct DeadLettersTests {
     private static let reply = """
         {"dead_letters":[{"record":"r1","destination":"logzio","reason":"refused","answer":"400: 1 malformed",\
@@ -12,7 +12,7 @@ struct DeadLettersTests {
         "at":"2026-11-20T12:00:00.000Z","line":"{\\"b\\":2}"}]}
         """
 
-    @Test("list shows what was given up, with reason and answer, and asks for no lines")
+    @Test("list shows dead letters with reason and answer, and does not request the lines")
     func list() {
         let outcome = issuectl(["dead-letters"], .reply(Self.reply))
         #expect(outcome.code == .success)
@@ -21,10 +21,10 @@ struct DeadLettersTests {
         #expect(outcome.output.contains("400: 1 malformed"))
         #expect(outcome.output.contains("summary-7"))
         let empty = issuectl(["dead-letters", "list"], .reply(#"{"dead_letters":[]}"#))
-        #expect(empty.output == lines("There are no dead letters."))
+        #expect(empty.output == lines("No dead letters."))
     }
 
-    @Test("show tells all of one, and fails where there is none")
+    @Test("show prints all details of a dead letter, and fails if there is none")
     func show() {
         let outcome = issuectl(["dead-letters", "show", "r1"], .reply(Self.reply))
         #expect(outcome.calls == [#"DeadLetters {"records":["r1"],"lines":true}"#])
@@ -33,7 +33,7 @@ struct DeadLettersTests {
         #expect(issuectl(["dead-letters", "show"]).code == .usage)
     }
 
-    @Test("requeue wants to be told which, and says what can't go again")
+    @Test("requeue requires ids or --all, and reports how many cannot be requeued")
     func requeue() {
         #expect(issuectl(["dead-letters", "requeue"]).code == .usage)
         #expect(issuectl(["dead-letters", "requeue", "r1", "--all"]).code == .usage)
@@ -46,11 +46,11 @@ struct DeadLettersTests {
                 == lines(
                     """
                     5 dead letters are pending again.
-                    1 can only be exported: the record or its destination is gone.
+                    1 can only be exported: the record or its destination no longer exists.
                     """))
     }
 
-    @Test("export writes what was to be sent, a line each, page by page")
+    @Test("export writes the lines that were to be sent, page by page")
     func export() {
         let first = Self.reply.dropLast() + #","next":"0.9"}"#
         let outcome = issuectl(
@@ -63,14 +63,14 @@ struct DeadLettersTests {
     }
 
     @Test(
-        "What has no dead letter is said so, whatever is to be done with it", arguments: ["show", "export", "requeue"])
+        "A missing dead letter is an error in each action", arguments: ["show", "export", "requeue"])
     func noneOfThese(action: String) {
         let outcome =
             action == "requeue"
             ? issuectl(["dead-letters", action, "r9"], .failure(.refused(.notFound(id: "r9"))))
             : issuectl(["dead-letters", action, "r9"], .reply(#"{"dead_letters":[]}"#))
         #expect(outcome.code == .refused)
-        #expect(outcome.errors == lines("issuectl: there is no dead letter of r9: see issuectl dead-letters"))
+        #expect(outcome.errors == lines("issuectl: no dead letter for r9: see issuectl dead-letters"))
     }
 
     @Test("The usage line closes its brackets")
@@ -79,13 +79,13 @@ struct DeadLettersTests {
         #expect(help.contains("[list|show|requeue|export] [ID...]"))
     }
 
-    @Test("A fate is taken as tables print it and as the wire has it", arguments: ["dead_lettered", "dead-lettered"])
+    @Test("A fate is accepted as printed in tables and as on the wire", arguments: ["dead_lettered", "dead-lettered"])
     func fate(word: String) {
         let outcome = issuectl(["records", "--fate", word], .reply(#"{"records":[]}"#))
         #expect(outcome.calls.first?.contains(#""fates":["dead_lettered"]"#) == true)
     }
 
-    @Test("A word that is no action is answered with those there are")
+    @Test("An unknown action is an error that lists the known ones")
     func usage() {
         let outcome = issuectl(["dead-letters", "resend"])
         #expect(outcome.code == .usage)

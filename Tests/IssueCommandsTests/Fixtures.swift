@@ -1,4 +1,4 @@
-/// Replies of the daemon, as they stand on the wire.
+/// Replies of the daemon, as sent on the wire.
 enum Fixtures {
     static let decodingGroup = """
         {"id":"g7","title":"Decoding failed: keyNotFound(price)","severity":"error","state":"open","regressed":false,\

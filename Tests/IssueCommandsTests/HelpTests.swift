@@ -2,48 +2,48 @@ import Testing
 
 @Suite("Help")
 struct HelpTests {
-    @Test("The program says what it can do")
+    @Test("issuectl --help")
     func program() {
         #expect(
             issuectl(["--help"]).output == #"""
                 Usage: issuectl [OPTION...] COMMAND [ARGUMENT...]
 
-                Reports issues to the issue daemon of this host, and asks it what became of them.
+                Report issues to the issue daemon of this host, and query them.
 
                 Commands:
-                  report        Report issues, and print the ids under which they are stored
-                  list          List issues, those with the newest activity first
-                  records       List single records, the newest first
-                  show          Show everything about a record, or about the newest record of a group
-                  follow        Show new records as they come, until interrupted
-                  histogram     Show how many records there were, and when
-                  resolve       Say that an issue is mended
-                  mute          Store and count an issue, and tell nobody
-                  reopen        Take back that an issue is resolved or muted
-                  status        Show how the daemon, its store and its destinations are
-                  flush         Forward now what is waiting, and say what became of it
-                  dead-letters  List what was given up, send it once more, or export it
+                  report        Report issues and print their ids
+                  list          List issues, most recently active first
+                  records       List single records, newest first
+                  show          Show all details of a record, or of a group's newest record
+                  follow        Show new records as they arrive, until interrupted
+                  histogram     Show record counts over time
+                  resolve       Mark an issue as resolved
+                  mute          Stop forwarding an issue, but store and count it
+                  reopen        Reopen a resolved or muted issue
+                  status        Show the state of the daemon, its store and its destinations
+                  flush         Forward pending records now and show the result
+                  dead-letters  List, requeue or export dead letters
                   backup        Copy the daemon's whole store while it runs
-                  repair        Bring over what is readable from databases that were set aside
-                  purge         Erase records for good, and say where some of it is left
+                  repair        Recover records from databases that were moved aside
+                  purge         Erase records permanently
 
                 Options:
-                      --socket PATH  Where the daemon listens, instead of looking in the usual
-                                     places and in ISSUED_SOCKET
+                      --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
+                                     location)
                       --json         Print one JSON document
-                      --ndjson       Print one JSON object a line, as it comes
+                      --ndjson       Print one JSON object per line, as received
                       --color WHEN   Colour the output: auto, always or never
                   -h, --help         Show this help
                       --version      Show the version
 
-                More about a command: issuectl COMMAND --help
+                Run issuectl COMMAND --help for more about a command.
 
-                Exit codes:
-                  0   done
-                  1   not found, or refused; or, of status and repair, a fault is left
-                  64  the command line is wrong
-                  69  no daemon answers
-                  75  not now: try again
+                Exit status:
+                  0   success
+                  1   not found or refused; for status and repair also: a fault remains
+                  64  invalid command line
+                  69  the daemon is not reachable
+                  75  temporary failure: try again
 
                 """#)
     }
@@ -54,54 +54,54 @@ struct HelpTests {
             issuectl(["report", "--help"]).output == #"""
                 Usage: issuectl report [OPTION...] [MESSAGE...]
 
-                Report issues, and print the ids under which they are stored.
+                Report issues and print their ids.
 
-                What it is:
-                  -p, --severity LEVEL       debug, info, warning, error or critical; the words
-                                             of logger do too
-                      --domain NAME          The error's domain
-                      --code NUMBER          The error's code
-                      --app NAME             The application it comes from
-                  -t, --tag NAME             The same, as logger calls it
-                      --app-version VERSION  The application's version
-                      --environment NAME     production, staging, ...
-                  -m, --metadata KEY=VALUE   More about it; the value is JSON, or else a text
+                Record:
+                  -p, --severity LEVEL       debug, info, warning, error or critical, or a
+                                             priority of logger
+                      --domain NAME          The error domain
+                      --code NUMBER          The error code
+                      --app NAME             The application name
+                  -t, --tag NAME             The same as --app, like logger -t
+                      --app-version VERSION  The application version
+                      --environment NAME     The environment, such as production or staging
+                  -m, --metadata KEY=VALUE   Additional data; VALUE is JSON or plain text
                                              (repeatable)
-                      --fingerprint TEXT     Put it into the group of this name
-                      --file FILE            The source file it comes from
-                      --line NUMBER          The line in that file
-                      --function NAME        The function in that file
-                      --not-reportable       Keep and count it, but never forward it
+                      --fingerprint TEXT     The fingerprint that determines the group
+                      --file FILE            The source file
+                      --line NUMBER          The line in the source file
+                      --function NAME        The function in the source file
+                      --not-reportable       Store and count the record, but never forward it
 
-                How:
-                      --json-lines           Every line of standard input is a record in JSON;
-                                             without this, those with a message are
-                      --timeout TIME         How long to try for each call (default 10s)
-                      --spool                Keep what no daemon takes in that time, for this
-                                             user's next issuectl or reporting program to send
-                      --id KEY               Store nothing twice that was reported with the same
-                                             KEY before
-                  -q, --quiet                Do not print the ids of what was stored
-                  -s, --stderr               Print each message to standard error too
+                Options:
+                      --json-lines           Treat every line of standard input as a JSON record
+                                             (default: only objects with a message)
+                      --timeout TIME         Maximum time to try each call (default 10s)
+                      --spool                If no daemon accepts the records in time, keep them
+                                             for this user's next issuectl or reporting program
+                      --id KEY               Do not store again what was reported with the same
+                                             KEY
+                  -q, --quiet                Do not print the ids of stored records
+                  -s, --stderr               Also print each message to standard error
 
                 Common options:
-                      --socket PATH          Where the daemon listens, instead of looking in the
-                                             usual places and in ISSUED_SOCKET
+                      --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
+                                             standard location)
                       --json                 Print one JSON document
-                      --ndjson               Print one JSON object a line, as it comes
+                      --ndjson               Print one JSON object per line, as received
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
-                Without a MESSAGE, each line of standard input is one. A line that can't be
-                taken is named by its number; the others are taken, and the exit code is 1.
+                Without MESSAGE, each line of standard input is a message. A rejected line is
+                reported with its number; the others are stored, and the exit status is 1.
 
                 An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and
-                ISSUED_ENVIRONMENT stand in for options that are not given. An application
-                without a name gets that of the calling script or service.
+                ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment.
+                The default application name is that of the calling script or service.
 
-                Exits with 0 when all is stored or, with --spool, kept; with 69 when no daemon
-                answers; with 75 when the time is over: it may be stored nevertheless, so try
-                again with the --id that is named.
+                Exits with 0 if everything was stored or, with --spool, kept; with 69 if the
+                daemon is not reachable; with 75 after a timeout. The records may then have been
+                stored, so retry with the --id in the message.
 
                 Examples:
                   issuectl report --app backup -p error "No space left on /srv"
@@ -118,44 +118,44 @@ struct HelpTests {
             issuectl(["list", "--help"]).output == #"""
                 Usage: issuectl list [OPTION...]
 
-                List issues, those with the newest activity first.
+                List issues, most recently active first.
 
-                Which:
-                      --app NAME          Of this application (repeatable)
-                      --version VERSION   Of this version of an application (repeatable)
-                      --environment NAME  From this environment (repeatable)
-                  -p, --severity LEVEL    This bad or worse: debug, info, warning, error or
+                Filter:
+                      --app NAME          Only this application (repeatable)
+                      --version VERSION   Only this application version (repeatable)
+                      --environment NAME  Only this environment (repeatable)
+                  -p, --severity LEVEL    Only LEVEL and above: debug, info, warning, error or
                                           critical
-                      --domain NAME       Of this error domain (repeatable)
-                      --code NUMBER       With this error code (repeatable)
-                      --file FILE         From this source file (repeatable)
-                      --text TEXT         With this text in it
-                      --group ID          Of this group (repeatable)
-                      --user UID          Reported by this user, by number (repeatable)
-                  -u, --unit UNIT         Reported by this systemd unit (repeatable)
-                      --state STATE       open, resolved or muted (repeatable)
-                  -S, --since TIME        Not older than this
-                  -U, --until TIME        Not newer than this
+                      --domain NAME       Only this error domain (repeatable)
+                      --code NUMBER       Only this error code (repeatable)
+                      --file FILE         Only this source file (repeatable)
+                      --text TEXT         Only with this text
+                      --group ID          Only this group (repeatable)
+                      --user UID          Only this user id (repeatable)
+                  -u, --unit UNIT         Only this systemd unit (repeatable)
+                      --state STATE       Only this state: open, resolved or muted (repeatable)
+                  -S, --since TIME        Not older than TIME
+                  -U, --until TIME        Not newer than TIME
 
-                How:
-                      --order ORDER       newest (the default), oldest, most (the most frequent)
-                                          or worst first
-                  -n, --limit NUMBER      At most so many; the default is what fits on the
-                                          screen, or 50
-                  -a, --all               All there are
-                      --sparkline         Show how the counts developed; on a terminal of 120
-                                          columns that is the default
+                Output:
+                      --order ORDER       newest (default), oldest, most (most frequent) or
+                                          worst (highest severity) first
+                  -n, --limit NUMBER      Maximum number of results (default: what fits on the
+                                          screen, or 50)
+                  -a, --all               Show all results
+                      --sparkline         Show the activity over time (default on terminals of
+                                          120 columns or more)
 
                 Common options:
-                      --socket PATH       Where the daemon listens, instead of looking in the
-                                          usual places and in ISSUED_SOCKET
+                      --socket PATH       The daemon's socket (default: ISSUED_SOCKET or a
+                                          standard location)
                       --json              Print one JSON document
-                      --ndjson            Print one JSON object a line, as it comes
+                      --ndjson            Print one JSON object per line, as received
                       --color WHEN        Colour the output: auto, always or never
                   -h, --help              Show this help
 
-                A TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin
-                at midnight UTC.
+                TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at
+                midnight UTC.
 
                 Examples:
                   issuectl list --severity error --since 24h
@@ -170,45 +170,45 @@ struct HelpTests {
             issuectl(["records", "--help"]).output == #"""
                 Usage: issuectl records [OPTION...]
 
-                List single records, the newest first.
+                List single records, newest first.
 
-                Which:
-                      --app NAME          Of this application (repeatable)
-                      --version VERSION   Of this version of an application (repeatable)
-                      --environment NAME  From this environment (repeatable)
-                  -p, --severity LEVEL    This bad or worse: debug, info, warning, error or
+                Filter:
+                      --app NAME          Only this application (repeatable)
+                      --version VERSION   Only this application version (repeatable)
+                      --environment NAME  Only this environment (repeatable)
+                  -p, --severity LEVEL    Only LEVEL and above: debug, info, warning, error or
                                           critical
-                      --domain NAME       Of this error domain (repeatable)
-                      --code NUMBER       With this error code (repeatable)
-                      --file FILE         From this source file (repeatable)
-                      --text TEXT         With this text in it
-                      --group ID          Of this group (repeatable)
-                      --user UID          Reported by this user, by number (repeatable)
-                  -u, --unit UNIT         Reported by this systemd unit (repeatable)
-                      --state STATE       open, resolved or muted (repeatable)
-                  -S, --since TIME        Not older than this
-                  -U, --until TIME        Not newer than this
-                      --fate FATE         With this fate: pending, delivered, summarised,
+                      --domain NAME       Only this error domain (repeatable)
+                      --code NUMBER       Only this error code (repeatable)
+                      --file FILE         Only this source file (repeatable)
+                      --text TEXT         Only with this text
+                      --group ID          Only this group (repeatable)
+                      --user UID          Only this user id (repeatable)
+                  -u, --unit UNIT         Only this systemd unit (repeatable)
+                      --state STATE       Only this state: open, resolved or muted (repeatable)
+                  -S, --since TIME        Not older than TIME
+                  -U, --until TIME        Not newer than TIME
+                      --fate FATE         Only this fate: pending, delivered, summarised,
                                           dead_lettered, withheld, expired, unconfirmed
                                           (repeatable)
-                      --destination NAME  The destination whose fates count
+                      --destination NAME  The destination that --fate refers to
 
-                How:
-                      --order ORDER       newest (the default) or oldest first
-                  -n, --limit NUMBER      At most so many; the default is what fits on the
-                                          screen, or 50
-                  -a, --all               All there are
+                Output:
+                      --order ORDER       newest (default) or oldest first
+                  -n, --limit NUMBER      Maximum number of results (default: what fits on the
+                                          screen, or 50)
+                  -a, --all               Show all results
 
                 Common options:
-                      --socket PATH       Where the daemon listens, instead of looking in the
-                                          usual places and in ISSUED_SOCKET
+                      --socket PATH       The daemon's socket (default: ISSUED_SOCKET or a
+                                          standard location)
                       --json              Print one JSON document
-                      --ndjson            Print one JSON object a line, as it comes
+                      --ndjson            Print one JSON object per line, as received
                       --color WHEN        Colour the output: auto, always or never
                   -h, --help              Show this help
 
-                A TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin
-                at midnight UTC.
+                TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at
+                midnight UTC.
 
                 Examples:
                   issuectl records --group g92c9da597585468b --limit 5
@@ -223,13 +223,13 @@ struct HelpTests {
             issuectl(["show", "--help"]).output == #"""
                 Usage: issuectl show [OPTION...] ID
 
-                Show everything about a record, or about the newest record of a group.
+                Show all details of a record, or of a group's newest record.
 
                 Common options:
-                      --socket PATH  Where the daemon listens, instead of looking in the usual
-                                     places and in ISSUED_SOCKET
+                      --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
+                                     location)
                       --json         Print one JSON document
-                      --ndjson       Print one JSON object a line, as it comes
+                      --ndjson       Print one JSON object per line, as received
                       --color WHEN   Colour the output: auto, always or never
                   -h, --help         Show this help
 
@@ -246,39 +246,40 @@ struct HelpTests {
             issuectl(["follow", "--help"]).output == #"""
                 Usage: issuectl follow [OPTION...]
 
-                Show new records as they come, until interrupted.
+                Show new records as they arrive, until interrupted.
 
-                Which:
-                      --app NAME          Of this application (repeatable)
-                      --version VERSION   Of this version of an application (repeatable)
-                      --environment NAME  From this environment (repeatable)
-                  -p, --severity LEVEL    This bad or worse: debug, info, warning, error or
+                Filter:
+                      --app NAME          Only this application (repeatable)
+                      --version VERSION   Only this application version (repeatable)
+                      --environment NAME  Only this environment (repeatable)
+                  -p, --severity LEVEL    Only LEVEL and above: debug, info, warning, error or
                                           critical
-                      --domain NAME       Of this error domain (repeatable)
-                      --code NUMBER       With this error code (repeatable)
-                      --file FILE         From this source file (repeatable)
-                      --text TEXT         With this text in it
-                      --group ID          Of this group (repeatable)
-                      --user UID          Reported by this user, by number (repeatable)
-                  -u, --unit UNIT         Reported by this systemd unit (repeatable)
-                      --state STATE       open, resolved or muted (repeatable)
-                  -S, --since TIME        Not older than this
-                  -U, --until TIME        Not newer than this
-                      --fate FATE         With this fate: pending, delivered, summarised,
+                      --domain NAME       Only this error domain (repeatable)
+                      --code NUMBER       Only this error code (repeatable)
+                      --file FILE         Only this source file (repeatable)
+                      --text TEXT         Only with this text
+                      --group ID          Only this group (repeatable)
+                      --user UID          Only this user id (repeatable)
+                  -u, --unit UNIT         Only this systemd unit (repeatable)
+                      --state STATE       Only this state: open, resolved or muted (repeatable)
+                  -S, --since TIME        Not older than TIME
+                  -U, --until TIME        Not newer than TIME
+                      --fate FATE         Only this fate: pending, delivered, summarised,
                                           dead_lettered, withheld, expired, unconfirmed
                                           (repeatable)
-                      --destination NAME  The destination whose fates count
+                      --destination NAME  The destination that --fate refers to
 
                 Common options:
-                      --socket PATH       Where the daemon listens, instead of looking in the
-                                          usual places and in ISSUED_SOCKET
+                      --socket PATH       The daemon's socket (default: ISSUED_SOCKET or a
+                                          standard location)
                       --json              Print one JSON document
-                      --ndjson            Print one JSON object a line, as it comes
+                      --ndjson            Print one JSON object per line, as received
                       --color WHEN        Colour the output: auto, always or never
                   -h, --help              Show this help
 
-                With --since, records from then on come first. A TIME is RFC 3339, a date, 2h or
-                7d (ago), now, today or yesterday. Days begin at midnight UTC.
+                With --since, earlier records from that time on are shown first. TIME is RFC
+                3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin at midnight
+                UTC.
 
                 Examples:
                   issuectl follow --severity error
@@ -293,18 +294,18 @@ struct HelpTests {
             issuectl(["status", "--help"]).output == #"""
                 Usage: issuectl status [OPTION...]
 
-                Show how the daemon, its store and its destinations are.
+                Show the state of the daemon, its store and its destinations.
 
                 Common options:
-                      --socket PATH  Where the daemon listens, instead of looking in the usual
-                                     places and in ISSUED_SOCKET
+                      --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
+                                     location)
                       --json         Print one JSON document
-                      --ndjson       Print one JSON object a line, as it comes
+                      --ndjson       Print one JSON object per line, as received
                       --color WHEN   Colour the output: auto, always or never
                   -h, --help         Show this help
 
-                The ledger counts records since each destination exists. It balances: what was
-                received is the sum of all fates. Exits with 1 where the store has a fault.
+                The ledger counts records since each destination exists. It balances if the
+                number received is the sum of all fates. Exits with 1 if the store has a fault.
 
                 Examples:
                   issuectl status
@@ -319,20 +320,20 @@ struct HelpTests {
             issuectl(["flush", "--help"]).output == #"""
                 Usage: issuectl flush [OPTION...] [DESTINATION]
 
-                Forward now what is waiting, and say what became of it.
+                Forward pending records now and show the result.
 
-                How:
-                      --timeout TIME  How long to wait for all to have a fate (default 30s)
+                Options:
+                      --timeout TIME  Maximum time to wait for all fates (default 30s)
 
                 Common options:
-                      --socket PATH   Where the daemon listens, instead of looking in the usual
-                                      places and in ISSUED_SOCKET
+                      --socket PATH   The daemon's socket (default: ISSUED_SOCKET or a standard
+                                      location)
                       --json          Print one JSON document
-                      --ndjson        Print one JSON object a line, as it comes
+                      --ndjson        Print one JSON object per line, as received
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
-                Exits with 75 when the time is over before all that was waiting has a fate.
+                Exits with 75 if some of the records are still pending when the time is over.
 
                 Examples:
                   issuectl flush
@@ -342,14 +343,14 @@ struct HelpTests {
     }
 
     @Test(
-        "Help is shown wherever it is asked for",
+        "All forms of asking for help print the same text",
         arguments: [["help", "list"], ["list", "-h"], ["-h", "list"], ["list", "--all", "--help", "x"]])
     func ways(words: [String]) {
         #expect(issuectl(words).output == issuectl(["list", "--help"]).output)
     }
 
     @Test(
-        "No line of help is wider than a terminal",
+        "No line of help is wider than 80 columns",
         arguments: ["report", "list", "records", "show", "follow", "status", "flush"])
     func widths(command: String) {
         for line in issuectl([command, "--help"]).output.split(separator: "\n") where !line.hasPrefix("  issuectl ") {

@@ -1,7 +1,7 @@
 import IssueCommands
 import Testing
 
-@Suite("A histogram in text")
+@Suite("issuectl histogram")
 struct HistogramTests {
     private func reply(_ series: String) -> ScriptedLink.Reply {
         .reply(#"{"start":"2026-11-21T09:00:00.000Z","series":[\#(series)]}"#)
@@ -13,44 +13,43 @@ struct HistogramTests {
             issuectl(["histogram", "--help"]).output == #"""
                 Usage: issuectl histogram [OPTION...]
 
-                Show how many records there were, and when.
+                Show record counts over time.
 
-                Which:
-                      --app NAME          Of this application (repeatable)
-                      --version VERSION   Of this version of an application (repeatable)
-                      --environment NAME  From this environment (repeatable)
-                  -p, --severity LEVEL    This bad or worse: debug, info, warning, error or
+                Filter:
+                      --app NAME          Only this application (repeatable)
+                      --version VERSION   Only this application version (repeatable)
+                      --environment NAME  Only this environment (repeatable)
+                  -p, --severity LEVEL    Only LEVEL and above: debug, info, warning, error or
                                           critical
-                      --domain NAME       Of this error domain (repeatable)
-                      --code NUMBER       With this error code (repeatable)
-                      --file FILE         From this source file (repeatable)
-                      --text TEXT         With this text in it
-                      --group ID          Of this group (repeatable)
-                      --user UID          Reported by this user, by number (repeatable)
-                  -u, --unit UNIT         Reported by this systemd unit (repeatable)
-                      --state STATE       open, resolved or muted (repeatable)
-                  -S, --since TIME        Not older than this
-                  -U, --until TIME        Not newer than this
+                      --domain NAME       Only this error domain (repeatable)
+                      --code NUMBER       Only this error code (repeatable)
+                      --file FILE         Only this source file (repeatable)
+                      --text TEXT         Only with this text
+                      --group ID          Only this group (repeatable)
+                      --user UID          Only this user id (repeatable)
+                  -u, --unit UNIT         Only this systemd unit (repeatable)
+                      --state STATE       Only this state: open, resolved or muted (repeatable)
+                  -S, --since TIME        Not older than TIME
+                  -U, --until TIME        Not newer than TIME
 
-                How:
-                      --bucket SPAN       Count by so many whole minutes, hours or days;
-                                          otherwise as fits
+                Output:
+                      --bucket SPAN       Bucket size in whole minutes, hours or days (default:
+                                          depends on the time range)
                       --by WHAT           total, severity, app, group (default total)
 
                 Common options:
-                      --socket PATH       Where the daemon listens, instead of looking in the
-                                          usual places and in ISSUED_SOCKET
+                      --socket PATH       The daemon's socket (default: ISSUED_SOCKET or a
+                                          standard location)
                       --json              Print one JSON document
-                      --ndjson            Print one JSON object a line, as it comes
+                      --ndjson            Print one JSON object per line, as received
                       --color WHEN        Colour the output: auto, always or never
                   -h, --help              Show this help
 
-                Counts the last 24 hours unless --since or --until say else, by whole minutes,
-                and counts what is not kept any more as well; what is older than a week, by the
-                hour. Of applications and groups those with the most records have a line, the
-                others share the last one, *. A SPAN is a span of time such as 30s, 5min or 2h.
-                A TIME is RFC 3339, a date, 2h or 7d (ago), now, today or yesterday. Days begin
-                at midnight UTC.
+                Counts the records of the last 24 hours unless --since or --until is given,
+                including those that retention has removed. Counts older than a week are per
+                hour. By app or group, the last line, *, counts those that have no line of their
+                own. SPAN is a time span such as 30s, 5min or 2h. TIME is RFC 3339, a date, 2h
+                or 7d (ago), now, today or yesterday. Days begin at midnight UTC.
 
                 Examples:
                   issuectl histogram --app shop
@@ -59,7 +58,7 @@ struct HistogramTests {
                 """#)
     }
 
-    @Test("In total it is a bar for each bucket, and the highest fills the line")
+    @Test("The total has a bar for each bucket, and the highest bar fills the width")
     func bars() {
         let outcome = issuectl(
             ["histogram", "--since", "3h"], width: 45, reply(#"{"key":"total","counts":[0,1,600,1200]}"#))
@@ -79,7 +78,7 @@ struct HistogramTests {
             ])
     }
 
-    @Test("By something it is a line for each, which fits the terminal however many buckets there are")
+    @Test("A breakdown has a line for each series, which fits the terminal for any number of buckets")
     func sparklines() {
         let counts = (0..<100).map { String($0) }.joined(separator: ",")
         let outcome = issuectl(
@@ -91,7 +90,7 @@ struct HistogramTests {
         #expect(outcome.calls.first?.hasSuffix(#""bucket":86400000,"by":"app"}"#) == true)
     }
 
-    @Test("The bucket is as fits the time, or as it was asked for")
+    @Test("The bucket size fits the time range unless it is given")
     func buckets() {
         for (arguments, bucket) in [
             ([], 3_600_000), (["--since", "30min"], 60_000), (["--since", "7d"], 21_600_000),
@@ -107,7 +106,7 @@ struct HistogramTests {
         #expect(issuectl(["histogram", "--by", "fate"]).code == .usage)
     }
 
-    @Test("For programs it is the daemon's own answer, whole or a line for each series")
+    @Test("JSON is the daemon's reply, as a whole or a line for each series")
     func forms() {
         let series = #"{"key":"total","counts":[1],"more":2}"#
         #expect(issuectl(["histogram", "--ndjson"], reply(series)).output == lines(series))

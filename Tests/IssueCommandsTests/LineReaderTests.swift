@@ -16,14 +16,14 @@ struct LineReaderTests {
         LineReader.Line(number: number, bytes: text.map { Array($0.utf8) })
     }
 
-    @Test("Lines come out the same however the bytes arrive", arguments: [1, 2, 3, 7, 64])
+    @Test("The lines do not depend on how the bytes arrive", arguments: [1, 2, 3, 7, 64])
     func dripFeed(chunk: Int) {
         let expected = [line(1, "one"), line(2, ""), line(3, "three"), line(4, "last")]
         #expect(read("one\n\nthree\r\nlast", chunk: chunk) == expected)
         #expect(read("one\n\nthree\r\nlast\n", chunk: chunk) == expected)
     }
 
-    @Test("A line is handed on when its end is there, not when the next one comes")
+    @Test("A line is returned when it is complete, not when the next one begins")
     func promptness() {
         var reader = LineReader(ScriptedInput([Array("one\ntw".utf8), Array("o\n".utf8)]), limit: 100)
         #expect(reader.next() == [line(1, "one")])
@@ -32,7 +32,9 @@ struct LineReaderTests {
         #expect(reader.next() == nil)
     }
 
-    @Test("A line that is too long is named, and the lines after it are whole", arguments: [1, 3, 64])
+    @Test(
+        "A line that is too long is returned without bytes, and the following lines are complete",
+        arguments: [1, 3, 64])
     func tooLong(chunk: Int) {
         let long = String(repeating: "x", count: 11)
         #expect(

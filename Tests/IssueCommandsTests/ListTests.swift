@@ -7,7 +7,7 @@ struct ListTests {
     private static let all = Fixtures.groups(
         Fixtures.decodingGroup, Fixtures.diskGroup, Fixtures.japaneseGroup, Fixtures.hostileGroup)
 
-    @Test("On 80 columns the title is cut")
+    @Test("On 80 columns, the title is cut")
     func eighty() {
         let outcome = issuectl(["list"], width: 80, .reply(Self.all))
         #expect(
@@ -23,7 +23,7 @@ struct ListTests {
         #expect(outcome.calls == [#"List {"limit":50}"#])
     }
 
-    @Test("On 40 columns what matters least is left out")
+    @Test("On 40 columns, the least important columns are removed")
     func forty() {
         let outcome = issuectl(["list"], width: 40, .reply(Self.all))
         #expect(
@@ -37,7 +37,7 @@ struct ListTests {
                 """#)
     }
 
-    @Test("On 200 columns the last 24 hours are drawn")
+    @Test("On 200 columns, the activity of the last 24 hours is shown")
     func twoHundred() {
         let outcome = issuectl(["list"], width: 200, .reply(Self.all))
         #expect(
@@ -58,7 +58,7 @@ struct ListTests {
         for line in outcome.output.split(separator: "\n") { #expect(DisplayWidth.of(line) <= width) }
     }
 
-    @Test("A pipe gets titles in full, and COLUMNS cuts them there too")
+    @Test("In a pipe titles are complete unless COLUMNS is set")
     func pipe() {
         let full = issuectl(["list"], .reply(Self.all)).output
         #expect(
@@ -67,7 +67,7 @@ struct ListTests {
         #expect(cut.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= 60 })
     }
 
-    @Test("Severities and the head are coloured, where colours are wanted")
+    @Test("Severities and the heading are coloured if colours are enabled")
     func colors() {
         let group = Fixtures.groups(Fixtures.decodingGroup)
         let colored = issuectl(["list"], width: 80, environment: ["TERM": "xterm"], .reply(group)).output
@@ -84,7 +84,7 @@ struct ListTests {
         #expect(issuectl(["list", "--color=always"], environment: ["COLUMNS": "80"], .reply(group)).output == colored)
     }
 
-    @Test("Every option of the filter reaches the daemon")
+    @Test("Every filter option is sent to the daemon")
     func filter() {
         let outcome = issuectl(
             [
@@ -105,14 +105,14 @@ struct ListTests {
         #expect(outcome.output == "No issues match.\n")
     }
 
-    @Test("As many are asked for as the screen has rows")
+    @Test("The default limit is the number of rows on the screen")
     func rows() {
         let outcome = issuectl(
             ["list"], width: 80, rows: 24, .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")))
         #expect(outcome.calls.first == #"List {"limit":21}"#)
     }
 
-    @Test("A limit larger than a page is filled page by page")
+    @Test("A limit larger than a page is fetched page by page")
     func limit() {
         let outcome = issuectl(
             ["list", "-n", "501"], width: 80,
@@ -122,7 +122,7 @@ struct ListTests {
         #expect(outcome.output.split(separator: "\n").count == 4)
     }
 
-    @Test("With --all every page is fetched, below one head")
+    @Test("With --all, all pages are fetched and printed under one heading")
     func all() {
         let outcome = issuectl(
             ["list", "--all"], width: 80,
@@ -136,16 +136,16 @@ struct ListTests {
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("ID") }.count == 1)
     }
 
-    @Test("Where more is left, a person is told, and a pipe is not")
+    @Test("If there are more results, a note is printed on a terminal but not in a pipe")
     func more() {
         let page = Fixtures.groups(Fixtures.decodingGroup, next: "c1")
         let person = issuectl(["list", "-n", "1"], width: 80, .reply(page))
-        #expect(person.output.hasSuffix("\nThere are more: use --limit or --all.\n"))
+        #expect(person.output.hasSuffix("\nMore results: use --limit or --all.\n"))
         let pipe = issuectl(["list", "-n", "1"], .reply(page))
         #expect(!pipe.output.contains("more"))
     }
 
-    @Test("JSON is one document, and holds what only the daemon knows")
+    @Test("JSON is one document and preserves members unknown to issuectl")
     func json() {
         let outcome = issuectl(
             ["list", "--json", "--all"], .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")),
@@ -153,7 +153,7 @@ struct ListTests {
         #expect(outcome.output == "{\"groups\":[\(Fixtures.decodingGroup),\(Fixtures.diskGroup)]}\n")
     }
 
-    @Test("A document is whole or is not there")
+    @Test("A JSON document is printed completely or not at all")
     func brokenDocument() {
         let outcome = issuectl(
             ["list", "--json", "--all"], .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")), .failure(.closed))
@@ -161,7 +161,7 @@ struct ListTests {
         #expect(outcome.code == .unavailable)
     }
 
-    @Test("NDJSON is a line for each group, as it comes")
+    @Test("NDJSON is one line per group, as received")
     func ndjson() {
         let outcome = issuectl(
             ["list", "--ndjson", "--all"], .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")),
@@ -170,7 +170,7 @@ struct ListTests {
         #expect(issuectl(["list", "--ndjson"], .reply(Fixtures.groups())).output == "")
     }
 
-    @Test("When nobody reads any more, nothing more is asked, and that is no error")
+    @Test("If the reader of the output has gone, fetching stops without an error")
     func nobodyReads() {
         let outcome = issuectl(
             ["list", "--ndjson", "--all"], writes: 0, .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")))
@@ -179,7 +179,7 @@ struct ListTests {
         #expect(outcome.errors == "")
     }
 
-    @Test("Without issues the list says so")
+    @Test("Without issues, the list is a message")
     func empty() {
         #expect(issuectl(["list"], width: 80, .reply(Fixtures.groups())).output == "No issues.\n")
     }

@@ -4,12 +4,12 @@ import Issues
 import Testing
 import UnixIO
 
-@Suite("Backup, repair and purge")
+@Suite("issuectl backup, repair and purge")
 struct MaintenanceTests {
     private static let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":3145728,"bytes_total":3145728}"#
     private static let copying = #"{"bytes_done":1048576,"bytes_total":3145728}"#
 
-    @Test("A backup stays where the daemon has made it, and its place is said")
+    @Test("Without FILE, a backup stays in the daemon's folder and its path is printed")
     func backup() {
         let outcome = issuectl(["backup"], .parts([Self.copying, Self.copied], nil))
         #expect(outcome.code == .success)
@@ -20,7 +20,7 @@ struct MaintenanceTests {
 
     private static let passed = #"{"descriptor":0,"bytes_done":3145728,"bytes_total":3145728}"#
 
-    @Test("A backup that is handed over is written to the file that is named, or into a folder under a name of its own")
+    @Test("A passed backup is written to FILE, or into a folder under a default name")
     func savedBackup() {
         let saved = issuectl(["backup", "/srv/copy.db"], .file([Self.copying, Self.passed]))
         #expect(saved.output == lines("/srv/copy.db: 3.0 MiB"))
@@ -32,36 +32,36 @@ struct MaintenanceTests {
         let full = issuectl(["backup", "/full/copy.db"], .file([Self.passed]))
         #expect(full.code == .refused)
         #expect(full.errors == lines("issuectl: the disk is full"))
-        // Asked before anything is copied.
+        // Checked before anything is copied.
         let taken = issuectl(["backup", "/taken/copy.db"])
         #expect(taken.code == .refused)
         #expect(taken.calls.isEmpty)
     }
 
-    @Test("A path instead of an open file is shown to the user, but not used")
+    @Test("A path instead of a file descriptor is shown to the user, but not used")
     func pathInsteadOfFile() {
         let outcome = issuectl(["backup", "/srv/copy.db"], .parts([Self.copied], nil))
         #expect(outcome.code == .refused)
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.contains("/state/issues.db.backup-T"))
-        // Nor is a file taken that the reply does not speak of.
+        // A descriptor that the reply does not mention is not used either.
         #expect(issuectl(["backup", "/srv/copy.db"], .file([Self.copied])).code == .refused)
     }
 
-    @Test("A database of another name than those that were set aside is not called an id")
+    @Test("An unknown database is an error that names the file")
     func unknownDatabase() {
         let outcome = issuectl(["repair", "nope"], .failure(.refused(.notFound(id: "nope"))))
         #expect(outcome.code == .refused)
-        #expect(outcome.errors == lines("issuectl: no database 'nope' was set aside: see issuectl repair --list"))
+        #expect(outcome.errors == lines("issuectl: no database 'nope' was moved aside: see issuectl repair --list"))
     }
 
-    @Test("On a terminal a job says how far it is")
+    @Test("On a terminal, a job shows its progress")
     func progress() {
         let outcome = issuectl(["backup"], width: 80, .parts([Self.copying, Self.copied], nil))
         #expect(outcome.errors == "\r\u{1B}[K1.0 MiB of 3.0 MiB copied\r\u{1B}[K")
     }
 
-    @Test("Who may not, and what has no room, is told so")
+    @Test("A missing permission and a full disk are reported")
     func refused() {
         let denied = issuectl(["backup"], .failure(.refused(.denied)))
         #expect(denied.code == .refused)
@@ -69,7 +69,7 @@ struct MaintenanceTests {
         #expect(issuectl(["backup"], .parts([Self.copying], .refused(.noSpace))).code == .tryAgain)
     }
 
-    @Test("A purge needs to be told which records, and whether one is sure where nobody can be asked")
+    @Test("A purge requires a filter, and --yes if it cannot ask")
     func purgeUsage() {
         #expect(issuectl(["purge", "--yes"]).code == .usage)
         let piped = issuectl(["purge", "--app", "shop"])
@@ -78,7 +78,7 @@ struct MaintenanceTests {
         #expect(piped.calls.isEmpty)
     }
 
-    @Test("A purge that one is sure of is done, and names what it could not reach")
+    @Test("With --yes, a purge is performed and lists where copies may remain")
     func purge() {
         let reply = #"{"count":1234,"unreachable":["the backup /b","3 of them at the destination logzio"]}"#
         let outcome = issuectl(
@@ -90,7 +90,7 @@ struct MaintenanceTests {
                 == lines(
                     """
                     1,234 records were erased.
-                    Not reached, and maybe with some of it:
+                    Copies may remain in:
                       the backup /b
                       3 of them at the destination logzio
                     """))
@@ -104,26 +104,26 @@ struct MaintenanceTests {
     }
 
     @Test(
-        "On a terminal it says how many there are, asks, and goes by the answer",
+        "On a terminal, a purge shows the number of records and asks for confirmation",
         arguments: ["y\n", "yes\n", "n\n", ""])
     func asks(answer: String) {
         let count = ScriptedLink.Reply.parts([#"{"count":2,"unreachable":[]}"#], nil)
         let outcome = issuectl(
             ["purge", "--app", "shop"], width: 80, input: answer.isEmpty ? [] : [answer], count, count)
-        #expect(outcome.output.hasPrefix("Erase 2 records for good? [y/N] "))
+        #expect(outcome.output.hasPrefix("Permanently erase 2 records? [y/N] "))
         let isSure = answer.hasPrefix("y")
         #expect(outcome.code == (isSure ? .success : .refused))
         #expect(outcome.calls.count == (isSure ? 2 : 1))
         #expect(outcome.calls.first == #"Purge {"filter":{"apps":["shop"]},"dry_run":true}"#)
     }
 
-    @Test("Nothing is asked where nothing matches")
+    @Test("If nothing matches, a purge does not ask")
     func nothing() {
         let outcome = issuectl(["purge", "--app", "x"], width: 80, .parts([#"{"count":0,"unreachable":[]}"#], nil))
-        #expect(outcome.output == lines("Nothing matches."))
+        #expect(outcome.output == lines("No records match."))
     }
 
-    @Test("A repair of a database of which nothing can be read says so, and ends with 1")
+    @Test("A repair lists databases from which nothing can be read, and exits with 1")
     func hopeless() {
         let reply = #"""
             {"recovered":7,"unreadable":0,"done":true,"files":["issues.db.damaged-A","issues.db.damaged-B"],"hopeless":["issues.db.damaged-B"]}
@@ -134,28 +134,28 @@ struct MaintenanceTests {
             outcome.output
                 == lines(
                     """
-                    7 records brought over, from:
+                    7 records recovered, from:
                       issues.db.damaged-A
-                    Nothing can be read of these, which stay as they are (journalctl -u issued says why):
+                    Nothing could be read from these; they are unchanged (see journalctl -u issued):
                       issues.db.damaged-B
                     """))
     }
 
-    @Test("A repair lists the databases that were set aside, and takes all or the one that is named")
+    @Test("A repair lists the databases that were moved aside, and processes all or the named one")
     func repair() {
         let reply = #"{"recovered":1200,"unreadable":3,"done":true,"files":["issues.db.damaged-A"]}"#
         let all = issuectl(["repair"], .parts([reply], nil))
         #expect(all.calls == ["Repair {}"])
         #expect(
             all.output
-                == lines("1,200 records brought over, 3 could not be read, from:\n  issues.db.damaged-A"))
+                == lines("1,200 records recovered, 3 could not be read, from:\n  issues.db.damaged-A"))
         let one = issuectl(["repair", "/state/issues.db.damaged-A"], .parts([reply], nil))
         #expect(one.calls == [#"Repair {"file":"issues.db.damaged-A"}"#])
         let list = issuectl(["repair", "--list"], .parts([reply], nil))
         #expect(list.calls == [#"Repair {"dry_run":true}"#])
         #expect(list.output == lines("issues.db.damaged-A"))
         let none = issuectl(["repair"], .parts([#"{"recovered":0,"unreadable":0,"done":true,"files":[]}"#], nil))
-        #expect(none.output == lines("No database was set aside."))
+        #expect(none.output == lines("No database was moved aside."))
     }
 
     @Test(

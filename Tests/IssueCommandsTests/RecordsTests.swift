@@ -4,7 +4,7 @@ import Testing
 
 @Suite("issuectl records, show and follow")
 struct RecordsTests {
-    @Test("Records are a table")
+    @Test("Records are printed as a table")
     func table() {
         let outcome = issuectl(
             ["records", "--fate", "delivered", "--destination", "logzio"], width: 80,
@@ -19,7 +19,7 @@ struct RecordsTests {
         #expect(outcome.calls == [#"Records {"filter":{"fates":["delivered"],"destination":"logzio"},"limit":50}"#])
     }
 
-    @Test("Records as JSON are what the daemon said")
+    @Test("Records as JSON are printed as the daemon sent them")
     func json() {
         let page = Fixtures.records(Fixtures.decodingRecord, Fixtures.diskRecord)
         #expect(issuectl(["records", "--json"], .reply(page)).output == page + "\n")
@@ -28,7 +28,7 @@ struct RecordsTests {
                 == "\(Fixtures.decodingRecord)\n\(Fixtures.diskRecord)\n")
     }
 
-    @Test("A record is shown with everything that is known of it")
+    @Test("A record is shown with all details")
     func show() {
         let outcome = issuectl(["show", "r42"], width: 80, .reply(Fixtures.shown))
         #expect(
@@ -76,16 +76,16 @@ struct RecordsTests {
                   1  libc.so.6  abort + 0x10 at abort.c:79
 
                 Fates
-                  DESTINATION  FATE           BATCH TRIED  AT         ANSWER
-                  logzio       delivered                2  2 min ago  200 OK (perhaps received twice)
-                  archive      dead-lettered            5  -          -
+                  DESTINATION  FATE           ATTEMPTS  AT         ANSWER
+                  logzio       delivered             2  2 min ago  200 OK (perhaps received twice)
+                  archive      dead-lettered         5  -          -
 
                 """#)
         #expect(outcome.calls == [#"Show {"id":"r42"}"#])
         #expect(issuectl(["show", "r42", "--json"], .reply(Fixtures.shown)).output == Fixtures.shown + "\n")
     }
 
-    @Test("A group whose records are gone is still shown")
+    @Test("A group whose records have been removed is still shown")
     func groupAlone() {
         let reply = "{\"group\":\(Fixtures.hostileGroup),\"fates\":[]}"
         let outcome = issuectl(["show", "g13"], width: 80, .reply(reply))
@@ -95,7 +95,7 @@ struct RecordsTests {
                 line two\x9b31m\u{202e}gnp.exe\x7f
                 info in e\tvil
 
-                  None of its records is kept any more.
+                  All of its records have been removed.
 
                 Group g13
                   Title       \x1b]0;owned\x07\x1b[2J\nline two\x9b31m\u{202e}gnp.exe\x7f
@@ -107,7 +107,7 @@ struct RecordsTests {
                 """#)
     }
 
-    @Test("New records come a line each, and only new ones are asked for")
+    @Test("follow requests only new records and prints one line for each")
     func follow() {
         let outcome = issuectl(
             ["follow", "--app", "shop"], width: 70,
@@ -126,7 +126,7 @@ struct RecordsTests {
             ])
         #expect(outcome.code == .unavailable)
         #expect(
-            outcome.errors == "issuectl: the daemon has ended the stream: is it stopping? (systemctl status issued)\n")
+            outcome.errors == "issuectl: the daemon ended the stream: is it stopping? (systemctl status issued)\n")
     }
 
     @Test("No line of follow is wider than the terminal", arguments: Array(1...90))
@@ -135,7 +135,7 @@ struct RecordsTests {
         for line in outcome.output.split(separator: "\n") { #expect(DisplayWidth.of(line) <= width) }
     }
 
-    @Test("Following ends quietly when nobody reads any more")
+    @Test("follow ends without an error if the reader of the output has gone")
     func followNobody() {
         let outcome = issuectl(
             ["follow", "--json"], writes: 1,

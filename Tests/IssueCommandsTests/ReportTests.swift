@@ -11,7 +11,7 @@ struct ReportTests {
         "{\"receipts\":[\((first..<(first + count)).map { "{\"id\":\"r\($0)\"}" }.joined(separator: ","))]}"
     }
 
-    @Test("The words of the command line are one message, and its id is printed")
+    @Test("The operands form one message, and its id is printed")
     func words() {
         let outcome = issuectl(["report", "No", "space", "left"], .reply(Self.one))
         #expect(outcome.calls == [#"Report {"records":[{"message":"No space left"}]}"#])
@@ -20,7 +20,7 @@ struct ReportTests {
         #expect(outcome.code == .success)
     }
 
-    @Test("Every option becomes its member of the record")
+    @Test("Every option sets its member of the record")
     func options() {
         let outcome = issuectl(
             [
@@ -38,7 +38,7 @@ struct ReportTests {
             ])
     }
 
-    @Test("What the options can say is what the daemon understands")
+    @Test("The daemon accepts everything that the options can express")
     func understood() throws {
         let outcome = issuectl(["report", "-p", "warn", "-m", "a=1", "--line", "3", "boom"], .reply(Self.one))
         let json = outcome.calls[0].dropFirst("Report ".count)
@@ -48,14 +48,14 @@ struct ReportTests {
         #expect(record.metadata == .object([.init("a", 1)]))
     }
 
-    @Test("The variables of the client library stand in for missing options")
+    @Test("The environment variables of the client library replace missing options")
     func variables() {
         let environment = ["ISSUED_APP": "cron", "ISSUED_VERSION": "3", "ISSUED_ENVIRONMENT": ""]
         let outcome = issuectl(["report", "--app", "backup", "m"], environment: environment, .reply(Self.one))
         #expect(outcome.calls == [#"Report {"records":[{"message":"m","app":{"name":"backup","version":"3"}}]}"#])
     }
 
-    @Test("Each line of standard input is an issue, blank ones are not")
+    @Test("Each line of standard input that is not blank is an issue")
     func lines() {
         let outcome = issuectl(
             ["report"], input: ["one\n\n  \ntwo\r\nthree"], .reply(Self.receipts(2)), .reply(Self.receipts(1, from: 3)))
@@ -67,14 +67,14 @@ struct ReportTests {
         #expect(outcome.output == "r1\nr2\nr3\n")
     }
 
-    @Test("Lines are reported when they come, not when the input ends")
+    @Test("Lines are reported when they arrive, not at the end of the input")
     func promptly() {
         let outcome = issuectl(
             ["report"], input: ["one\nt", "wo\n"], .reply(Self.receipts(1)), .reply(Self.receipts(1, from: 2)))
         #expect(outcome.calls.count == 2)
     }
 
-    @Test("A call carries at most 500 records")
+    @Test("A call contains at most 500 records")
     func batches() {
         let input = (1...1001).map { "line \($0)\n" }.joined()
         let outcome = issuectl(
@@ -85,7 +85,7 @@ struct ReportTests {
         #expect(outcome.calls.count == 3)
     }
 
-    @Test("A call stays far below the largest message")
+    @Test("A call stays far below the maximum message size")
     func batchBytes() {
         let line = String(repeating: "x", count: 200_000) + "\n"
         let outcome = issuectl(
@@ -94,7 +94,7 @@ struct ReportTests {
         #expect(outcome.calls.allSatisfy { $0.utf8.count < 600_000 })
     }
 
-    @Test("A line that is a record in JSON is taken as one, and completed by the options")
+    @Test("A JSON record on a line is sent as a record, completed by the options")
     func jsonRecord() {
         let line = #"{"message":"boom","code":7,"future":{"x":1.50},"app":{"name":"own"},"metadata":{"a":1}}"#
         let outcome = issuectl(
@@ -108,7 +108,7 @@ struct ReportTests {
     }
 
     @Test(
-        "What only looks like a record is a text",
+        "JSON that is not a record is sent as a text",
         arguments: ["{", "{}", #"{"msg":"x"}"#, #"{"message":1}"#, "{not json}"])
     func looksLikeJSON(line: String) {
         let outcome = issuectl(["report"], input: [line], .reply(Self.one))
@@ -117,7 +117,7 @@ struct ReportTests {
         #expect(outcome.calls == ["Report {\"records\":[{\"message\":\(writer.text)}]}"])
     }
 
-    @Test("With --json-lines a bad line is named, and its neighbours are taken")
+    @Test("With --json-lines, an invalid line is reported by number, and the other lines are stored")
     func badLines() {
         let input = """
             {"message":"one"}
@@ -131,38 +131,38 @@ struct ReportTests {
         #expect(outcome.output == "r1\nr2\n")
         #expect(
             outcome.errors == """
-                issuectl: line 2 was not taken: the JSON text ends too early
-                issuectl: line 3 was not taken: not a JSON object
+                issuectl: line 2 was rejected: the JSON text ends too early
+                issuectl: line 3 was rejected: not a JSON object
 
                 """)
         #expect(outcome.code == .refused)
     }
 
-    @Test("What the daemon rejects is named by its line")
+    @Test("A record that the daemon rejects is reported by line number")
     func rejected() {
         let reply = #"{"receipts":[{"id":"r1"},{"rejected":{"field":"severity","reason":"must be a\u001b word"}}]}"#
         let outcome = issuectl(["report"], input: ["one\n", "two\nthree\n"], .reply(Self.one), .reply(reply))
         #expect(outcome.output == "r1\nr1\n")
-        #expect(outcome.errors == "issuectl: line 3 was not taken: severity: must be a\\x1b word\n")
+        #expect(outcome.errors == "issuectl: line 3 was rejected: severity: must be a\\x1b word\n")
         #expect(outcome.code == .refused)
     }
 
-    @Test("A line that is too long is named and not sent")
+    @Test("A line that is too long is reported by number and not sent")
     func tooLong() {
         let long = String(repeating: "x", count: 300_000)
         let outcome = issuectl(["report"], input: [long, "\nshort\n"], .reply(Self.one))
         #expect(outcome.calls == [#"Report {"records":[{"message":"short"}]}"#])
-        #expect(outcome.errors == "issuectl: line 1 was not taken: longer than 256.0 KiB\n")
+        #expect(outcome.errors == "issuectl: line 1 was rejected: longer than 256.0 KiB\n")
         #expect(outcome.code == .refused)
     }
 
-    @Test("Bytes that are no UTF-8 still make a message")
+    @Test("Bytes that are not UTF-8 still make a message")
     func invalidUTF8() {
         let outcome = issuectl(["report"], bytes: [[0x61, 0xFF, 0x62, 0x0A]], .reply(Self.one))
         #expect(outcome.calls == ["Report {\"records\":[{\"message\":\"a\u{FFFD}b\"}]}"])
     }
 
-    @Test("JSON answers hold a receipt for each line, in the order of the lines")
+    @Test("JSON output contains a receipt for each line, in the order of the lines")
     func json() {
         let outcome = issuectl(
             ["report", "--json", "--json-lines"],
@@ -175,19 +175,19 @@ struct ReportTests {
         #expect(ndjson.output == "{\"id\":\"r1\"}\n")
     }
 
-    @Test("Quietly nothing is printed but errors")
+    @Test("With --quiet only errors are printed")
     func quiet() {
         #expect(issuectl(["report", "-q", "m"], .reply(Self.one)).output == "")
         #expect(issuectl(["report", "-q", "--json", "m"], .reply(Self.one)).output == "")
     }
 
-    @Test("With --stderr the message is printed as well, made harmless")
+    @Test("With --stderr the message is also printed to standard error, escaped")
     func standardError() {
         let outcome = issuectl(["report", "-s", "-t", "cron", "bad \u{1B}[2J"], .reply(Self.one))
         #expect(outcome.errors == "cron: bad \\x1b[2J\n")
     }
 
-    @Test("When nobody reads the ids, reporting goes on")
+    @Test("Reporting continues if the reader of the output has gone")
     func nobodyReads() {
         let outcome = issuectl(
             ["report"], input: ["one\n", "two\n"], writes: 0, .reply(Self.one), .reply(Self.receipts(1, from: 2)))
@@ -195,23 +195,23 @@ struct ReportTests {
         #expect(outcome.code == .success)
     }
 
-    @Test("Lines without a receipt are named when the daemon goes away")
+    @Test("Lines without a receipt are reported if the daemon disconnects")
     func lost() {
         let outcome = issuectl(
             ["report", "--timeout", "50ms"], input: ["one\n", "two\nthree\n"], .reply(Self.one), .failure(.closed))
         #expect(outcome.output == "r1\n")
         #expect(
             outcome.errors == """
-                issuectl: the daemon has gone and not come back within 50 ms, and may have the issue: try again with --id \
-                \(ScriptedSurroundings.producer), so that nothing is stored twice; lines 2 to 3 have no receipt
+                issuectl: the daemon disconnected and did not return within 50 ms, and may have stored the report: retry with \
+                --id \(ScriptedSurroundings.producer) to avoid storing it twice; lines 2 to 3 have no receipt
 
                 """)
         #expect(outcome.code == .tryAgain)
     }
 
-    // MARK: Numbers, time and what is kept
+    // MARK: Numbers, timeouts and spooling
 
-    @Test("Records are numbered, and a call that was not answered is made again with the same numbers")
+    @Test("Records are numbered, and a call without a reply is repeated with the same numbers")
     func again() {
         let outcome = issuectl(
             ["report"], input: ["one\ntwo\n", "three\n"], .failure(.closed), .reply(Self.receipts(2)),
@@ -225,18 +225,18 @@ struct ReportTests {
         #expect(outcome.code == .success)
     }
 
-    @Test("A record that was stored before is printed with the id that it has")
+    @Test("For a record that was stored before, its id is printed")
     func duplicate() {
         let outcome = issuectl(["report", "m"], .reply(#"{"receipts":[{"id":"r7","duplicate":true}]}"#))
         #expect(outcome.output == "r7\n")
         #expect(outcome.code == .success)
     }
 
-    @Test("After a timeout the error says how to retry without storing anything twice")
+    @Test("After a timeout, the error explains how to retry without storing a report twice")
     func timeout() {
         let outcome = issuectl(["report", "--timeout", "0s", "m"], .failure(.timedOut))
         #expect(outcome.code == .tryAgain)
-        #expect(outcome.errors.contains("has not answered within 0 s"))
+        #expect(outcome.errors.contains("did not reply within 0 s"))
         #expect(outcome.errors.contains("--id \(ScriptedSurroundings.producer)"))
         let again = issuectl(
             ["report", "--id", ScriptedSurroundings.producer.uppercased(), "m"], .reply(Self.one))
@@ -248,7 +248,7 @@ struct ReportTests {
         #expect(issuectl(["report", "--id", "", "m"]).code == .usage)
     }
 
-    @Test("A key always stands for the same producer, and another key for another one")
+    @Test("A key always gives the same producer, and different keys give different ones")
     func keys() {
         let producers = ["backup-2026-11-22", "backup-2026-11-23", "", "ä"].map { ReportID.producer(for: $0) }
         #expect(Set(producers).count == 4)
@@ -259,7 +259,7 @@ struct ReportTests {
         #expect(producers[2] == "6c62272e-07bb-8142-a2b8-21756295c58d")
     }
 
-    @Test("With --spool, reports that no daemon takes are kept with their numbers and times")
+    @Test("With --spool, reports that no daemon accepts are kept with their numbers and times")
     func spool() {
         let outcome = issuectl(
             ["report", "--spool", "--timeout", "1s"], input: ["one\n", "two\nthree\n"], .failure(.timedOut))
@@ -267,8 +267,8 @@ struct ReportTests {
         #expect(outcome.output == "")
         #expect(
             outcome.errors == """
-                issuectl: what is reported is kept in /unsent until the next run of issuectl or of a program that \
-                reports: the daemon has not answered in time: try again
+                issuectl: kept the reports in /unsent for the next issuectl or reporting program to send: \
+                the daemon did not reply in time: try again
 
                 """)
         let producer = ScriptedSurroundings.producer
@@ -280,21 +280,21 @@ struct ReportTests {
                 "\(producer) 2 \(method)" + #"{"message":"two",\#(time)},{"message":"three",\#(time)}],"#
                     + #""producer":"\#(producer)","sequence":2}}"#,
             ])
-        // No second wait for a daemon that has not answered once.
+        // A daemon that has timed out once is not waited for again.
         #expect(outcome.calls.count == 1)
     }
 
-    @Test("With --spool a daemon that is not there is no failure; one that refuses is")
+    @Test("With --spool, a missing daemon is not a failure, but a refusal is")
     func spoolAway() {
         let away = issuectl(["--socket", "/absent", "report", "--spool", "--json", "m"])
         #expect(away.code == .success)
         #expect(away.kept.count == 1)
         #expect(away.output == #"{"receipts":[{"spooled":true}]}"# + "\n")
-        #expect(away.errors.contains("the issue is kept in /unsent"))
+        #expect(away.errors.contains("kept the report in /unsent"))
         #expect(issuectl(["--socket", "/absent", "report", "m"]).code == .unavailable)
         let full = issuectl(["--socket", "/absent", "report", "--spool", "m"], keeps: false)
         #expect(full.code == .unavailable)
-        #expect(full.errors.contains("can't be kept"))
+        #expect(full.errors.contains("could not be kept"))
         let refused = issuectl(["report", "--spool", "m"], .failure(.refused(.tooLarge(limit: 1))))
         #expect(refused.code == .refused)
         #expect(refused.kept.isEmpty)
@@ -309,7 +309,7 @@ struct ReportTests {
         #expect(issuectl(["--help"]).sendings == 0)
     }
 
-    @Test("A record without an application gets its caller's name, and one that has one keeps it")
+    @Test("The caller's name is the default application name")
     func caller() {
         func app(_ arguments: [String], input: [String] = [], environment: [String: String] = [:]) -> String? {
             let outcome = issuectl(
@@ -325,7 +325,7 @@ struct ReportTests {
         #expect(app([], input: [#"{"message":"m","app":{"version":"1"}}"#]) == "backup.sh")
     }
 
-    @Test("The caller's name is that of a script, else of a service, else issuectl")
+    @Test("The caller's name is that of a script, otherwise of a service, otherwise issuectl")
     func callerName() {
         #expect(CallerName.name(parent: "backup.sh", unit: "cron.service") == "backup.sh")
         #expect(CallerName.name(parent: "sh", unit: "nightly.service") == "nightly")
@@ -335,7 +335,7 @@ struct ReportTests {
         #expect(CallerName.name(parent: nil, unit: nil) == "issuectl")
     }
 
-    @Test("An answer with too few receipts is not taken for success")
+    @Test("A reply with too few receipts is not a success")
     func tooFew() {
         let outcome = issuectl(["report"], input: ["one\ntwo\n"], .reply(Self.one))
         #expect(outcome.code == .refused)

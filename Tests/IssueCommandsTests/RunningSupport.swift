@@ -4,16 +4,16 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// What one run of `issuectl` left behind.
+/// The result of a run of `issuectl`.
 struct Outcome {
     var code: ExitCode
     var output: String
     var errors: String
-    /// The calls without the numbers of their records.
+    /// The calls without the sequence numbers of their records.
     var calls: [String]
-    /// The calls as they were made.
+    /// The calls, unchanged.
     var numberedCalls: [String] = []
-    /// The calls kept for the next run, and how often kept calls were sent.
+    /// The calls kept for the next run, and the number of times that kept calls were sent.
     var kept: [String] = []
     var sendings = 0
 }
@@ -40,7 +40,7 @@ final class ScriptedSurroundings {
     }
 }
 
-/// Collects what is written, and can stop listening after a number of lines.
+/// Collects output, and can simulate a reader that leaves after a number of lines.
 final class CollectedOutput: CommandOutput {
     var output: [UInt8] = []
     var errors: [UInt8] = []
@@ -62,7 +62,7 @@ final class CollectedOutput: CommandOutput {
     }
 }
 
-/// Standard input in the pieces in which it comes.
+/// Standard input that arrives in the given pieces.
 final class ScriptedInput: CommandInput {
     private var pieces: [[UInt8]]
 
@@ -77,7 +77,7 @@ final class ScriptedInput: CommandInput {
 
 let noon = Timestamp("2026-11-21T12:00:00Z") ?? Timestamp(milliseconds: 0)
 
-/// Runs `issuectl` at noon, on a terminal of a width or into a pipe.
+/// Runs `issuectl` at noon, on a terminal of the given width or in a pipe.
 func issuectl(
     _ arguments: [String], width: Int? = nil, rows: Int? = nil, environment: [String: String] = [:],
     input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, caller: String? = nil, keeps: Bool = true,
@@ -86,7 +86,7 @@ func issuectl(
     let link = ScriptedLink(script)
     let output = CollectedOutput(writes: writes)
     var environment = environment
-    // Colours have tests of their own.
+    // Colours are tested separately.
     if environment["TERM"] == nil { environment["TERM"] = "dumb" }
     let variables = environment
     let surroundings = ScriptedSurroundings()
@@ -123,5 +123,5 @@ private func withoutNumbers(_ call: String) -> String {
     return call[..<start.lowerBound] + "]}"
 }
 
-/// A text of several lines as a command prints it.
+/// The output of a command for a text of several lines.
 func lines(_ text: String) -> String { text + "\n" }

@@ -4,14 +4,14 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// A daemon that says what a test has written down for it, and remembers what it was asked.
+/// A daemon that plays scripted replies and records the calls.
 final class ScriptedLink: BrowserLink {
     enum Reply {
         case reply(String)
         case failure(CollectorConnectionError)
-        /// The parts of a stream, and how it ends.
+        /// The parts of a stream, and its final error.
         case parts([String], CollectorConnectionError?)
-        /// The parts of a stream that comes with an open file.
+        /// The parts of a stream that passes an open file.
         case file([String])
     }
 
@@ -41,7 +41,7 @@ final class ScriptedLink: BrowserLink {
         return PassedFile(end)
     }
 
-    /// Hands over the parts of a stream, and answers whether a file comes with them.
+    /// Delivers the parts of a stream. Returns `true` if a file is passed with them.
     private func play(_ reply: Reply, _ receive: ([UInt8]) -> Bool) throws(CollectorConnectionError) -> Bool {
         switch reply {
         case .reply: throw .malformed("the script has a reply where a stream is asked for")

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Help for what is said of issues")
+@Suite("Help of resolve, mute and reopen")
 struct StateHelpTests {
     @Test("issuectl resolve --help")
     func resolve() {
@@ -8,23 +8,23 @@ struct StateHelpTests {
             issuectl(["resolve", "--help"]).output == #"""
                 Usage: issuectl resolve [OPTION...] GROUP
 
-                Say that an issue is mended.
+                Mark an issue as resolved.
 
-                How long:
-                      --until-newer-version  Until a version of the application shows it that is
-                                             newer than all so far
+                Duration:
+                      --until-newer-version  Until a version newer than all seen so far reports
+                                             it
 
                 Common options:
-                      --socket PATH          Where the daemon listens, instead of looking in the
-                                             usual places and in ISSUED_SOCKET
+                      --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
+                                             standard location)
                       --json                 Print one JSON document
-                      --ndjson               Print one JSON object a line, as it comes
+                      --ndjson               Print one JSON object per line, as received
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
-                The next record of it opens the issue again, which the journal tells, and goes
-                before any backlog. With --until-newer-version, records of the versions that are
-                out there do not.
+                The next record of the issue reopens it. This is logged, and the record is
+                forwarded ahead of any backlog. With --until-newer-version, only records of
+                newer versions reopen it.
 
                 Examples:
                   issuectl resolve g92c9da597585468b
@@ -39,26 +39,26 @@ struct StateHelpTests {
             issuectl(["mute", "--help"]).output == #"""
                 Usage: issuectl mute [OPTION...] GROUP
 
-                Store and count an issue, and tell nobody.
+                Stop forwarding an issue, but store and count it.
 
-                How long:
-                      --for SPAN             For so long
-                  -U, --until TIME           Until then
-                      --until-newer-version  Until a version of the application shows it that is
-                                             newer than all so far
+                Duration:
+                      --for SPAN             For this time span
+                  -U, --until TIME           Until this time
+                      --until-newer-version  Until a version newer than all seen so far reports
+                                             it
 
                 Common options:
-                      --socket PATH          Where the daemon listens, instead of looking in the
-                                             usual places and in ISSUED_SOCKET
+                      --socket PATH          The daemon's socket (default: ISSUED_SOCKET or a
+                                             standard location)
                       --json                 Print one JSON document
-                      --ndjson               Print one JSON object a line, as it comes
+                      --ndjson               Print one JSON object per line, as received
                       --color WHEN           Colour the output: auto, always or never
                   -h, --help                 Show this help
 
-                What comes in of it is withheld from all destinations, also when it is reopened.
-                Without an option it is muted until it is reopened. A SPAN is a span of time
-                such as 30s, 5min or 2h, a TIME is RFC 3339 or a date. Days begin at midnight
-                UTC.
+                New records of the issue are withheld from all destinations, even if it is
+                reopened later. Without an option, it stays muted until it is reopened. SPAN is
+                a time span such as 30s, 5min or 2h, TIME is RFC 3339 or a date. Days begin at
+                midnight UTC.
 
                 Examples:
                   issuectl mute g92c9da597585468b --for 2h
@@ -73,13 +73,13 @@ struct StateHelpTests {
             issuectl(["reopen", "--help"]).output == #"""
                 Usage: issuectl reopen [OPTION...] GROUP
 
-                Take back that an issue is resolved or muted.
+                Reopen a resolved or muted issue.
 
                 Common options:
-                      --socket PATH  Where the daemon listens, instead of looking in the usual
-                                     places and in ISSUED_SOCKET
+                      --socket PATH  The daemon's socket (default: ISSUED_SOCKET or a standard
+                                     location)
                       --json         Print one JSON document
-                      --ndjson       Print one JSON object a line, as it comes
+                      --ndjson       Print one JSON object per line, as received
                       --color WHEN   Colour the output: auto, always or never
                   -h, --help         Show this help
 

@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 import Testing
 
-@Suite("Saying something of an issue")
+@Suite("issuectl resolve, mute and reopen")
 struct StateTests {
     private func reply(_ state: String, until: String? = nil, title: String = "Decoding failed") -> ScriptedLink.Reply {
         .reply(
@@ -15,7 +15,7 @@ struct StateTests {
             """)
     }
 
-    @Test("Each command says what it is asked to, and shows the group as it is then")
+    @Test("Each command sets the state and prints the group")
     func said() {
         let resolved = issuectl(["resolve", "g7"], reply("resolved"))
         #expect(resolved.output == lines("g7 is resolved: Decoding failed"))
@@ -28,10 +28,10 @@ struct StateTests {
         #expect(muted.calls == [#"SetState {"group":"g7","state":"muted"}"#])
     }
 
-    @Test("Until a newer version: that is asked for, and said")
+    @Test("--until-newer-version is sent to the daemon and printed")
     func versions() {
         let resolved = issuectl(["resolve", "g7", "--until-newer-version"], reply("resolved"))
-        #expect(resolved.output == lines("g7 is resolved until a newer version shows it: Decoding failed"))
+        #expect(resolved.output == lines("g7 is resolved until a newer version reports it: Decoding failed"))
         #expect(resolved.calls == [#"SetState {"group":"g7","state":"resolved","until_newer_version":true}"#])
         let muted = issuectl(
             ["mute", "g7", "--until", "2026-11-22", "--until-newer-version"],
@@ -39,11 +39,11 @@ struct StateTests {
         #expect(
             muted.output
                 == lines(
-                    "g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h), or until a newer version shows it: "
+                    "g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h), or until a newer version reports it: "
                         + "Decoding failed"))
     }
 
-    @Test("A mute is for a span or until a time to come")
+    @Test("A mute ends after a time span or at a future time")
     func times() {
         let json = #"SetState {"group":"g7","state":"muted","until":"2026-11-21T14:00:00.000Z"}"#
         #expect(issuectl(["mute", "g7", "--for", "2h"], reply("muted")).calls == [json])
@@ -58,10 +58,10 @@ struct StateTests {
         }
         let both = issuectl(["mute", "g7", "--for", "2h", "--until", "2026-11-22"])
         #expect(both.code == .usage)
-        #expect(both.errors == lines("issuectl: --for and --until exclude each other. See issuectl mute --help"))
+        #expect(both.errors == lines("issuectl: --for and --until cannot be used together. See issuectl mute --help"))
     }
 
-    @Test("For programs it is the daemon's own answer, and a stranger's words harm no terminal")
+    @Test("JSON is the daemon's reply, and text for the terminal is escaped")
     func forms() {
         let json = issuectl(["resolve", "g7", "--json"], reply("resolved")).output
         #expect(json.contains(#""unheard_of":1"#))
@@ -70,7 +70,7 @@ struct StateTests {
         #expect(hostile.split(separator: "\n").count == 1)
     }
 
-    @Test("Without a group, with two, or for one that is not there, it says so")
+    @Test("A missing, additional or unknown group is an error")
     func failures() {
         for command in ["resolve", "mute", "reopen"] {
             #expect(issuectl([command]).code == .usage)

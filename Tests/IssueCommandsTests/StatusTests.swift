@@ -9,7 +9,7 @@ struct StatusTests {
         {"destination":"logzio","reason":"daily_bytes","count":1,"since":"2026-11-21T11:59:00.000Z"}
         """
 
-    @Test("Of a daemon that can't open its database the status says that, and why")
+    @Test("If the daemon cannot open its database, the status shows the reason")
     func withoutStore() {
         let reply = """
             {"version":"0.1.0","host":"web-1","started_at":"2026-11-18T12:00:00.000Z","received":0,"rejected":0,\
@@ -21,13 +21,13 @@ struct StatusTests {
                 issued 0.1.0 on web-1
                   Up           3 days, since 2026-11-18 12:00:00Z
                   Connections  1
-                  Store        can't be opened
+                  Store        cannot be opened
                   Fault: the disk gives nothing
 
                 """)
     }
 
-    @Test("With a fault of the store it ends with 1, so that whoever watches over the host can ask for that alone")
+    @Test("With a fault of the store, the exit code is 1, so that monitoring can rely on it")
     func fault() {
         let unwell = Fixtures.status(Fixtures.logzio, faults: "\"the ledger of logzio does not balance\"")
         #expect(issuectl(["status"], .reply(unwell)).code == .refused)
@@ -35,7 +35,7 @@ struct StatusTests {
         #expect(issuectl(["status"], .reply(Fixtures.status(Fixtures.logzio))).code == .success)
     }
 
-    @Test("What is held back takes five lines, the largest first, and then says how many more there are")
+    @Test("The five largest suppressions are listed, followed by the number of others")
     func manySuppressions() {
         func held(_ app: Int, _ count: Int, groups: Int? = nil) -> String {
             """
@@ -54,13 +54,13 @@ struct StatusTests {
         #expect(shown[1].contains("app-40, 40 groups") || shown[1].contains("app-40, group g-40"))
         #expect(shown[5].contains("app-36"))
         #expect(shown[6].contains("and 1,035 more"))
-        // An older daemon tells of each group by itself.
+        // An older daemon lists each group separately.
         let old = lines((1...5000).map { held($0 % 2, 1) })
         #expect(old.count == 3)
         #expect(old[1].contains("2,500") && old[1].contains("2,500 groups"))
     }
 
-    @Test("The status shows the equation of each ledger and says whether it balances")
+    @Test("The status shows the sum of each ledger and whether it balances")
     func status() {
         let reply = Fixtures.status(
             Fixtures.logzio, Fixtures.archive, suppressions: Self.suppressions, faults: "\"issues.db-1 was set aside\"")
@@ -69,7 +69,7 @@ struct StatusTests {
             outcome.output == #"""
                 issued 0.1.0 on web-1
                   Up           3 days, since 2026-11-18 12:00:00Z
-                  Received     1,234,567 records; since the start 1 more than once, 3 rejected, 2 reports refused
+                  Received     1,234,567 records; since start: 1 duplicate, 3 rejected, 2 reports refused
                   Connections  12
                   Store        1,200,000 records in 42 groups
                   Size         15.0 MiB, 20.0 GiB free on the disk
@@ -77,13 +77,13 @@ struct StatusTests {
                   Fault: issues.db-1 was set aside
 
                 Destination logzio
-                  State         paused: the token was refused (401)
-                  Advice        Put the right token into /etc/issued/logzio-token, then: systemctl restart issued
-                  Waiting       the oldest since 2026-11-21T10:00:00.000Z (2 h ago)
-                  Next attempt  in 20 s
-                  Last answer   401
-                  Last success  2026-11-21T09:59:00.000Z (2 h ago)
-                  Traffic       2,500 requests, 3 lines sent again, 2 records perhaps received twice, 1.5 MiB today
+                  State           paused: the token was refused (401)
+                  Advice          Put the right token into /etc/issued/logzio-token, then: systemctl restart issued
+                  Oldest pending  2026-11-21T10:00:00.000Z (2 h ago)
+                  Next attempt    in 20 s
+                  Last answer     401
+                  Last success    2026-11-21T09:59:00.000Z (2 h ago)
+                  Traffic         2,500 requests, 3 lines sent again, 2 records perhaps received twice, 1.5 MiB today
 
                 Destination archive (ClickHouse)
                   State    idle
@@ -109,20 +109,20 @@ struct StatusTests {
         #expect(issuectl(["status", "--json"], .reply(reply)).output == reply + "\n")
     }
 
-    @Test("Ledgers that find no room side by side stand below each other")
+    @Test("Ledgers that do not fit next to each other follow below")
     func narrow() {
         let reply = Fixtures.status(Fixtures.logzio, Fixtures.archive)
         let outcome = issuectl(["status"], width: 40, .reply(reply))
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("LEDGER") }.count == 2)
     }
 
-    @Test("Without a destination the status says what that means")
+    @Test("Without a destination, the status explains the consequence")
     func noDestination() {
         let outcome = issuectl(["status"], width: 80, .reply(Fixtures.status()))
-        #expect(outcome.output.hasSuffix("\n\nNo destination is configured: issues are kept, and go nowhere.\n"))
+        #expect(outcome.output.hasSuffix("\n\nNo destination configured. Issues are stored but not forwarded.\n"))
     }
 
-    @Test("Flush says what became of what was waiting")
+    @Test("Flush shows the fates of the records that were pending")
     func flush() {
         let outcome = issuectl(
             ["flush"], .reply(Fixtures.status(Fixtures.flushed(pending: 3, delivered: 5))),
@@ -132,7 +132,7 @@ struct StatusTests {
         #expect(outcome.calls == ["Status {}", #"Flush {"timeout":30000}"#])
     }
 
-    @Test("Flush ends with 75 when something that was waiting still waits")
+    @Test("Flush exits with 75 if some of the records are still pending")
     func unfinished() {
         let after = Fixtures.flushed(
             pending: 2, delivered: 6, oldest: "2026-11-21T11:59:00.000Z", advice: "Look at the network")
@@ -143,12 +143,12 @@ struct StatusTests {
         #expect(outcome.code == .tryAgain)
         #expect(
             outcome.errors
-                == "issuectl: not all that was waiting has a fate yet (logzio): see issuectl status, or wait with --timeout\n"
+                == "issuectl: some records are still pending (logzio): see issuectl status, or wait longer with --timeout\n"
         )
         #expect(outcome.calls.last == #"Flush {"destination":"logzio","timeout":1000}"#)
     }
 
-    @Test("What came in after the call is not waited for")
+    @Test("Flush does not wait for records that arrive after the call")
     func laterRecords() {
         let after = Fixtures.flushed(pending: 2, delivered: 6, oldest: "2026-11-21T12:00:01.000Z")
         let json = issuectl(["flush", "--json"], .reply("{\"destinations\":[\(after)]}"))
@@ -157,11 +157,11 @@ struct StatusTests {
         #expect(issuectl(["flush", "--ndjson"], .reply("{\"destinations\":[\(after)]}")).output == after + "\n")
     }
 
-    @Test("Flush says when there was nothing to do")
+    @Test("Flush says if nothing was pending")
     func nothing() {
         let ledger = Fixtures.flushed(pending: 0, delivered: 5)
         let outcome = issuectl(["flush"], .reply(Fixtures.status(ledger)), .reply("{\"destinations\":[\(ledger)]}"))
-        #expect(outcome.output == "logzio: nothing was waiting\n")
+        #expect(outcome.output == "logzio: nothing was pending\n")
         let none = issuectl(["flush"], .reply(Fixtures.status()), .reply("{\"destinations\":[]}"))
         #expect(none.output == "No destination is configured.\n")
     }

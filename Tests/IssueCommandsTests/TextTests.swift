@@ -2,10 +2,10 @@ import IssueCommands
 import IssueProtocol
 import Testing
 
-@Suite("Texts for people")
+@Suite("Text formatting")
 struct TextTests {
     @Test(
-        "A text is as wide as a terminal draws it",
+        "The display width matches what terminals draw",
         arguments: [
             ("", 0), ("abc", 3), ("café", 4), ("cafe\u{301}", 4), ("日本語", 6), ("한국어", 6), ("ﾃｽﾄ", 3), ("！", 2),
             ("👍", 2), ("👨‍👩‍👧", 2), ("🇩🇪", 2), ("❤️", 2), ("❤", 1), ("a\u{200D}b", 2), ("…", 1), ("│", 1), ("Привет", 6),
@@ -15,7 +15,7 @@ struct TextTests {
     }
 
     @Test(
-        "A text too wide is cut at a character, with a sign that it was",
+        "Text that is too wide is cut between characters and marked with an ellipsis",
         arguments: [
             ("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("abcdef", 1, "…"), ("abcdef", 0, ""), ("日本語", 6, "日本語"),
             ("日本語", 5, "日本…"), ("日本語", 4, "日…"), ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"), ("👨‍👩‍👧👍x", 3, "👨‍👩‍👧…"),
@@ -27,7 +27,7 @@ struct TextTests {
     }
 
     @Test(
-        "Nothing that a terminal obeys gets through",
+        "Characters that a terminal would interpret are escaped",
         arguments: [
             ("\u{1B}[31mred", "\\x1b[31mred"), ("a\nb\r\nc\td", "a\\nb\\r\\nc\\td"),
             ("\u{07}\u{08}\u{0}", "\\x07\\x08\\x00"),
@@ -48,19 +48,19 @@ struct TextTests {
         }
     }
 
-    @Test("Marks piled up without end are cut off")
+    @Test("An unbounded number of combining marks is cut")
     func piledMarks() {
         let text = TerminalSanitizer.line("a" + String(repeating: "\u{301}", count: 5000) + "b")
         #expect(text.unicodeScalars.count < 20)
         #expect(text.hasSuffix("b"))
     }
 
-    @Test("A page keeps its line feeds and nothing else")
+    @Test("Multi-line text keeps its line feeds only")
     func page() {
         #expect(TerminalSanitizer.lines("a\nb\r\n\u{1B}c") == ["a", "b", "\\x1bc"])
     }
 
-    @Test("JSON keeps its meaning when what a terminal obeys is escaped")
+    @Test("Escaping JSON for the terminal preserves its meaning")
     func safeJSON() throws {
         let json = "{\"a\":\"\u{9B}31m \u{7F} \u{A0} é\u{85}\"}"
         let safe = TerminalSafeJSON.escape(Array(json.utf8))
@@ -69,7 +69,7 @@ struct TextTests {
     }
 
     @Test(
-        "Marks of direction and control characters are escaped in strings, and keep their meaning",
+        "Bidirectional marks and control characters are escaped in strings, and keep their meaning",
         arguments: [
             ("{\"a\":\"x\u{202E}y\u{2066}\u{200F}\"}", #"{"a":"x\u202ey\u2066\u200f"}"#),
             ("{\"\u{202E}\":1}", #"{"\u202e":1}"#), ("[\"\u{E0041}\"]", #"["\udb40\udc41"]"#),
@@ -82,7 +82,7 @@ struct TextTests {
         if let value = try? JSONValue(json: json) { #expect(try JSONValue(json: safe) == value) }
     }
 
-    @Test("A text that is no JSON can still not reach the terminal with a control character")
+    @Test("Malformed JSON is printed without control characters, too")
     func noJSON() {
         let text = "\u{1B}[2J{\"a\":\"\u{1B}]0;t\u{7}\r\n\u{0}\\\u{1B}\"\r\u{9B}"
         let safe = String(decoding: TerminalSafeJSON.escape(Array(text.utf8)), as: UTF8.self)
@@ -90,7 +90,7 @@ struct TextTests {
     }
 
     @Test(
-        "A time is told by the largest unit that is full",
+        "A relative time uses the largest full unit",
         arguments: [
             (0, "now"), (999, "now"), (-999, "now"), (1000, "1 s ago"), (59_999, "59 s ago"), (60_000, "1 min ago"),
             (180_000, "3 min ago"), (3_599_999, "59 min ago"), (3_600_000, "1 h ago"), (86_399_999, "23 h ago"),
@@ -102,14 +102,14 @@ struct TextTests {
         #expect(RelativeTime.text(moment, now: noon) == text)
     }
 
-    @Test("Times at the ends of what 64 bits hold do no harm")
+    @Test("Extreme times do not overflow")
     func extremeTimes() {
         #expect(RelativeTime.text(Timestamp(milliseconds: .min), now: noon) == "now")
         #expect(RelativeTime.text(Timestamp(milliseconds: .max), now: noon).hasPrefix("in "))
     }
 
     @Test(
-        "Since and until take a moment in the ways that people write it",
+        "A time is accepted in all documented forms",
         arguments: [
             ("2026-11-20T10:00:00Z", "2026-11-20T10:00:00.000Z"),
             ("2026-11-20T10:00:00+02:00", "2026-11-20T08:00:00.000Z"),
@@ -125,14 +125,14 @@ struct TextTests {
     }
 
     @Test(
-        "What is no moment is refused",
+        "Anything else is not a time",
         arguments: ["", "soon", "2026", "2026-13-01", "2h ago", "h", "5 parsecs", "-", "99999999999999999999d", "1.5h"])
     func noMoments(text: String) {
         #expect(TimeExpression.moment(text, now: noon) == nil)
     }
 
     @Test(
-        "A span of time is what systemd takes for one",
+        "A time span is accepted as in systemd",
         arguments: [
             ("30s", 30_000), ("30", 30_000), ("2min 30s", 150_000), ("500ms", 500), ("0", 0), ("1h", 3_600_000),
             ("1m", 60_000), (" 2 h ", 7_200_000),
@@ -141,13 +141,14 @@ struct TextTests {
         #expect(DurationExpression.duration(text) == .milliseconds(milliseconds))
     }
 
-    @Test("What is no span is refused", arguments: ["", " ", "s", "x5", "5x", "-5s", "9223372036854775807w", "١s"])
+    @Test(
+        "Anything else is not a time span", arguments: ["", " ", "s", "x5", "5x", "-5s", "9223372036854775807w", "١s"])
     func noSpans(text: String) {
         #expect(DurationExpression.duration(text) == nil)
     }
 
     @Test(
-        "The words of logger name a severity too",
+        "The priorities of logger are accepted as severities",
         arguments: [
             ("error", Severity.error), ("user.err", .error), ("daemon.crit", .critical), ("warn", .warning),
             ("local0.notice", .info), ("EMERG", .critical), ("debug", .debug),
@@ -156,7 +157,7 @@ struct TextTests {
         #expect(SeverityWord.severity(word) == severity)
     }
 
-    @Test("Counts are drawn against the highest, and nothing differs from little")
+    @Test("Counts are scaled to the highest, and zero differs from a small count")
     func sparkline() {
         #expect(Sparkline.text([0, 1, 4, 8, 800, 0]) == "·▁▁▁█·")
         #expect(Sparkline.text([1, 2, 3, 4, 5, 6, 7, 8]) == "▁▂▃▄▅▆▇█")
@@ -164,7 +165,7 @@ struct TextTests {
         #expect(Sparkline.text([0, .max, -3]) == "·█·")
     }
 
-    @Test("Numbers are grouped by thousands, bytes are rounded down to a tenth")
+    @Test("Numbers are grouped by thousands, and sizes are rounded down to a tenth")
     func quantities() {
         #expect(
             [0, 7, 999, 1000, 1_234_567, -1000].map { Quantity.text($0) } == [
@@ -176,7 +177,7 @@ struct TextTests {
         #expect(Quantity.bytes(.max) == "7.9 EiB")
     }
 
-    @Test("A value of metadata is JSON where it is JSON, else the text that it is")
+    @Test("A metadata value is JSON if it is valid JSON, otherwise a string")
     func metadata() {
         #expect(MetadataPair.member("a=3")?.value == .integer(3))
         #expect(MetadataPair.member("a={\"b\":[true,null]}")?.value == .object([.init("b", [true, nil])]))

@@ -1,15 +1,15 @@
 import IssueProtocol
 import Testing
 
-@Suite("A buffer of bytes")
+@Suite("ByteBuffer")
 struct ByteBufferTests {
-    @Test("holds what an array holds that was given the same pieces")
+    @Test("The contents equal an array of the same pieces")
     func appending() {
         let source = (0..<200).map { UInt8($0) }
         for start in 0..<20 {
             var buffer = ByteBuffer()
             var expected: [UInt8] = []
-            // Runs of every length, also such that end where their source ends.
+            // Runs of every length, including runs at the end of their source.
             for length in 0...40 {
                 for from in [start, source.count - length] {
                     buffer.append(source.span, from: from, to: from + length)
@@ -23,7 +23,7 @@ struct ByteBufferTests {
         }
     }
 
-    @Test("forgets what is behind the end it is cut to, and goes on there")
+    @Test("Truncating drops the bytes after the new end, and appending continues there")
     func truncating() {
         var buffer = ByteBuffer(Array(1...100))
         buffer.truncate(to: 3)
@@ -34,7 +34,7 @@ struct ByteBufferTests {
         #expect(buffer.isEmpty)
     }
 
-    @Test("has numbers written over bytes that are there, the lowest byte first")
+    @Test("Integers overwrite existing bytes in little-endian order")
     func storing() {
         var buffer = ByteBuffer([9])
         buffer.appendRoom(8)

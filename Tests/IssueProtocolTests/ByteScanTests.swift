@@ -1,9 +1,9 @@
 import IssueProtocol
 import Testing
 
-@Suite("Looking at sixteen bytes at once")
+@Suite("Vector scans")
 struct ByteScanTests {
-    /// Bytes of which some are looked for, in many lengths, with parts of them that begin and end anywhere.
+    /// Byte sequences of many lengths that contain some matching bytes, with ranges that begin and end anywhere.
     private static func forEachPart(_ body: ([UInt8], Range<Int>) -> Void) {
         var generator = SeededGenerator(seed: 7)
         for length in 0..<150 {
@@ -17,7 +17,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test("finds the first byte that is looked for, or where fewer than sixteen are left")
+    @Test("A scan finds the first match, or the last bytes that are fewer than sixteen")
     func scan() {
         Self.forEachPart { bytes, range in
             let found = bytes.span.scan(from: range.lowerBound, to: range.upperBound) {
@@ -29,7 +29,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test("passes no zero, and not less than all sixty-four that have none")
+    @Test("Skipping stops before every zero, and skips every block of 64 bytes without one")
     func nonzero() {
         Self.forEachPart { bytes, range in
             let passed = bytes.span.passNonzero(from: range.lowerBound, to: range.upperBound)
@@ -39,7 +39,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test("compares runs as comparing each byte does")
+    @Test("Comparing vectors gives the same result as comparing bytes")
     func equality() {
         Self.forEachPart { bytes, range in
             let copy = [UInt8](repeating: 1, count: 3) + bytes[range]
@@ -54,7 +54,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test("gives the words of a run in turn, up to what is looked for")
+    @Test("Pairs of integers are passed in order, up to the first match")
     func words() {
         Self.forEachPart { bytes, range in
             var given: [UInt8] = []

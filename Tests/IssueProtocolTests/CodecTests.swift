@@ -1,9 +1,9 @@
 import IssueProtocol
 import Testing
 
-@Suite("Every type and its form in JSON")
+@Suite("JSON codecs")
 struct CodecTests {
-    @Test("A value is read back as it was written, whole or bare")
+    @Test("A value survives writing and reading, with all members and with the required ones")
     func roundTrips() throws {
         try check(IssueRecord.full)
         try check(IssueRecord(message: ""))
@@ -35,7 +35,7 @@ struct CodecTests {
         try check(Samples.minimalStatus)
     }
 
-    @Test("Parameters and replies are read back as they were written, whole or bare")
+    @Test("Parameters and replies survive writing and reading, with all members and with the required ones")
     func methods() throws {
         try check(ReportParameters(records: [.full, IssueRecord(message: "m")], producer: "p", sequence: 4711))
         try check(ReportParameters(records: []))
@@ -68,12 +68,12 @@ struct CodecTests {
         try check(InterfaceDescriptionReply(description: CollectorInterface.description))
     }
 
-    @Test("Any record is read back as it was written", arguments: 0..<10)
+    @Test("Any record survives writing and reading", arguments: 0..<10)
     func records(seed: UInt64) throws {
         for index: UInt64 in 0..<100 { try check(IssueRecord.sample(seed * 100 + index)) }
     }
 
-    @Test("Every beginning of a record is an error")
+    @Test("Every truncated record is an error")
     func truncated() {
         for seed: UInt64 in 0..<20 {
             let json = IssueRecord.sample(seed).json
@@ -87,7 +87,7 @@ struct CodecTests {
         }
     }
 
-    @Test("Damaged bytes are read as something else or refused, and what was read can be written again")
+    @Test("Damaged bytes are rejected or read as a value that can be written again")
     func damaged() throws {
         var chance = SeededGenerator(seed: 5)
         let record = Samples.storedRecord.json
@@ -108,7 +108,7 @@ struct CodecTests {
         }
     }
 
-    @Test("A bare value writes no member for what it has not")
+    @Test("Absent values are not written")
     func absence() {
         #expect(text(IssueRecord(message: "m")) == #"{"message":"m"}"#)
         #expect(text(IssueFilter()) == "{}")
@@ -123,7 +123,7 @@ struct CodecTests {
         _ value: Value, sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) throws {
         #expect(try Value(json: value.json) == value, sourceLocation: sourceLocation)
-        // A reader of this version takes what a later one adds, and null for what is absent.
+        // This version ignores members of later versions and treats null as absent.
         let later = try JSONValue(json: value.json).with("later", ["a": [1, nil]]).with("also_later", nil)
         #expect(try Value(json: later) == value, sourceLocation: sourceLocation)
     }

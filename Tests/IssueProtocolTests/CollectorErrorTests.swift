@@ -4,7 +4,7 @@ import Testing
 @Suite("Errors")
 struct CollectorErrorTests {
     static let collectorErrors: [CollectorError] = [
-        .invalidRecord(index: 3, field: "message", reason: "must be given"),
+        .invalidRecord(index: 3, field: "message", reason: "is required"),
         .invalidFilter(field: "codes.2", reason: "must be an integer"),
         .tooLarge(limit: 1_048_576),
         .busy(retryAfter: .milliseconds(250)),
@@ -22,7 +22,7 @@ struct CollectorErrorTests {
         .expectedMore,
     ]
 
-    @Test("An error comes back from its reply", arguments: collectorErrors + serviceErrors)
+    @Test("An error survives being sent in a reply", arguments: collectorErrors + serviceErrors)
     func roundTrip(error: CollectorError) throws {
         let message = Array(error.reply.message.dropLast())
 
@@ -32,7 +32,7 @@ struct CollectorErrorTests {
         #expect(error.description.hasSuffix("."))
     }
 
-    @Test("An error of a later version keeps its name and parameters")
+    @Test("An unknown error keeps its name and parameters")
     func unknown() {
         let reply = VarlinkReply(parameters: Array(#"{"a":1}"#.utf8), error: "org.issued.Collector.New")
 
@@ -42,7 +42,7 @@ struct CollectorErrorTests {
         #expect(error?.reply == reply)
     }
 
-    @Test("An error whose parameters are not those of the interface is unknown, not a guess")
+    @Test("A known error with invalid parameters is treated as unknown")
     func unreadable() {
         for (name, parameters) in [("TooLarge", "{}"), ("TooLarge", #"{"limit":"x"}"#), ("NotFound", #"{"id":1}"#)] {
             let error = CollectorError(
@@ -55,13 +55,13 @@ struct CollectorErrorTests {
         }
     }
 
-    @Test("A reply without an error carries none")
+    @Test("A reply without an error has none")
     func none() {
         #expect(CollectorError(VarlinkReply()) == nil)
     }
 
     @Test(
-        "Parameters that can't be read are refused with what was wrong",
+        "Invalid parameters are refused with the reason",
         arguments: [
             (#"{"limit":"ten"}"#, CollectorError.invalidParameter("limit")),
             (#"{"limit":0}"#, .invalidParameter("limit")),
@@ -74,7 +74,7 @@ struct CollectorErrorTests {
             (#"{"filter":{"codes":[1,2,"3"]}}"#, .invalidFilter(field: "codes.2", reason: "must be an integer")),
             (
                 #"{"filter":{"users":[-1]}}"#,
-                .invalidFilter(field: "users.0", reason: "must lie between 0 and 4294967295")
+                .invalidFilter(field: "users.0", reason: "must be between 0 and 4294967295")
             ),
             (
                 #"{"filter":{"severity":"bad"}}"#,
@@ -84,13 +84,13 @@ struct CollectorErrorTests {
             (
                 #"{"filter":{"since":"yesterday"}}"#,
                 .invalidFilter(
-                    field: "since", reason: "must be a time as RFC 3339 has it, such as 2026-11-21T10:00:00.123Z")
+                    field: "since", reason: "must be an RFC 3339 time, such as 2026-11-21T10:00:00.123Z")
             ),
         ])
     func refusal(parameters: String, expected: CollectorError) {
         do {
             let read = try ListParameters(json: parameters)
-            Issue.record("\(read) was taken")
+            Issue.record("\(read) was accepted")
         } catch {
             #expect(CollectorError(refusing: error) == expected)
         }

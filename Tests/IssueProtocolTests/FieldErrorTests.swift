@@ -1,18 +1,18 @@
 import IssueProtocol
 import Testing
 
-@Suite("What is said of a value that is not as it should be")
+@Suite("Errors of JSON members")
 struct FieldErrorTests {
     @Test(
-        "A record's fault is named by the way to it",
+        "An error in a record names the path of the member",
         arguments: [
-            (#"{}"#, "message: must be given"),
-            (#"{"message":null}"#, "message: must be given"),
+            (#"{}"#, "message: is required"),
+            (#"{"message":null}"#, "message: is required"),
             (#"{"message":1}"#, "message: must be a string"),
             (#"[]"#, "the value must be an object"),
             (#"{"message":"m","code":"1"}"#, "code: must be an integer"),
-            (#"{"message":"m","code":1.5}"#, "code: must be an integer of 64 bits"),
-            (#"{"message":"m","code":9223372036854775808}"#, "code: must be an integer of 64 bits"),
+            (#"{"message":"m","code":1.5}"#, "code: must be a 64-bit integer"),
+            (#"{"message":"m","code":9223372036854775808}"#, "code: must be a 64-bit integer"),
             (#"{"message":"m","source":{"line":"x"}}"#, "source.line: must be an integer"),
             (#"{"message":"m","backtrace":[{},{"offset":true}]}"#, "backtrace.1.offset: must be an integer"),
             (#"{"message":"m","causes":{}}"#, "causes: must be a list"),
@@ -25,20 +25,20 @@ struct FieldErrorTests {
     func records(json: String, expected: String) {
         do {
             let record = try IssueRecord(json: json)
-            Issue.record("\(record) was taken")
+            Issue.record("\(record) was accepted")
         } catch {
             #expect(error.description == expected)
         }
     }
 
-    @Test("Of two members with one key the last one counts, null too")
+    @Test("The last of several members with the same key counts, even if it is null")
     func lastWins() throws {
         #expect(try IssueRecord(json: #"{"message":"a","message":"b"}"#).message == "b")
         #expect(try IssueRecord(json: #"{"message":"a","code":1,"code":null}"#).code == nil)
         #expect(try Application(json: #"{"name":null,"n\u0061me":"x"}"#).name == "x")
     }
 
-    @Test("Null stands for an absent member everywhere")
+    @Test("Null is treated as absent everywhere")
     func null() throws {
         let members = try JSONValue(json: IssueRecord.full.json).asObject ?? []
         let nulls = JSONValue.object(members.map { .init($0.key, $0.key == "message" ? "m" : .null) })
@@ -46,15 +46,15 @@ struct FieldErrorTests {
         #expect(try IssueRecord(json: nulls) == IssueRecord(message: "m"))
     }
 
-    @Test("A member of the daemon's that is missing is named")
+    @Test("A missing member of a reply is named")
     func required() throws {
         for (key, value) in try JSONValue(json: Samples.minimalGroup.json).asObject?.map({ ($0.key, $0.value) }) ?? [] {
             let bare = try JSONValue(json: Samples.minimalGroup.json).with(key, .null)
-            #expect(throws: FieldError(field: key, reason: "must be given"), "\(value)") { try IssueGroup(json: bare) }
+            #expect(throws: FieldError(field: key, reason: "is required"), "\(value)") { try IssueGroup(json: bare) }
         }
     }
 
-    @Test("Durations are whole milliseconds, never negative, and never trap")
+    @Test("Durations are whole milliseconds, not negative, and never overflow")
     func durations() throws {
         #expect(try FlushParameters(json: #"{"timeout":1500}"#).timeout == .milliseconds(1500))
         #expect(

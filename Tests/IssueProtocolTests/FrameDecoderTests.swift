@@ -1,14 +1,14 @@
 import IssueProtocol
 import Testing
 
-@Suite("Messages out of a stream")
+@Suite("FrameDecoder")
 struct FrameDecoderTests {
     static let messages = [
         #"{"method":"a.B"}"#, "", "1234567", "12345678", "123456789", String(repeating: "x", count: 200), "é\u{1}",
     ]
     static let stream = messages.flatMap { Array("\($0)\0".utf8) }
 
-    @Test("They come out the same however the bytes arrive", arguments: [1, 2, 3, 7, 64, 1000])
+    @Test("The messages do not depend on how the bytes arrive", arguments: [1, 2, 3, 7, 64, 1000])
     func dripFeed(chunk: Int) throws {
         var decoder = FrameDecoder(limit: 200)
 
@@ -18,13 +18,13 @@ struct FrameDecoderTests {
         #expect(decoder.pendingCount == 0)
     }
 
-    @Test("They come out the same when a reader writes into the decoder's room", arguments: [1, 2, 3, 7, 64, 1000])
+    @Test("The messages are the same if a reader writes directly into the buffer", arguments: [1, 2, 3, 7, 64, 1000])
     func ownRoom(chunk: Int) throws {
         var decoder = FrameDecoder(limit: 200)
         var read = 0
         var messages: [String] = []
         while read < Self.stream.count {
-            // A reader seldom fills all the room that it is given.
+            // A reader rarely fills the whole space.
             let count = try decoder.receive(atMost: 2 * chunk) { buffer, room throws(FrameError) in
                 #expect(room.count == 2 * chunk)
                 let count = min(chunk, Self.stream.count - read)
@@ -38,7 +38,7 @@ struct FrameDecoderTests {
         #expect(messages == Self.messages)
     }
 
-    @Test("A stream that ends anywhere gives the whole messages before, and says that one has begun")
+    @Test("A truncated stream gives the complete messages and reports a partial one")
     func truncated() throws {
         for end in 0...Self.stream.count {
             var decoder = FrameDecoder(limit: 200)
@@ -51,7 +51,7 @@ struct FrameDecoderTests {
     }
 
     @Test(
-        "A message may be as long as the limit and no longer, whether or not its end has come", arguments: [1, 5, 64])
+        "A message may be as long as the limit and no longer, whether or not it is complete", arguments: [1, 5, 64])
     func limit(chunk: Int) throws {
         for (length, isTaken) in [(31, true), (32, true), (33, false), (1000, false)] {
             for ending: [UInt8] in [[], [0], [0, 65, 0]] {
@@ -69,7 +69,7 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test("Many messages in one chunk and a long one after them come out whole")
+    @Test("Many messages in one chunk and a long one after them are decoded")
     func mixture() throws {
         var chance = SeededGenerator(seed: 7)
         var messages: [String] = []
@@ -84,7 +84,7 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test("Memory is given back only while nothing is held")
+    @Test("Memory is released only while no bytes are buffered")
     func release() throws {
         var decoder = FrameDecoder(limit: 100)
         decoder.receive([65, 66])
@@ -101,7 +101,7 @@ struct FrameDecoderTests {
         #expect(Self.text(decoder[next]) == "D")
     }
 
-    @Test("Decoders that receive into one buffer in turn each give their own messages")
+    @Test("Decoders that share a receive buffer each decode their own messages")
     func lending() throws {
         var chance = SeededGenerator(seed: 11)
         let expected = (0..<8).map { number in
@@ -122,7 +122,7 @@ struct FrameDecoderTests {
         #expect(messages == expected)
     }
 
-    @Test("A message that was handed out and is still wanted stays, where it is said to lie")
+    @Test("A message that is still in use stays valid at its new position")
     func keeping() throws {
         var decoder = FrameDecoder(limit: 1000)
         var borrowed = [UInt8](repeating: 0, count: 4096)
@@ -165,7 +165,7 @@ struct FrameDecoderTests {
         String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
     }
 
-    @Test("A message that comes byte by byte is copied only when it has grown by half")
+    @Test("A message that arrives byte by byte is copied only after it has grown by half")
     func singleBytes() throws {
         var decoder = FrameDecoder(limit: 1 << 20)
         var borrowed = [UInt8](repeating: 0, count: 128 << 10)
@@ -175,7 +175,7 @@ struct FrameDecoderTests {
             if decoder.ownRoom == 0 {
                 let before = borrowed.count
                 decoder.borrow(&borrowed)
-                // Another buffer came back: what is held was copied.
+                // The buffer was swapped: the buffered bytes were copied.
                 if index > 4 << 10, borrowed.count != before { growths += 1 }
             }
             decoder.receive(atMost: max(1, min(decoder.ownRoom, 128 << 10))) { buffer, room in

@@ -2,9 +2,9 @@ import Foundation
 import IssueProtocol
 import Testing
 
-@Suite("The interface's description")
+@Suite("The interface description")
 struct InterfaceConformanceTests {
-    @Test("What the daemon answers is the file, byte for byte")
+    @Test("The description equals the Varlink file byte for byte")
     func file() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -13,7 +13,7 @@ struct InterfaceConformanceTests {
         #expect(Array(file) == Array(CollectorInterface.description.utf8))
     }
 
-    @Test("Every method and error of the file has its case, and no other")
+    @Test("Every method and error of the file has its case, and there are no others")
     func names() {
         let description = CollectorInterface.description
 
@@ -27,7 +27,7 @@ struct InterfaceConformanceTests {
                 == CollectorErrorTests.serviceErrors.map(\.name))
     }
 
-    @Test("A full value has exactly the members that the file gives its type")
+    @Test("A complete value has exactly the members that the file declares")
     func members() throws {
         try check("Record", IssueRecord.full)
         try check("StoredRecord", Samples.storedRecord)
@@ -46,7 +46,7 @@ struct InterfaceConformanceTests {
         try check("Series", HistogramSeries(key: "shop", counts: [1]))
     }
 
-    @Test("The words of each choice are those of the file")
+    @Test("The enumerations have the same values as in the file")
     func choices() {
         #expect(words(ofType: "Severity") == Severity.allCases.map(\.name))
         #expect(words(ofType: "State") == GroupState.allCases.map(\.name))
@@ -88,13 +88,13 @@ struct InterfaceConformanceTests {
         #expect(written.sorted() == declared.sorted(), sourceLocation: sourceLocation)
     }
 
-    /// The first word behind each line's beginning.
+    /// Returns the first word after `start` in each line that begins with it.
     private func words(after start: String, in text: String) -> [String] {
         text.split(separator: "\n").filter { $0.hasPrefix(start) }
             .map { String($0.dropFirst(start.count).prefix { $0.isLetter }) }
     }
 
-    /// What a type's declaration has between its parentheses, parted at the commas.
+    /// Returns the parts of a type's declaration between its parentheses, split at commas.
     private func words(ofType type: String) -> [String] {
         guard let start = CollectorInterface.description.range(of: "\ntype \(type) (") else { return [] }
         return CollectorInterface.description[start.upperBound...].prefix { $0 != ")" }

@@ -1,9 +1,9 @@
 import IssueProtocol
 import Testing
 
-@Suite("JSON from somebody who means harm")
+@Suite("Hostile JSON")
 struct JSONHostileTests {
-    /// A text, and why ours and Foundation's verdicts differ where they do.
+    /// A text, and the reason for a difference between our result and Foundation's.
     struct Case: CustomTestStringConvertible, Sendable {
         var bytes: [UInt8]
         var isTaken: Bool
@@ -25,7 +25,7 @@ struct JSONHostileTests {
     static let cases: [Case] = structure + numbers + strings + encoding
 
     @Test(
-        "Each is taken or refused as RFC 8259 has it, and Foundation agrees but for known differences", arguments: cases
+        "Texts are accepted as in RFC 8259, and by Foundation except for known differences", arguments: cases
     )
     func verdict(_ hostile: Case) {
         let ours = try? JSONValue(json: hostile.bytes)
@@ -36,13 +36,13 @@ struct JSONHostileTests {
         if let ours, let theirs { #expect(FoundationOracle.agrees(ours, theirs)) }
     }
 
-    @Test("Skipping refuses what reading refuses", arguments: cases)
+    @Test("Skipping a value rejects the same texts as reading it", arguments: cases)
     func skipping(_ hostile: Case) {
         #expect(skips(hostile.bytes, atAnySize: false) == hostile.isTaken)
         #expect(skips(hostile.bytes, atAnySize: true) == hostile.isTaken)
     }
 
-    @Test("Nesting is bounded", arguments: ["[", "{\"a\":", "[{\"a\":"])
+    @Test("The depth is limited", arguments: ["[", "{\"a\":", "[{\"a\":"])
     func depth(opening: String) throws {
         let perOpening = opening.filter { $0 == "[" || $0 == "{" }.count
         for levels in [47, 48, 49, 50, 100_000] {
@@ -64,7 +64,7 @@ struct JSONHostileTests {
         }
     }
 
-    @Test("The number of keys is bounded, wherever they stand")
+    @Test("The number of keys is limited at any depth")
     func keys() {
         let bytes = Array(#"{"a":{"b":1,"c":[{"d":2}]},"e":3}"#.utf8)
 
@@ -80,7 +80,7 @@ struct JSONHostileTests {
         }
     }
 
-    @Test("Of two members with one key both are seen, and the last one counts")
+    @Test("Both of two members with the same key are returned, and the last one counts")
     func duplicateKeys() throws {
         let value = try JSONValue(json: #"{"a":1,"\u0061":2}"#)
 

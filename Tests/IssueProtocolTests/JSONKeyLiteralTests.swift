@@ -1,7 +1,7 @@
 import IssueProtocol
 import Testing
 
-@Suite("A key that is expected")
+@Suite("JSONKeyLiteral")
 struct JSONKeyLiteralTests {
     private func passes(_ key: StaticString, in json: String, after members: Int = 0) throws -> Bool {
         let bytes = Array(json.utf8)
@@ -21,7 +21,7 @@ struct JSONKeyLiteralTests {
         return true
     }
 
-    @Test("is passed where it stands, first or behind another member")
+    @Test("A literal is skipped as the first or a later key")
     func found() throws {
         #expect(try passes("code", in: #"{"code":7,"other":"and more"}"#))
         #expect(try passes("code", in: #"{"line":1,"code":7,"other":"and more"}"#, after: 1))
@@ -29,7 +29,7 @@ struct JSONKeyLiteralTests {
     }
 
     @Test(
-        "is not passed where something else stands, or the same in another form",
+        "A literal is not skipped if another key or another spelling follows",
         arguments: [
             #"{"codes":7,"other":"and more"}"#, #"{"cod":7,"other":"and more"}"#, #"{ "code":7,"other":"and more"}"#,
             #"{"code" :7,"other":"and more"}"#, #"{"c\u006fde":7,"other":"and more"}"#, #"{"code":7}"#, "{}", "{",
@@ -39,12 +39,12 @@ struct JSONKeyLiteralTests {
         #expect(try !passes("code", in: json))
     }
 
-    @Test("is not passed behind a value without a comma")
+    @Test("A literal is not skipped after a value without a comma")
     func noComma() throws {
         #expect(try !passes("code", in: #"{"line":1"code":7,"other":"and more"}"#, after: 1))
     }
 
-    @Test("counts as a key, and is not passed where there are too many")
+    @Test("A skipped literal counts as a key, and is not skipped beyond the maximum")
     func counts() throws {
         let bytes = Array(#"{"code":7,"code":7,"other":"and more"}"#.utf8)
         var scanner = JSONScanner(bytes.span, maximumKeys: 1)
@@ -58,7 +58,7 @@ struct JSONKeyLiteralTests {
         #expect(throws: JSONError.tooManyKeys(limit: 1)) { _ = try scanner.nextMember() }
     }
 
-    @Test("has thirteen bytes at most")
+    @Test("A literal has at most thirteen bytes")
     func length() {
         #expect(JSONKeyLiteral("first_occurred_at") == nil)
     }

@@ -1,9 +1,9 @@
 import IssueProtocol
 import Testing
 
-@Suite("Keys")
+@Suite("JSONKey")
 struct JSONKeyTests {
-    @Test("Two keys of at most 16 bytes are equal when they are the same text, wherever in the bytes they stand")
+    @Test("Two keys of at most 16 bytes are equal if their texts are equal, at any position")
     func equality() {
         var chance = SeededGenerator(seed: 1)
         for length in 0...20 {
@@ -20,7 +20,7 @@ struct JSONKeyTests {
         }
     }
 
-    @Test("A key with escapes is the key that they spell")
+    @Test("A key with escapes equals the resolved key")
     func escapes() throws {
         for (spelling, key) in [
             (#""message""#, JSONKey("message")), (#""m\u0065ssage""#, JSONKey("message")),

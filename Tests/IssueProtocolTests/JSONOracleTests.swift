@@ -1,9 +1,9 @@
 import IssueProtocol
 import Testing
 
-@Suite("JSON as Foundation has it")
+@Suite("JSON compared with Foundation")
 struct JSONOracleTests {
-    @Test("A value is read the same however it is spelled, and as Foundation reads it", arguments: 0..<8)
+    @Test("A value is read the same in any spelling, and as by Foundation", arguments: 0..<8)
     func generated(seed: UInt64) throws {
         var generator = JSONGenerator(seed: seed)
         for _ in 0..<500 {
@@ -18,7 +18,7 @@ struct JSONOracleTests {
         }
     }
 
-    @Test("What is written is read back the same by both", arguments: 0..<4)
+    @Test("Written JSON is read the same by both", arguments: 0..<4)
     func written(seed: UInt64) throws {
         var generator = JSONGenerator(seed: 1000 + seed)
         for _ in 0..<500 {
@@ -32,7 +32,7 @@ struct JSONOracleTests {
         }
     }
 
-    @Test("A text with a byte changed, lost or doubled is refused where Foundation refuses it", arguments: 0..<8)
+    @Test("A text with a byte changed, removed or doubled is rejected if Foundation rejects it", arguments: 0..<8)
     func damaged(seed: UInt64) {
         var generator = JSONGenerator(seed: 2000 + seed)
         for _ in 0..<500 {
@@ -48,7 +48,7 @@ struct JSONOracleTests {
         }
     }
 
-    @Test("Every beginning of a text is refused where Foundation refuses it")
+    @Test("Every truncated text is rejected if Foundation rejects it")
     func truncated() {
         var generator = JSONGenerator(seed: 3000)
         for _ in 0..<60 {
@@ -65,12 +65,12 @@ struct JSONOracleTests {
             if let theirs {
                 #expect(FoundationOracle.agrees(ours, theirs), "\(text)", sourceLocation: sourceLocation)
             } else {
-                // A number too large for Foundation is kept as it is spelled.
+                // A number too large for Foundation keeps its spelling.
                 #expect(
                     FoundationOracle.exceedsNumbers(ours), "Only ours takes \(text)", sourceLocation: sourceLocation)
             }
         } catch {
-            // Foundation on Linux lets a comma stand behind the last element; RFC 8259 does not.
+            // Foundation on Linux accepts a comma after the last element; RFC 8259 does not.
             #expect(
                 theirs == nil || isTrailingComma(error, in: bytes), "Only Foundation takes \(text)",
                 sourceLocation: sourceLocation)

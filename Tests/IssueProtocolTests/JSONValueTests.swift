@@ -5,7 +5,7 @@ import Testing
 struct JSONValueTests {
     static let value: JSONValue = ["a": 1, "b": "two", "c": [nil, true, 2.5], "d": ["e": nil]]
 
-    @Test("Their parts can be asked for")
+    @Test("The parts of a value can be accessed")
     func access() throws {
         #expect(Self.value["a"]?.asInteger == 1)
         #expect(Self.value["a"]?.asDouble == 1)
@@ -20,7 +20,7 @@ struct JSONValueTests {
         #expect(Self.value["c"]?.asArray?[2].asInteger == nil)
     }
 
-    @Test("A member is set in its place, or added")
+    @Test("A member is replaced in place or appended")
     func with() {
         let value: JSONValue = .object([.init("a", 1), .init("b", 2), .init("a", 3)])
 
@@ -30,14 +30,14 @@ struct JSONValueTests {
         #expect(JSONValue.null.with("a", 1) == ["a": 1])
     }
 
-    @Test("What they are made of comes back from their text, in the same order and spelling")
+    @Test("Parsing preserves the order of members and the spelling of numbers")
     func text() throws {
         let text = #"{"b":1.50e+3,"a":[123456789012345678901234567890,-0.0],"":{"c":null}}"#
 
         #expect(String(decoding: try JSONValue(json: text).json, as: UTF8.self) == text)
     }
 
-    @Test("A number that JSON has no numeral for becomes its name")
+    @Test("A number that JSON cannot represent becomes a string")
     func numbers() {
         #expect(JSONValue(Double.nan) == .string("nan"))
         #expect(JSONValue(-Double.infinity) == .string("-inf"))
@@ -46,7 +46,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("Strings are escaped where they must be, and nowhere else")
+    @Test("Strings are escaped only where necessary")
     func escapes() {
         var writer = JSONWriter()
         writer.string("\"\\/\n\r\t\u{0}\u{8}\u{1F}\u{7F}é😀")
@@ -62,7 +62,7 @@ struct JSONValueTests {
         #expect(String(decoding: value.json, as: UTF8.self) == String(value))
     }
 
-    @Test("Reading one type where another stands says so, and never traps")
+    @Test("Reading a value as the wrong type is an error and never traps")
     func mismatches() {
         for text in ["null", "true", "1", "-1", "\"a\"", "[]", "{}", "", "x"] {
             let bytes = Array(text.utf8)

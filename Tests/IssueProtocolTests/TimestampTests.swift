@@ -2,14 +2,14 @@ import Foundation
 import IssueProtocol
 import Testing
 
-@Suite("Times")
+@Suite("Timestamp")
 struct TimestampTests {
-    @Test("A moment is written and read as Foundation does it", arguments: 0..<4)
+    @Test("A time is written and read as by Foundation", arguments: 0..<4)
     func oracle(seed: UInt64) throws {
         var chance = SeededGenerator(seed: seed)
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for _ in 0..<1000 {
-            // Foundation's calendar turns Julian before 1582.
+            // Foundation's calendar is Julian before 1582.
             let moment = Timestamp(milliseconds: .random(in: -12_000_000_000_000...253_402_300_799_999, using: &chance))
             let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
 
@@ -19,7 +19,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("An offset is taken away", arguments: 0..<2)
+    @Test("An offset is subtracted", arguments: 0..<2)
     func offsets(seed: UInt64) throws {
         var chance = SeededGenerator(seed: seed)
         for _ in 0..<500 {
@@ -33,7 +33,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("Every day of four centuries follows the one before")
+    @Test("Consecutive days of four centuries are one day apart")
     func days() {
         let first = Timestamp("1800-01-01T00:00:00Z")?.milliseconds ?? 0
         for day in 0..<Int64(146_097) {
@@ -47,7 +47,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "Every form of RFC 3339 is taken",
+        "Every form of RFC 3339 is accepted",
         arguments: [
             ("1970-01-01T00:00:00Z", 0),
             ("1970-01-01t00:00:00z", 0),
@@ -68,7 +68,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "What is none is refused",
+        "Any other form is rejected",
         arguments: [
             "", "now", "1970", "1970-01-01", "1970-01-01T00:00Z", "1970-01-01T00:00:00", "1970-01-01T00:00:00.Z",
             "1970-01-01T00:00:00ZZ", " 1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z ", "1970-1-1T00:00:00Z",
@@ -83,13 +83,13 @@ struct TimestampTests {
         #expect(Timestamp(text) == nil)
     }
 
-    @Test("Every beginning of a time is refused")
+    @Test("Every truncated time is rejected")
     func truncated() {
         let text = "2026-11-21T10:00:00.123+01:30"
         for end in 0..<text.count { #expect(Timestamp(String(text.prefix(end))) == nil) }
     }
 
-    @Test("Moments at the ends of time are written as the nearest that can be, and trap nowhere")
+    @Test("Extreme times are clamped when written, and never overflow")
     func extremes() {
         #expect(Timestamp(milliseconds: .max).text == "9999-12-31T23:59:59.999Z")
         #expect(Timestamp(milliseconds: .min).text == "0000-01-01T00:00:00.000Z")

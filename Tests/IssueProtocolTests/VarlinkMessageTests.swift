@@ -1,7 +1,7 @@
 import IssueProtocol
 import Testing
 
-@Suite("Calls and replies")
+@Suite("Varlink messages")
 struct VarlinkMessageTests {
     static let calls = [
         VarlinkCall(method: "org.issued.Collector.Status"),
@@ -17,7 +17,7 @@ struct VarlinkMessageTests {
         VarlinkReply(parameters: Array(#"{"limit":3}"#.utf8), error: "org.issued.Collector.TooLarge"),
     ]
 
-    @Test("A call is read back as it was written, and every beginning of it is an error", arguments: calls)
+    @Test("A call survives encoding and decoding, and every truncated one is an error", arguments: calls)
     func callRoundTrip(call: VarlinkCall) throws {
         let message = call.message
         #expect(message.last == 0)
@@ -31,7 +31,7 @@ struct VarlinkMessageTests {
         }
     }
 
-    @Test("A reply is read back as it was written, and every beginning of it is an error", arguments: replies)
+    @Test("A reply survives encoding and decoding, and every truncated one is an error", arguments: replies)
     func replyRoundTrip(reply: VarlinkReply) throws {
         let message = reply.message
         #expect(message.last == 0)
@@ -44,7 +44,7 @@ struct VarlinkMessageTests {
         }
     }
 
-    @Test("Parameters written in place are those of a call, or a reply, made before")
+    @Test("Parameters written in place give the same message as encoded parameters")
     func inPlace() throws {
         var writer = JSONWriter()
         VarlinkCall.encode("a.B", ShowParameters(id: "1"), more: true, to: &writer)
@@ -61,7 +61,7 @@ struct VarlinkMessageTests {
                 == VarlinkReply(parameters: ShowParameters(id: "2").json, continues: true))
     }
 
-    @Test("Absent, null and empty parameters are alike, and unknown members are passed over")
+    @Test("Absent, null and empty parameters are equal, and unknown members are ignored")
     func parameters() throws {
         for text in [
             #"{"method":"a.B"}"#, #"{"method":"a.B","parameters":null}"#, #"{"method":"a.B","parameters":{}}"#,
@@ -97,14 +97,14 @@ struct VarlinkMessageTests {
         }
     }
 
-    @Test("What is no JSON is said to be none")
+    @Test("A message that is not JSON is reported as such")
     func malformed() {
         for text in [
             "", "{", "x", #"{"method":"a"} x"#, #"{"method":"a","parameters":{]}"#, #"{1:2}"#, "{\"method\":\"\u{1}\"}",
         ] {
             do {
                 _ = try call(text)
-                Issue.record("\(text) was taken")
+                Issue.record("\(text) was accepted")
             } catch VarlinkError.malformed {
                 continue
             } catch {
@@ -113,7 +113,7 @@ struct VarlinkMessageTests {
         }
     }
 
-    @Test("The envelope says where method and parameters lie, however deep the parameters are")
+    @Test("The envelope locates the method and the parameters at any depth of the parameters")
     func envelope() throws {
         let deep = #"{"a":"# + String(repeating: "[", count: 500) + String(repeating: "]", count: 500) + "}"
         for parameters in [#"{"a":1}"#, "{ }", deep] {

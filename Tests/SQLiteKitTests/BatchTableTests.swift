@@ -1,7 +1,7 @@
 import SQLiteKit
 import Testing
 
-@Suite("Tables over a batch in memory")
+@Suite("BatchTable")
 struct BatchTableTests {
     private static func open(_ database: TemporaryDatabase) throws -> (Connection, BatchTable) {
         let connection = try database.writer()
@@ -19,7 +19,7 @@ struct BatchTableTests {
         }
     }
 
-    @Test("Rows go in as they are", arguments: [0, 1, 2, 10_000])
+    @Test("Rows are inserted unchanged", arguments: [0, 1, 2, 10_000])
     func rows(count: Int) throws {
         try TemporaryDatabase.with { database in
             let (connection, table) = try Self.open(database)
@@ -42,7 +42,7 @@ struct BatchTableTests {
         }
     }
 
-    @Test("The same statement takes one batch after the other")
+    @Test("A statement can insert several batches in succession")
     func batches() throws {
         try TemporaryDatabase.with { database in
             let (connection, table) = try Self.open(database)
@@ -56,7 +56,7 @@ struct BatchTableTests {
         }
     }
 
-    @Test("A value that ends outside the bytes takes the rows before it away, and the transaction can go on")
+    @Test("A value that ends outside the bytes rolls back the statement, and the transaction can continue")
     func failure() throws {
         try TemporaryDatabase.with { database in
             let (connection, table) = try Self.open(database)
@@ -78,7 +78,7 @@ struct BatchTableTests {
         }
     }
 
-    @Test("A row that violates a constraint takes the rows before it away")
+    @Test("A row that violates a constraint rolls back the statement")
     func constraint() throws {
         try TemporaryDatabase.with { database in
             let (connection, table) = try Self.open(database)
@@ -92,7 +92,7 @@ struct BatchTableTests {
         }
     }
 
-    @Test("A table to which no rows are lent is an error, not an empty table")
+    @Test("A table without lent rows is an error, not an empty table")
     func nothingLent() throws {
         try TemporaryDatabase.with { database in
             let (connection, table) = try Self.open(database)
@@ -102,7 +102,7 @@ struct BatchTableTests {
         }
     }
 
-    @Test("A statement that reads on after its rows are taken back is stopped")
+    @Test("A statement that continues after its rows were taken back is stopped")
     func takenBack() throws {
         try TemporaryDatabase.with { database in
             let (connection, table) = try Self.open(database)

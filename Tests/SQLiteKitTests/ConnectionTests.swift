@@ -22,7 +22,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A file that is not there can't be opened for reading, and says why")
+    @Test("Opening a missing file for reading is an error with the reason")
     func missing() throws {
         try TemporaryDatabase.with { database in
             let error = thrown(SQLiteError.self) { _ = try database.reader() }
@@ -31,7 +31,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A VFS that is not there is an error")
+    @Test("An unknown VFS is an error")
     func unknownVFS() throws {
         try TemporaryDatabase.with { database in
             let error = thrown(SQLiteError.self) { try Connection(path: database.path, vfs: "none such") }
@@ -40,13 +40,13 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Another thread ends a long query")
+    @Test("Another thread can interrupt a long query")
     func interrupt() async throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
             let handle = connection.interruptHandle
             let isOver = Flag()
-            // An interruption before the query has begun does nothing, so it is repeated.
+            // An interrupt before the query has begun has no effect, so it is repeated.
             let thread = Thread {
                 while !isOver.isSet {
                     handle.interrupt()
@@ -63,7 +63,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("An interruption ends work inside the full-text index, where the deadline's handler is not called")
+    @Test("An interrupt ends work in the full-text index, where the progress handler is not called")
     func interruptFullText() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -91,12 +91,12 @@ struct ConnectionTests {
             let time = clock.measure { error = thrown(SQLiteError.self) { try statement.run() } }
             isOver.set()
             #expect(error?.isInterrupted == true)
-            // Unhindered it takes minutes.
+            // Uninterrupted, this takes minutes.
             #expect(time < .seconds(20))
         }
     }
 
-    @Test("A cancelled connection begins no statement until that is taken back")
+    @Test("A cancelled connection starts no statement until the cancellation is cleared")
     func cancelled() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -116,7 +116,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Interrupting a connection that has been closed does nothing")
+    @Test("Interrupting a closed connection does nothing")
     func interruptAfterClose() throws {
         try TemporaryDatabase.with { database in
             let handle = try database.writer().interruptHandle
@@ -124,7 +124,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A query past its deadline is interrupted, and the next one without a deadline is not")
+    @Test("A query is interrupted at its deadline, and the next one without a deadline is not")
     func deadline() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -139,7 +139,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A query before its deadline is left to finish")
+    @Test("A query that ends before its deadline is not interrupted")
     func distantDeadline() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -150,13 +150,13 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Commits say how long the log is, and only a checkpoint that is asked for empties it")
+    @Test("Commits report the length of the WAL, and only an explicit checkpoint resets it")
     func checkpoint() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
             try connection.execute("CREATE TABLE t(a)")
             let before = connection.walFrames
-            // More than the thousand frames after which SQLite would checkpoint by itself.
+            // More than the thousand frames after which SQLite would checkpoint automatically.
             try connection.execute("INSERT INTO t VALUES (zeroblob(8000000))")
             #expect(before > 0)
             #expect(connection.walFrames > before + 1_500)
@@ -174,7 +174,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A checkpoint stops at what a reader still needs")
+    @Test("A checkpoint stops at the frames that a reader still needs")
     func checkpointBesideReader() throws {
         try TemporaryDatabase.with { database in
             let writer = try database.writer()
@@ -193,7 +193,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Closing keeps the log, or brings it into the database when that was asked for", arguments: [false, true])
+    @Test("Closing keeps the WAL, or copies it into the database if requested", arguments: [false, true])
     func close(checkpointsOnClose: Bool) throws {
         try TemporaryDatabase.with { database in
             do {
@@ -205,7 +205,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Pragmas are set and read, and one that is not known is an error")
+    @Test("Pragmas can be set and read, and an unknown one is an error")
     func pragmas() throws {
         try TemporaryDatabase.with { database in
             let connection = try Connection(path: database.path)
@@ -217,7 +217,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The schema of a file runs no code and a misspelt column is an error")
+    @Test("The schema of a file runs no functions, and a misspelt column is an error")
     func defences() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -228,7 +228,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("SQLite says how much memory it uses")
+    @Test("SQLite reports its memory usage")
     func memory() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -238,14 +238,14 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A connection can be opened here and given to the task that will own it")
+    @Test("A connection can be opened and then passed to the task that owns it")
     func handOver() async throws {
         let connection = try Connection(path: ":memory:")
         let number = try await Task.detached { try connection.number("SELECT 5") }.value
         #expect(number == 5)
     }
 
-    @Test("However often a writer is interrupted, it commits all of a transaction or nothing")
+    @Test("A writer that is interrupted at any time commits a transaction completely or not at all")
     func interruptedTransactions() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -275,7 +275,7 @@ struct ConnectionTests {
     }
 }
 
-/// A flag between two threads.
+/// A flag shared by two threads.
 private final class Flag: Sendable {
     private let value = Mutex(false)
 

@@ -21,7 +21,7 @@ struct MigratorTests {
         Migrator(applicationID: applicationID, migrations: Array(steps.prefix(count)))
     }
 
-    @Test("A file of every version comes to the newest, and keeps its rows", arguments: 0...3)
+    @Test("A file of any version is upgraded to the newest and keeps its rows", arguments: 0...3)
     func everyVersion(version: Int) throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -38,7 +38,7 @@ struct MigratorTests {
         }
     }
 
-    @Test("A file of a newer version is refused and left alone")
+    @Test("A file of a newer version is rejected and left unchanged")
     func newer() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -49,7 +49,7 @@ struct MigratorTests {
         }
     }
 
-    @Test("A file of another program is refused and left alone")
+    @Test("A file of another program is rejected and left unchanged")
     func foreign() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -66,7 +66,7 @@ struct MigratorTests {
         }
     }
 
-    @Test("A file that is no database is refused as unreadable and corrupt")
+    @Test("A file that is not a database is rejected as unreadable and corrupt")
     func notADatabase() throws {
         try TemporaryDatabase.with { database in
             try Array(repeating: "This is no database. ", count: 100).joined()
@@ -74,7 +74,7 @@ struct MigratorTests {
             let connection = try Connection(path: database.path)
             let error = thrown(MigrationError.self) { try Self.migrator(3).migrate(connection) }
             guard case .unreadable(let cause) = error else {
-                Issue.record("It failed otherwise: \(String(describing: error))")
+                Issue.record("Unexpected error: \(String(describing: error))")
                 return
             }
             #expect(cause.code == .notADatabase)
@@ -82,7 +82,7 @@ struct MigratorTests {
         }
     }
 
-    @Test("A step that fails leaves version and schema as they were")
+    @Test("A failed step leaves version and schema unchanged")
     func atomicStep() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -97,7 +97,7 @@ struct MigratorTests {
             let error = thrown(MigrationError.self) { try migrator.migrate(connection) }
 
             guard case .stepFailed(version: 2, _) = error else {
-                Issue.record("It failed otherwise: \(String(describing: error))")
+                Issue.record("Unexpected error: \(String(describing: error))")
                 return
             }
             #expect(try connection.pragma("user_version") == 1)

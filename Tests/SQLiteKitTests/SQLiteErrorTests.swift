@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Errors")
 struct SQLiteErrorTests {
-    @Test("A primary code matches its extended ones, and an extended code only itself")
+    @Test("A primary code matches its extended codes, and an extended code only itself")
     func matching() {
         #expect(ResultCode.constraint ~= .uniqueConstraint)
         #expect(ResultCode.busy ~= .busySnapshot)
@@ -15,7 +15,7 @@ struct SQLiteErrorTests {
         #expect(ResultCode.rowIDConstraint.primary == .constraint)
     }
 
-    @Test("Errors are told apart by what can be done about them")
+    @Test("Errors are classified by how they can be handled")
     func classes() {
         func error(_ code: ResultCode, errno: Int32 = 0) -> SQLiteError {
             SQLiteError(code: code, message: "", systemErrno: errno)
@@ -55,7 +55,7 @@ struct SQLiteErrorTests {
         }
     }
 
-    @Test("SQL that is wrong is an error with SQLite's words")
+    @Test("Invalid SQL is an error with SQLite's message")
     func syntax() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -65,7 +65,7 @@ struct SQLiteErrorTests {
         }
     }
 
-    @Test("A damaged page is told as corruption")
+    @Test("A damaged page is reported as corruption")
     func damage() throws {
         try TemporaryDatabase.with { database in
             do {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Statements")
 struct StatementTests {
-    @Test("Values of every type come back as they went in")
+    @Test("Values of every type are read back unchanged")
     func roundTrip() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -32,7 +32,7 @@ struct StatementTests {
         }
     }
 
-    @Test("The largest and smallest integers survive", arguments: [Int64.max, .min, 0, -1, 1 << 53 + 1])
+    @Test("The largest and smallest integers are preserved", arguments: [Int64.max, .min, 0, -1, 1 << 53 + 1])
     func integers(value: Int64) throws {
         try TemporaryDatabase.with { database in
             let query = try Statement("SELECT ?", on: try database.writer())
@@ -41,7 +41,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Empty text and empty blobs are not NULL")
+    @Test("Empty texts and blobs are not NULL")
     func emptyIsNotNull() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -67,7 +67,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Text keeps the NUL characters in it")
+    @Test("Text keeps embedded NUL characters")
     func embeddedNUL() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -82,7 +82,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Text that is not UTF-8 is repaired when read as text, and kept as bytes")
+    @Test("Malformed UTF-8 is repaired when read as text, and preserved as bytes")
     func invalidUTF8() throws {
         try TemporaryDatabase.with { database in
             let query = try Statement("SELECT ?", on: try database.writer())
@@ -92,7 +92,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Bytes of a row can be read where they are")
+    @Test("The bytes of a row can be read without a copy")
     func lentBytes() throws {
         try TemporaryDatabase.with { database in
             let query = try Statement("SELECT x'010203'", on: try database.writer())
@@ -107,7 +107,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Bytes that are lent to a statement are bound for the scope and NULL after it")
+    @Test("Lent bytes are bound within the scope and NULL after it")
     func lentBinding() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -128,7 +128,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A statement can be used again, and keeps its values until they are cleared")
+    @Test("A statement can be reused, and keeps its bindings until they are cleared")
     func reuse() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -149,7 +149,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A statement that is left in the middle begins anew after a reset")
+    @Test("A statement starts from the beginning after a reset")
     func reset() throws {
         try TemporaryDatabase.with { database in
             let query = try Statement("VALUES (1), (2), (3)", on: try database.writer())
@@ -161,7 +161,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A kept statement is ready for its next user even when the last one failed")
+    @Test("A cached statement can be used again after an error")
     func cachedStatements() throws {
         try TemporaryDatabase.with { database in
             struct Stopped: Error {}
@@ -180,7 +180,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A kept statement can be used inside its own scope")
+    @Test("A cached statement can be used within its own scope")
     func nestedCachedStatements() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()

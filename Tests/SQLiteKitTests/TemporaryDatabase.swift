@@ -1,7 +1,7 @@
 import Foundation
 import SQLiteKit
 
-/// A database file in a folder of its own, removed when the scope ends.
+/// A database file in a temporary folder, which is removed at the end of the scope.
 struct TemporaryDatabase {
     let path: String
 
@@ -12,7 +12,7 @@ struct TemporaryDatabase {
         return try body(TemporaryDatabase(path: folder.appending(path: "test.db").path))
     }
 
-    /// Opens a writer whose file keeps a write-ahead log.
+    /// Opens a writer in WAL mode.
     func writer(checkpointsOnClose: Bool = false) throws -> Connection {
         let connection = try Connection(path: path, checkpointsOnClose: checkpointsOnClose)
         try connection.setPragma("journal_mode", to: "WAL")
@@ -25,7 +25,7 @@ struct TemporaryDatabase {
 }
 
 extension Connection {
-    /// The one number that a query answers.
+    /// Returns the single number in the result of a query.
     func number(_ sql: String) throws -> Int64? {
         try Statement(composedSQL: sql, on: self).first { $0.int64(0) }
     }

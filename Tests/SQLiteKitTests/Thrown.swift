@@ -1,9 +1,9 @@
 import Testing
 
-/// Returns the error that the body throws, and records an issue if it throws none of this type.
+/// Returns the error that the body throws, and records an issue unless it throws one of this type.
 ///
-/// A closure inside of a macro can get the symbol of another closure of the same test, so
-/// that one of them is called in place of the other; a closure of a function cannot.
+/// A closure within a macro can get the same symbol as another closure of the same test, so that the wrong one is
+/// called. A closure passed to a function cannot.
 @discardableResult
 func thrown<Failure: Error, Value>(
     _ type: Failure.Type = Failure.self, sourceLocation: SourceLocation = #_sourceLocation, by body: () throws -> Value

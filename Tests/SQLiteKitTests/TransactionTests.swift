@@ -23,7 +23,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A transaction whose body returns is committed and gives its value")
+    @Test("A transaction whose body returns is committed, and returns its value")
     func commit() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -38,7 +38,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A commit that fails on a constraint leaves no transaction and no rows")
+    @Test("A commit that violates a constraint leaves no transaction and no rows")
     func failedCommit() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -63,7 +63,7 @@ struct TransactionTests {
     @Test("A commit that finds the database busy leaves no transaction and no rows")
     func busyCommit() throws {
         try TemporaryDatabase.with { database in
-            // Without a write-ahead log it is the commit that needs readers gone.
+            // Without a WAL, the commit has to wait for readers.
             let connection = try Connection(path: database.path)
             try connection.execute("CREATE TABLE t(a); INSERT INTO t VALUES (1), (2)")
             let reader = try database.reader()
@@ -82,7 +82,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A full database ends the transaction, says that it is full, and works again with room")
+    @Test("A full database ends the transaction, is reported as full, and works again with free space")
     func full() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -100,7 +100,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A transaction is rolled back while a query still steps")
+    @Test("A transaction is rolled back while a query is still running")
     func rollbackWithOpenQuery() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -110,7 +110,7 @@ struct TransactionTests {
             let error = thrown(SQLiteError.self) {
                 try connection.transaction {
                     _ = try query.step { $0.int(0) }
-                    // While a query steps, an interruption stays and also ends what comes after.
+                    // While a query is running, an interrupt remains in effect for later statements.
                     connection.interruptHandle.interrupt()
                     try connection.execute("DELETE FROM t")
                 }
@@ -124,7 +124,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A second writer is told that the database is busy before its body runs")
+    @Test("A second writer finds the database busy before its body runs")
     func busyWriter() throws {
         try TemporaryDatabase.with { database in
             let first = try database.writer()
@@ -133,7 +133,7 @@ struct TransactionTests {
 
             try first.transaction {
                 let error = thrown(SQLiteError.self) {
-                    try second.transaction { Issue.record("The body ran beside another writer's") }
+                    try second.transaction { Issue.record("The body ran during another writer's transaction") }
                 }
                 #expect(error?.isBusy == true)
             }
@@ -141,7 +141,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A reader sees its snapshot while the writer commits")
+    @Test("A reader keeps its snapshot while the writer commits")
     func snapshot() throws {
         try TemporaryDatabase.with { database in
             let writer = try database.writer()
@@ -159,7 +159,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A transaction throws its body's own error type, also for failures of SQLite")
+    @Test("A transaction throws the error type of its body, also for failures of SQLite")
     func ownErrorType() throws {
         struct StoreFailure: SQLiteFailure, Equatable {
             var code: ResultCode

@@ -1,16 +1,16 @@
 import UnixIO
 
-/// Nobody connected within a time that is long for any machine.
+/// No connection arrived within a time that is long for any machine.
 struct NobodyCame: Error {}
 
-/// Waits for a connection; for tests that know that one is coming.
+/// Waits for a connection that the test expects.
 func accept(_ listener: borrowing FileDescriptor) throws -> FileDescriptor {
     guard try Readiness.wait(listener, for: .read, timeout: .seconds(10)), let connection = try listener.accept()
     else { throw NobodyCame() }
     return connection
 }
 
-/// Whether a connection is waiting, which is accepted then.
+/// Returns `true` if a connection is waiting, and accepts it.
 func hasConnection(_ listener: borrowing FileDescriptor) throws -> Bool {
     guard let connection = try listener.accept() else { return false }
     try connection.close()

@@ -1,16 +1,16 @@
 import Testing
 import UnixIO
 
-@Suite("The calls on a stack")
+@Suite("Call stacks")
 struct CallStackTests {
     @inline(never)
     private static func deep(_ depth: Int, _ look: () -> [UInt]) -> [UInt] {
         let found = depth == 0 ? look() : deep(depth - 1, look)
-        // Work after the call, so that it is no tail call.
+        // Work after the call prevents a tail call.
         return found + []
     }
 
-    @Test("Addresses that calls return to lie in the code of loaded images, the own ones in ours")
+    @Test("Return addresses are in the code of loaded images, and those of the tests in their image")
     func addresses() throws {
         let addresses = Self.deep(5) { CallStack.returnAddresses(atMost: 40) }
         let images = LoadedImage.all
@@ -19,11 +19,11 @@ struct CallStackTests {
         let own = try #require(images.first { $0.code.contains(addresses[0]) })
         #expect(addresses.prefix(6).allSatisfy { own.code.contains($0) })
         #expect(own.buildID?.count ?? 0 >= 16)
-        // A recursion returns to one place, again and again.
+        // The calls of a recursion return to the same address.
         #expect(Set(addresses.prefix(12)).count < 12)
     }
 
-    @Test("No more are found than are asked for, and a thread's own end ends them")
+    @Test("The number of addresses is limited, and the list ends at the start of the thread")
     func bounds() async throws {
         #expect(CallStack.returnAddresses(atMost: 2).count == 2)
         #expect(CallStack.returnAddresses(atMost: 0).isEmpty)

@@ -3,9 +3,9 @@ import Glibc
 import Testing
 import UnixIO
 
-@Suite("This process and its host")
+@Suite("The current process and its host")
 struct CurrentProcessTests {
-    @Test("We know who we are")
+    @Test("Process, user and host are known")
     func ourselves() {
         #expect(CurrentProcess.pid == ProcessInfo.processInfo.processIdentifier)
         #expect(CurrentProcess.userID == geteuid())
@@ -13,7 +13,7 @@ struct CurrentProcessTests {
         #expect(UUID(uuidString: Host.bootID ?? "") != nil)
     }
 
-    @Test("Root is known by name and number")
+    @Test("Root is found by name and by id")
     func users() {
         #expect(UserDatabase.groupID(named: "root") == 0)
         #expect(UserDatabase.groupName(of: 0) == "root")
@@ -24,7 +24,7 @@ struct CurrentProcessTests {
         #expect(UserDatabase.groupName(of: 4_000_000_123) == nil)
     }
 
-    @Test("The environment is read and changed")
+    @Test("The environment can be read and changed")
     func environment() throws {
         #expect(Environment["PATH"] == ProcessInfo.processInfo.environment["PATH"])
         #expect(Environment["UIO_NOT_THERE"] == nil)
@@ -34,7 +34,7 @@ struct CurrentProcessTests {
         #expect(Environment["UIO_TEST"] == nil)
     }
 
-    @Test("Chance fills what it is asked to fill, and differs")
+    @Test("Random bytes fill the requested length and differ")
     func randomness() {
         #expect(Randomness.bytes(0).isEmpty)
         #expect(Randomness.bytes(1000).count == 1000)
@@ -42,7 +42,7 @@ struct CurrentProcessTests {
         #expect(Randomness.uint64() != Randomness.uint64())
     }
 
-    @Test("As many files as allowed may be open")
+    @Test("The limit of open files can be raised to its maximum")
     func openFiles() throws {
         let raised = try CurrentProcess.raiseOpenFileLimit()
         var limit = rlimit()

@@ -2,9 +2,9 @@ import Glibc
 import Testing
 import UnixIO
 
-@Suite("Descriptors that are passed over a socket")
+@Suite("Descriptor passing")
 struct DescriptorPassingTests {
-    @Test("A descriptor arrives with the bytes that it was sent with, for the same open file, closed on exec")
+    @Test("A descriptor arrives with its bytes, refers to the same open file, and is closed on exec")
     func passing() throws {
         let pair = try DescriptorPair.sockets(.stream)
         let pipe = try DescriptorPair.pipe()
@@ -15,7 +15,7 @@ struct DescriptorPassingTests {
         #expect(try pair.second.receive(into: &buffer, at: 1, atMost: 63, passed: &file) == 4)
         #expect(buffer[1..<5].elementsEqual(bytes))
         guard let file = file.take() else {
-            Issue.record("No descriptor has come")
+            Issue.record("No descriptor was received")
             return
         }
         #expect(fcntl(file.rawValue, F_GETFD) & FD_CLOEXEC != 0)
@@ -24,7 +24,7 @@ struct DescriptorPassingTests {
         #expect(buffer[0] == 7)
     }
 
-    @Test("Bytes without a descriptor leave none, and a plain read leaves none open")
+    @Test("Bytes without a descriptor pass none, and a plain read leaves none open")
     func none() throws {
         let pair = try DescriptorPair.sockets(.stream)
         _ = pair.first.attemptSend([1, 2])
@@ -32,10 +32,10 @@ struct DescriptorPassingTests {
         var file: FileDescriptor?
         #expect(try pair.second.receive(into: &buffer, at: 0, atMost: 64, passed: &file) == 2)
         switch file {
-        case .some: Issue.record("A descriptor has come from nowhere")
+        case .some: Issue.record("An unexpected descriptor was received")
         case .none: break
         }
-        // Once the message is read without taking it, the pipe has no writer any more.
+        // After a message was read without receiving its descriptor, the pipe has no writer.
         var readers: [CInt] = []
         do {
             let pipe = try DescriptorPair.pipe()

@@ -2,21 +2,21 @@ import Glibc
 import Testing
 import UnixIO
 
-@Suite("Errors of the kernel")
+@Suite("Errno")
 struct ErrnoTests {
-    @Test("An error says in words and by name what it means")
+    @Test("An error has a description and a symbolic name")
     func description() {
         #expect("\(Errno.noSuchFile)" == "No such file or directory (ENOENT)")
         #expect(Errno.wouldBlock.name == "EAGAIN")
     }
 
-    @Test("A number that no error has is described, not trapped on", arguments: [-1, 0, 99_999] as [CInt])
+    @Test("An unknown number is described and does not trap", arguments: [-1, 0, 99_999] as [CInt])
     func unknown(number: CInt) {
         #expect(!"\(Errno(rawValue: number))".isEmpty)
         #expect(!Errno(rawValue: number).name.isEmpty)
     }
 
-    @Test("A failed call tells which error it was")
+    @Test("The error of the last failed call can be read")
     func current() {
         #expect(throws: Errno.noSuchFile) { try FileDescriptor.open("/does/not/exist").close() }
     }

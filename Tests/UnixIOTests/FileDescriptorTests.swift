@@ -4,7 +4,7 @@ import UnixIO
 
 @Suite("File descriptors")
 struct FileDescriptorTests {
-    @Test("A descriptor is closed when its owner goes")
+    @Test("A descriptor is closed when its owner goes out of scope")
     func closes() throws {
         let pair = try DescriptorPair.pipe()
         do {
@@ -14,7 +14,7 @@ struct FileDescriptorTests {
         var buffer = [UInt8](repeating: 0, count: 8)
         #expect(try pair.first.read(into: &buffer) == 1)
 
-        // With the last writer gone the reader sees the end.
+        // After the last writer is closed, the reader gets the end of the stream.
         let reader = try writerGone()
         #expect(try reader.read(into: &buffer) == 0)
     }
@@ -50,7 +50,7 @@ struct FileDescriptorTests {
         }
     }
 
-    @Test("A read fills the array from the offset on and leaves the rest alone")
+    @Test("Reading into an array fills it from the offset, and leaves the rest unchanged")
     func readAtOffset() throws {
         let pair = try DescriptorPair.sockets()
         try pair.first.sendAll([1, 2, 3, 4])
@@ -62,7 +62,7 @@ struct FileDescriptorTests {
         #expect(buffer == [9, 1, 2, 3, 9, 4])
     }
 
-    @Test("A read into spare room appends what came and nothing more")
+    @Test("Reading with append adds exactly the bytes that are available")
     func readAppending() throws {
         let pair = try DescriptorPair.sockets()
         try pair.first.sendAll([3, 4, 5])
@@ -76,7 +76,7 @@ struct FileDescriptorTests {
         #expect(buffer == [1, 2, 3, 4, 5])
     }
 
-    @Test("A read into a span takes what is there")
+    @Test("Reading into a span returns the bytes that are available")
     func readSpan() throws {
         let pair = try DescriptorPair.sockets()
         try pair.first.sendAll([7, 8])
@@ -86,7 +86,7 @@ struct FileDescriptorTests {
         #expect(buffer == [7, 8, 0, 0])
     }
 
-    @Test("An empty non-blocking descriptor says so, as an error and as a result")
+    @Test("An empty non-blocking descriptor would block, as an error and as a result")
     func wouldBlock() throws {
         let pair = try DescriptorPair.sockets()
         var buffer = [UInt8](repeating: 0, count: 4)
@@ -94,7 +94,7 @@ struct FileDescriptorTests {
         #expect(throws: Errno.wouldBlock) { try readOnce(pair.first) }
     }
 
-    @Test("The end of a stream is told apart from having to wait")
+    @Test("The end of a stream differs from an empty stream")
     func end() throws {
         let pair = try DescriptorPair.sockets()
         try pair.second.shutdownWriting()
@@ -102,7 +102,7 @@ struct FileDescriptorTests {
         #expect(pair.first.attemptRead(into: &buffer) == .end)
     }
 
-    @Test("A range of an array is written, and two parts arrive as one")
+    @Test("A range of an array can be written, and two parts arrive as one")
     func writes() throws {
         let pair = try DescriptorPair.pipe()
         #expect(try pair.second.write([0, 1, 2, 3, 4], in: 1..<3) == 2)
@@ -114,7 +114,7 @@ struct FileDescriptorTests {
         #expect(buffer.prefix(5) == [1, 2, 3, 4, 5])
     }
 
-    @Test("Writing everything waits for the reader where the pipe is full")
+    @Test("Writing all bytes waits for the reader if the pipe is full")
     func writeAll() throws {
         let pair = try DescriptorPair.pipe(nonBlocking: true)
         let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }

@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Files and folders")
 struct FileSystemTests {
-    @Test("A file written at once is there whole, with its mode, and leaves nothing else")
+    @Test("An atomically written file is complete, has its mode, and leaves no temporary file")
     func writeAtomically() throws {
         let folder = try ScratchFolder()
         let path = folder.file("settings")
@@ -17,7 +17,7 @@ struct FileSystemTests {
         #expect(try FileSystem.names(in: folder.path) == ["settings"])
     }
 
-    @Test("A write that fails leaves the old file and no rest")
+    @Test("A failed write keeps the old file and leaves no temporary file")
     func failedWrite() throws {
         let folder = try ScratchFolder()
         let path = folder.file("taken")
@@ -26,7 +26,7 @@ struct FileSystemTests {
         #expect(try FileSystem.names(in: folder.path) == ["taken"])
     }
 
-    @Test("A file is read whole up to the limit and refused beyond it", arguments: [0, 1, 511, 512, 513, 100_000])
+    @Test("A file is read up to the limit and rejected beyond it", arguments: [0, 1, 511, 512, 513, 100_000])
     func read(size: Int) throws {
         let folder = try ScratchFolder()
         let path = folder.file("f")
@@ -38,13 +38,13 @@ struct FileSystemTests {
         }
     }
 
-    @Test("A file that says it is empty is read and limited all the same")
+    @Test("A file that reports a size of zero is read, and limited as well")
     func readProc() throws {
         #expect(try !FileSystem.read("/proc/self/status", limit: 100_000).isEmpty)
         #expect(throws: Errno.fileTooLarge) { _ = try FileSystem.read("/proc/self/status", limit: 10) }
     }
 
-    @Test("Folders are made down to the last, and those that exist are left alone")
+    @Test("Missing folders are created, and existing ones stay unchanged")
     func makeFolders() throws {
         let folder = try ScratchFolder()
         let path = folder.file("a/b//c/")
@@ -58,7 +58,7 @@ struct FileSystemTests {
         #expect(throws: Errno.notDirectory) { try FileSystem.makeFolders(folder.file("file/below")) }
     }
 
-    @Test("Names, renames, links and removal")
+    @Test("Names are listed, and files renamed, linked and removed")
     func names() throws {
         let folder = try ScratchFolder()
         for name in ["b", "a", "ü"] { try FileSystem.writeAtomically([], to: folder.file(name)) }
@@ -74,22 +74,22 @@ struct FileSystemTests {
     }
 
     @Test(
-        "The folder of a path",
+        "The parent folder of a path",
         arguments: [("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b/", "a"), ("/", "/"), ("//a", "/"), ("", ".")])
     func parentFolder(path: String, parent: String) {
         #expect(FileSystem.parentFolder(of: path) == parent)
     }
 
-    @Test("Free space is what the oracle says, roughly")
+    @Test("The free space roughly matches the result of Foundation")
     func freeBytes() throws {
         let folder = try ScratchFolder()
         let attributes = try FileManager.default.attributesOfFileSystem(forPath: folder.path)
         let expected = try #require(attributes[.systemFreeSize] as? NSNumber).doubleValue
-        // Others write to the same disk meanwhile.
+        // Other processes write to the same disk meanwhile.
         #expect(abs(Double(try FileSystem.freeBytes(at: folder.path)) - expected) < expected * 0.2 + 1e8)
     }
 
-    @Test("A locked file cannot be locked a second time, until the first lets go")
+    @Test("A locked file cannot be locked again until the lock is released")
     func lock() throws {
         let folder = try ScratchFolder()
         let path = folder.file("lock")

@@ -2,16 +2,16 @@ import Glibc
 import Testing
 import UnixIO
 
-@Suite("The other end of a Unix socket")
+@Suite("Peers of a Unix socket")
 struct PeerTests {
-    @Test("The kernel tells who we are")
+    @Test("The kernel reports the credentials of the peer")
     func credentials() throws {
         let pair = try DescriptorPair.sockets()
         let peer = try pair.first.peerCredentials()
         #expect(peer == PeerCredentials(pid: getpid(), uid: geteuid(), gid: getegid()))
     }
 
-    @Test("The groups of the peer are those that getgroups tells")
+    @Test("The groups of the peer equal those of getgroups")
     func groups() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
@@ -25,7 +25,7 @@ struct PeerTests {
         _ = consume client
     }
 
-    @Test("A descriptor that is no socket has no peer")
+    @Test("A descriptor that is not a socket has no peer")
     func noSocket() throws {
         let file = try FileDescriptor.open("/dev/null")
         #expect(throws: Errno.notSocket) { _ = try file.peerCredentials() }

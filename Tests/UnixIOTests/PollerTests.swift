@@ -2,9 +2,9 @@ import Glibc
 import Testing
 import UnixIO
 
-@Suite("Waiting for descriptors")
+@Suite("Poller")
 struct PollerTests {
-    @Test("A descriptor is reported by its token, as long as it is ready")
+    @Test("A descriptor is reported by its token as long as it is ready")
     func levelTriggered() throws {
         let poller = try Poller()
         let pair = try DescriptorPair.sockets()
@@ -24,7 +24,7 @@ struct PollerTests {
         }
     }
 
-    @Test("An edge is reported once, until there is more")
+    @Test("An edge is reported once, until more data arrives")
     func edgeTriggered() throws {
         let poller = try Poller()
         let pair = try DescriptorPair.sockets()
@@ -41,7 +41,7 @@ struct PollerTests {
         #expect(events.count == 1)
     }
 
-    @Test("Interest and token can be changed, and a descriptor taken out")
+    @Test("Interest and token can be changed, and a descriptor can be removed")
     func modify() throws {
         let poller = try Poller()
         let pair = try DescriptorPair.sockets()
@@ -59,7 +59,7 @@ struct PollerTests {
         #expect(throws: Errno.noSuchFile) { try poller.remove(pair.first) }
     }
 
-    @Test("A peer that closes is told apart from one that only stops sending")
+    @Test("A peer that closes differs from one that only stops sending")
     func hangUp() throws {
         let poller = try Poller()
         let pair = try DescriptorPair.sockets()
@@ -76,7 +76,7 @@ struct PollerTests {
         #expect(events.first?.isHungUp == true)
     }
 
-    @Test("More descriptors than fit at a time are reported in turns, in an array that is used again")
+    @Test("If more descriptors are ready than fit, they are reported in turn in a reused array")
     func manyReady() throws {
         let poller = try Poller(capacity: 4)
         var tokens: Set<UInt64> = []
@@ -87,7 +87,7 @@ struct PollerTests {
             try poller.add(pair.first, token: UInt64(token), for: .read)
             keep.append(try pair.first.duplicate().release())
         }
-        // The duplicates keep what was added in the poller after its closing.
+        // The duplicates keep the descriptors in the poller after they were closed.
         var events: [PollEvent] = []
         try poller.wait(into: &events, timeout: .seconds(5))
         #expect(events.count == 4)
@@ -102,7 +102,7 @@ struct PollerTests {
         for rawValue in keep { _ = FileDescriptor(owning: rawValue) }
     }
 
-    @Test("Another thread wakes a waiting one")
+    @Test("Another thread can wake a waiting one")
     func eventCounter() throws {
         let poller = try Poller()
         let counter = SharedCounter(try EventCounter())
@@ -121,7 +121,7 @@ struct PollerTests {
         #expect(events.isEmpty)
     }
 
-    @Test("A single descriptor is waited for, up to the timeout and no shorter")
+    @Test("Waiting for a single descriptor ends at the timeout, and not earlier")
     func readiness() throws {
         let pair = try DescriptorPair.sockets()
         let start = MonotonicClock.now

@@ -3,9 +3,9 @@ import Glibc
 import Testing
 import UnixIO
 
-@Suite("A folder that is the user's alone")
+@Suite("PrivateFolder")
 struct PrivateFolderTests {
-    @Test("Missing folders are created for the user alone; files are written, read and removed by name")
+    @Test("Missing folders are created for the user only; files can be written, read and removed by name")
     func files() throws {
         let scratch = try ScratchFolder()
         #expect(throws: Errno.noSuchFile) { _ = try PrivateFolder(scratch.file("a/b")).names() }
@@ -22,7 +22,7 @@ struct PrivateFolderTests {
         #expect(try folder.names() == [])
     }
 
-    @Test("A folder with a place in it for others is not opened", arguments: [0o755, 0o770, 0o701] as [UInt32])
+    @Test("A folder that other users can access is rejected", arguments: [0o755, 0o770, 0o701] as [UInt32])
     func modes(mode: UInt32) throws {
         let scratch = try ScratchFolder()
         try FileSystem.makeFolders(scratch.file("a"), mode: 0o700)
@@ -30,18 +30,18 @@ struct PrivateFolderTests {
         #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("a")).names() }
     }
 
-    @Test("A path of which others can change a part is not walked", arguments: [0o757, 0o777] as [UInt32])
+    @Test("A path is rejected if other users can change a part of it", arguments: [0o757, 0o777] as [UInt32])
     func parents(mode: UInt32) throws {
         let scratch = try ScratchFolder()
         try FileSystem.makeFolders(scratch.file("a/b"), mode: 0o700)
         try FileSystem.setMode(mode, of: scratch.file("a"))
         #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("a/b")).names() }
-        // As in /tmp, where only owners can move their entries.
+        // In a sticky folder such as /tmp, only owners can move their entries.
         try FileSystem.setMode(mode | 0o1000, of: scratch.file("a"))
         #expect(try PrivateFolder(scratch.file("a/b")).names() == [])
     }
 
-    @Test("A link of one's own is followed to where it leads; circles, files and relative paths end in an error")
+    @Test("A link of the user is followed; cycles, files and relative paths are errors")
     func links() throws {
         let scratch = try ScratchFolder()
         try FileSystem.makeFolders(scratch.file("real/inner"), mode: 0o700)
@@ -56,7 +56,7 @@ struct PrivateFolderTests {
         #expect(throws: Errno.invalidArgument) { _ = try PrivateFolder("real").names() }
     }
 
-    @Test("Once open it stays the same folder, whatever takes its place")
+    @Test("An open folder stays the same, even if it is replaced at its path")
     func swapped() throws {
         let scratch = try ScratchFolder()
         let folder = try PrivateFolder(scratch.file("a"), makesMissing: true)
@@ -68,7 +68,7 @@ struct PrivateFolderTests {
         #expect(try FileSystem.names(in: scratch.file("elsewhere")) == [])
     }
 
-    @Test("Links and pipes in it are not opened")
+    @Test("Links and pipes in the folder are not opened")
     func odd() throws {
         let scratch = try ScratchFolder()
         let folder = try PrivateFolder(scratch.file("a"), makesMissing: true)
@@ -78,7 +78,7 @@ struct PrivateFolderTests {
         #expect(throws: Errno.notSupported) { _ = try folder.open("pipe").status() }
     }
 
-    @Test("Folders of other users are refused", .enabled(if: geteuid() == 0, "only root can give a folder away"))
+    @Test("Folders of other users are rejected", .enabled(if: geteuid() == 0, "only root can give a folder away"))
     func others() throws {
         let scratch = try ScratchFolder()
         try FileSystem.makeFolders(scratch.file("theirs/own"), mode: 0o700)
@@ -87,7 +87,7 @@ struct PrivateFolderTests {
         #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("theirs")).names() }
     }
 
-    @Test("Who stands for users outside is known by the namespace's map")
+    @Test("The overflow user is known from the namespace's map")
     func namespaces() {
         func outsider(_ map: String) -> UInt32? {
             IdentityMap(map: Array(map.utf8), overflow: Array("65534\n".utf8)).outsider

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import UnixIO
 
-@Suite("What /proc tells about a process")
+@Suite("Process information from /proc")
 struct ProcessFactsTests {
     private func stat(command: String, startTime: String = "4242") -> [UInt8] {
         let between = (4...21).map { "\($0)" }.joined(separator: " ")
@@ -10,7 +10,7 @@ struct ProcessFactsTests {
     }
 
     @Test(
-        "The start time is found whatever the process calls itself",
+        "The start time is found for any name of the process",
         arguments: [
             "a", "", "two words", "a) S 1 2 3", "((((", "))))", ") R 1 (", "a\nb", "1 2 3 4 5 6 7 8 9 10 11 12 13",
         ])
@@ -18,13 +18,13 @@ struct ProcessFactsTests {
         #expect(ProcessMetadata.startTime(inStat: stat(command: name)) == 4242)
     }
 
-    @Test("A line without a start time gives none", arguments: ["-1", "x", "18446744073709551616", "4 2"])
+    @Test("A line without a valid start time has none", arguments: ["-1", "x", "18446744073709551616", "4 2"])
     func hostileNumbers(number: String) {
         let found = ProcessMetadata.startTime(inStat: stat(command: "a", startTime: number))
         #expect(found == nil || found == 4)
     }
 
-    @Test("Every truncation of a line is survived")
+    @Test("Every truncated line is handled")
     func truncations() {
         let line = stat(command: "a) (b", startTime: "77")
         for count in 0..<line.count {
@@ -35,7 +35,7 @@ struct ProcessFactsTests {
         #expect(ProcessMetadata.startTime(inStat: [UInt8](repeating: UInt8(ascii: ")"), count: 5000)) == nil)
     }
 
-    @Test("A command loses its line end, and nothing else")
+    @Test("Only the line end is removed from a command")
     func command() {
         #expect(ProcessMetadata.command(inComm: Array("nginx\n".utf8)) == "nginx")
         #expect(ProcessMetadata.command(inComm: Array("a\n\n".utf8)) == "a\n")
@@ -51,7 +51,7 @@ struct ProcessFactsTests {
     }
 
     @Test(
-        "The unit is the first on the path, which nobody but the system's manager can make",
+        "The unit is the first one on the path, which only the system manager can create",
         arguments: [
             ("0::/system.slice/nginx.service\n", "nginx.service"),
             ("0::/system.slice/docker.service/payload/inner\n", "docker.service"),
@@ -71,7 +71,7 @@ struct ProcessFactsTests {
     }
 
     @Test(
-        "A path without a unit gives none",
+        "A path without a unit has none",
         arguments: [
             "", "\n", "0", "0:", "0::", "0::/", "0::/.service\n", "0::/../sshd.service\n",
             "0::/docker/system.slice/sshd.service", "0::/a.slice", "4:memory:/a.service\n", "x::/a.service\n",
@@ -80,7 +80,7 @@ struct ProcessFactsTests {
         #expect(ProcessMetadata.unit(inCgroup: Array(cgroup.utf8)) == nil)
     }
 
-    @Test("Our own facts are right")
+    @Test("The information about the current process is correct")
     func ourselves() throws {
         let facts = try #require(try ProcessMetadata.read(pid: getpid()))
         #expect(facts.pid == getpid())
@@ -91,7 +91,7 @@ struct ProcessFactsTests {
         #expect(try ProcessMetadata.read(pid: getpid()) == facts)
     }
 
-    /// Makes a folder as `/proc` is, with one process in it.
+    /// Creates a folder like `/proc` with one process in it.
     private func makeProcess(at root: String, startTime: String = "4242") throws {
         try FileSystem.makeFolders("\(root)/17")
         try FileSystem.writeAtomically(stat(command: "shop", startTime: startTime), to: "\(root)/17/stat")
@@ -99,7 +99,7 @@ struct ProcessFactsTests {
         try FileSystem.writeAtomically(Array("0::/system.slice/shop.service\n".utf8), to: "\(root)/17/cgroup")
     }
 
-    @Test("Where the kernel cannot tell whose pid it is, the process has to be its user's")
+    @Test("If the kernel cannot identify the process, it must belong to the expected user")
     func otherUser() throws {
         let folder = try ScratchFolder()
         let root = folder.file("proc")
@@ -110,11 +110,11 @@ struct ProcessFactsTests {
                 == ProcessMetadata(
                     pid: 17, command: "shop", executable: nil, unit: "shop.service", startTime: 4242))
         #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) == nil)
-        // One that has become another user since is known by the kernel's word.
+        // A process that has changed its user since is recognized with the kernel's help.
         #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) { .same } == facts)
     }
 
-    @Test("A process that ends while it is looked at has no facts, whoever has its pid then")
+    @Test("A process that ends while it is being read has no information, even if its pid is reused")
     func recycled() throws {
         let folder = try ScratchFolder()
         let root = folder.file("proc")
@@ -126,7 +126,7 @@ struct ProcessFactsTests {
             return times == 1 ? .same : .gone
         }
         #expect(try ProcessMetadata.read(pid: 17, root: root, identity: ending) == nil)
-        // The folder is another process's by the time that its files are read.
+        // The folder belongs to another process by the time its files are read.
         let replacing: () -> ProcessMetadata.Identity = {
             try? FileSystem.rename("\(root)/17", to: "\(root)/18")
             try? makeProcess(at: root, startTime: "9999")
@@ -135,7 +135,7 @@ struct ProcessFactsTests {
         #expect(try ProcessMetadata.read(pid: 17, root: root, identity: replacing)?.startTime == 4242)
     }
 
-    @Test("The process that connected is found by its connection")
+    @Test("The process that connected is found through its connection")
     func connected() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
@@ -147,7 +147,7 @@ struct ProcessFactsTests {
         _ = consume client
     }
 
-    @Test("A process that does not exist has no facts")
+    @Test("A process that does not exist has no information")
     func nobody() throws {
         #expect(try ProcessMetadata.read(pid: .max) == nil)
         #expect(try ProcessMetadata.read(pid: -1) == nil)

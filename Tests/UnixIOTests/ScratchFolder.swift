@@ -1,11 +1,11 @@
 import Foundation
 
-/// A folder of a test's own, gone when the test ends.
+/// A temporary folder of a test.
 struct ScratchFolder: ~Copyable {
     let path: String
 
     init() throws {
-        // Short, since a socket's path has few bytes.
+        // Short, since the length of a socket path is limited.
         let name = "uio-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         path = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -6,12 +6,12 @@ import UnixIO
 struct SignalTests {
     @Test("A blocked signal is read from a descriptor instead of ending the process")
     func receive() throws {
-        // On a thread of its own, so that the mask ends with it.
+        // On a separate thread, so that the mask ends with it.
         let outcome = Monitor<[Signal?]>([])
         let thread = try Thread.start(name: "signals") {
             guard let receiver = try? SignalReceiver([.user1, .user2]) else { return }
             var received: [Signal?] = [(try? receiver.next()) ?? nil]
-            // To this thread alone: others do not block it.
+            // Sent to this thread only, since others do not block it.
             _ = pthread_kill(pthread_self(), SIGUSR2)
             if (try? Readiness.wait(receiver.descriptor, for: .read, timeout: .seconds(5))) == true {
                 received.append((try? receiver.next()) ?? nil)
@@ -23,9 +23,9 @@ struct SignalTests {
         #expect(outcome.withLock { $0 } == [nil, .user2, nil])
     }
 
-    @Test("A call that a signal interrupts is made again")
+    @Test("A system call interrupted by a signal is repeated")
     func interrupted() throws {
-        // Without SA_RESTART, a handler makes the kernel say EINTR.
+        // Without SA_RESTART, a handler makes the kernel return EINTR.
         var action = sigaction()
         unsafe action.__sigaction_handler.sa_handler = { _ in }
         unsafe sigaction(firstRealTimeSignal() + 5, &action, nil)
@@ -36,7 +36,7 @@ struct SignalTests {
         let result = Monitor<[UInt8]?>(nil)
         let thread = try Thread.start(name: "reader") {
             let reader = FileDescriptor(owning: reader)
-            // Whoever started us may have blocked it.
+            // The parent process may have blocked the signal.
             var signals = sigset_t()
             unsafe sigaddset(&signals, firstRealTimeSignal() + 5)
             unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
@@ -49,7 +49,7 @@ struct SignalTests {
         let target = try #require(identity.wait { $0 })
         let deadline = MonotonicClock.now.advanced(by: .seconds(5))
         for _ in 0..<20 {
-            // Only a thread that sleeps in the call can be interrupted in it.
+            // Only a thread that sleeps in the call can be interrupted.
             while !isAsleep(target.id), MonotonicClock.now < deadline { sched_yield() }
             pthread_kill(target.handle, firstRealTimeSignal() + 5)
         }

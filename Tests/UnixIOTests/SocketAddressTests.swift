@@ -1,7 +1,7 @@
 import Testing
 import UnixIO
 
-@Suite("Addresses of sockets")
+@Suite("SocketAddress")
 struct SocketAddressTests {
     @Test("A path of 107 bytes is accepted and can be listened at")
     func longest() throws {
@@ -13,21 +13,21 @@ struct SocketAddressTests {
         _ = consume listener
     }
 
-    @Test("A path of 108 bytes is refused with a sentence that counts them")
+    @Test("A path of 108 bytes is rejected with a message that states its length")
     func tooLong() {
         let path = "/" + String(repeating: "x", count: 107)
         #expect(throws: InvalidSocketAddress.tooLong(path: path)) { try SocketAddress.unix(path) }
         #expect("\(InvalidSocketAddress.tooLong(path: path))".contains("108"))
     }
 
-    @Test("Nothing, a lone @ and a NUL are refused")
+    @Test("An empty path, a single @ and a NUL are rejected")
     func malformed() {
         #expect(throws: InvalidSocketAddress.empty) { try SocketAddress.unix("") }
         #expect(throws: InvalidSocketAddress.empty) { try SocketAddress.unix("@") }
         #expect(throws: InvalidSocketAddress.containsNul) { try SocketAddress.unix("/run/a\0b") }
     }
 
-    @Test("An address reads as one would write it")
+    @Test("An address is described in its usual notation")
     func description() throws {
         #expect("\(try SocketAddress.unix("/run/issued/socket"))" == "/run/issued/socket")
         #expect("\(try SocketAddress.unix("@name"))" == "@name")

@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Sockets")
 struct SocketTests {
-    @Test("A connection carries bytes both ways, and the listener learns of it without blocking")
+    @Test("A connection transfers bytes in both directions, and accepting does not block")
     func roundTrip() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
@@ -25,7 +25,7 @@ struct SocketTests {
         #expect(try !server.isListening())
     }
 
-    @Test("The socket file gets its mode whatever the umask is", arguments: [0o600, 0o660, 0o666] as [UInt32])
+    @Test("The socket file has its mode with any umask", arguments: [0o600, 0o660, 0o666] as [UInt32])
     func mode(mode: UInt32) throws {
         let folder = try ScratchFolder()
         let path = folder.file("s")
@@ -35,7 +35,7 @@ struct SocketTests {
         _ = consume listener
     }
 
-    @Test("The socket file of a dead process is replaced")
+    @Test("The socket file of a process that has ended is replaced")
     func stale() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
@@ -47,20 +47,20 @@ struct SocketTests {
         #expect(try hasConnection(listener))
     }
 
-    @Test("The socket file of a live process is not touched")
+    @Test("The socket file of a running process is not touched")
     func live() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
         let listener = try Socket.listenUnix(at: address, mode: 0o600)
 
         #expect(throws: Errno.addressInUse) { try Socket.listenUnix(at: address, mode: 0o600).close() }
-        // The probe of the second one is the first connection.
+        // The first connection is the probe of the second process.
         _ = try hasConnection(listener)
         try connectAndForget(address)
         #expect(try hasConnection(listener))
     }
 
-    @Test("A file that is no socket is never removed")
+    @Test("A file that is not a socket is never removed")
     func notSocket() throws {
         let folder = try ScratchFolder()
         let path = folder.file("s")
@@ -70,11 +70,11 @@ struct SocketTests {
         #expect(try FileSystem.read(path, limit: 10) == [1, 2, 3])
     }
 
-    @Test("Of two that start at once, exactly one listens")
+    @Test("If two start at the same time, exactly one listens")
     func race() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
-        // Often enough to meet the moment between bind and listen.
+        // Repeated often enough to hit the moment between bind and listen.
         for _ in 0..<300 {
             try listenAndDie(address)
             let winners = Monitor<[CInt]>([])
@@ -85,12 +85,12 @@ struct SocketTests {
         }
     }
 
-    /// Leaves the socket file of a listener that lives no more.
+    /// Leaves the socket file of a listener that has ended.
     private func listenAndDie(_ address: SocketAddress) throws {
         try die(Socket.listenUnix(at: address, mode: 0o600))
     }
 
-    /// Ends a listener at once, though a child that another test has just forked still has a copy of its descriptor.
+    /// Ends a listener, even if a child that another test has just forked still holds a copy of its descriptor.
     private func die(_ listener: consuming FileDescriptor) throws {
         try listener.shutdownBoth()
         try listener.close()
@@ -122,12 +122,12 @@ struct SocketTests {
         #expect(try hasConnection(listener))
     }
 
-    @Test("Connecting to a listener that accepts nobody ends at the timeout")
+    @Test("Connecting to a listener that does not accept ends at the timeout")
     func fullBacklog() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))
         let listener = try Socket.listenUnix(at: address, mode: 0o600, backlog: 0)
-        // A backlog of 0 has room for one.
+        // A backlog of 0 has space for one connection.
         let first = try Socket.connect(to: address, timeout: .zero)
 
         #expect(throws: Errno.wouldBlock) { try connectAndForget(address, timeout: .zero) }
@@ -135,7 +135,7 @@ struct SocketTests {
         #expect(throws: Errno.timedOut) { try connectAndForget(address, timeout: .milliseconds(50)) }
         #expect(start.duration(to: MonotonicClock.now) >= .milliseconds(50))
 
-        // One that waits gets in as soon as there is room.
+        // A waiting connection is queued as soon as there is space.
         let thread = try Thread.start(name: "acceptor") { [rawValue = listener.rawValue] in
             _ = Glibc.close(Glibc.accept(rawValue, nil, nil))
         }
@@ -145,7 +145,7 @@ struct SocketTests {
         _ = consume listener
     }
 
-    @Test("A peer that has gone is an error and no SIGPIPE")
+    @Test("Sending to a closed peer is an error and raises no SIGPIPE")
     func brokenPipe() throws {
         let one = try peerGone()
         #expect(one.attemptSend([1]) == .failed(.brokenPipe))
@@ -157,7 +157,7 @@ struct SocketTests {
         return try pair.first.duplicate()
     }
 
-    @Test("Sending to a peer that reads nothing ends at the timeout")
+    @Test("Sending to a peer that does not read ends at the timeout")
     func sendTimeout() throws {
         let pair = try DescriptorPair.sockets()
         try pair.first.setSendBuffer(bytes: 4096)
@@ -166,7 +166,7 @@ struct SocketTests {
         }
     }
 
-    @Test("TCP on a free port of the loopback interface", arguments: [false, true])
+    @Test("TCP works on a free port of the loopback interface", arguments: [false, true])
     func loopback(six: Bool) throws {
         if six && !FileManager.default.fileExists(atPath: "/proc/net/if_inet6") { return }
         let listener = try Socket.listenLoopback(at: six ? .ipv6Loopback(port: 0) : .ipv4Loopback(port: 0))
@@ -185,14 +185,14 @@ struct SocketTests {
         var buffer: [UInt8] = []
         #expect(try server.read(appendingTo: &buffer, atMost: 10) == 3)
 
-        // A reset instead of an orderly end.
+        // A reset instead of an orderly shutdown.
         try server.setResetOnClose()
         try server.close()
         #expect(try Readiness.wait(client, for: .read, timeout: .seconds(5)))
         #expect(client.attemptRead(appendingTo: &buffer, atMost: 10) == .failed(.connectionReset))
     }
 
-    @Test("Connecting to a port where nobody listens is refused")
+    @Test("Connecting to a port without a listener is refused")
     func refused() throws {
         let listener = try Socket.listenLoopback()
         let port = try listener.localPort()

@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Threads")
 struct ThreadTests {
-    @Test("A thread runs under its name, and can be joined")
+    @Test("A thread runs under its name and can be joined")
     func name() throws {
         let name = Monitor<String>("")
         let thread = try UnixIO.Thread.start(name: "issues-übertragung") {
@@ -16,7 +16,7 @@ struct ThreadTests {
         #expect(name.withLock { $0 } == "issues-übertra")
     }
 
-    @Test("A thread leaves signals to others, but not those that tell of its own fault")
+    @Test("A thread blocks signals, except those caused by its own faults")
     func signalMask() throws {
         let blocked = Monitor<[CInt: Bool]>([:])
         let thread = try UnixIO.Thread.start(name: "mask") {
@@ -34,7 +34,7 @@ struct ThreadTests {
             ])
     }
 
-    @Test("What a thread holds is let go when it ends, joined or not")
+    @Test("The closure of a thread is released when it ends, joined or not")
     func release() throws {
         let count = Monitor(0)
         let thread = try UnixIO.Thread.start(name: "held") { [token = Token(count)] in _ = token }
@@ -46,14 +46,14 @@ struct ThreadTests {
         #expect(count.wait(deadline: deadline) { $0 == 2 ? true : nil } == true)
     }
 
-    @Test("A stack that no thread can have is an error")
+    @Test("An impossible stack size is an error")
     func impossibleStack() {
         #expect(throws: Errno.invalidArgument) {
             _ = try UnixIO.Thread.start(name: "small", stackSize: 1) {}
         }
     }
 
-    @Test("Waiting ends when another thread makes it true")
+    @Test("Waiting ends when another thread makes the condition true")
     func monitor() throws {
         let monitor = Monitor<[Int]>([])
         let thread = try UnixIO.Thread.start(name: "producer") {
@@ -76,7 +76,7 @@ struct ThreadTests {
         #expect(taken == Array(0..<100))
     }
 
-    @Test("Waiting ends at the deadline, and not before")
+    @Test("Waiting ends at the deadline, and not earlier")
     func deadline() {
         let monitor = Monitor(0)
         let start = MonotonicClock.now
@@ -85,7 +85,7 @@ struct ThreadTests {
         #expect(start.duration(to: MonotonicClock.now) >= .milliseconds(5))
     }
 
-    @Test("A deadline in the past is a single look")
+    @Test("With a deadline in the past, there is a single attempt")
     func pastDeadline() {
         let monitor = Monitor(3)
         #expect(monitor.wait(deadline: KernelInstant(nanoseconds: -1)) { $0 == 4 ? $0 : nil } == nil)

@@ -4,13 +4,13 @@ import UnixIO
 
 @Suite("Clocks")
 struct TimeTests {
-    @Test("The wall clock agrees with the oracle")
+    @Test("The wall clock agrees with Foundation's")
     func wallClock() {
         let oracle = Date().timeIntervalSince1970 * 1000
         #expect(abs(Double(WallClock.nowMilliseconds) - oracle) < 2000)
     }
 
-    @Test("The monotonic clock never goes back")
+    @Test("The monotonic clock never goes backwards")
     func monotonic() {
         let first = MonotonicClock.now
         let second = MonotonicClock.now
@@ -18,7 +18,7 @@ struct TimeTests {
         #expect(MonotonicClock.nanosecondsSinceBoot >= first.nanoseconds)
     }
 
-    @Test("Adding and subtracting are each other's opposite")
+    @Test("Adding and subtracting are inverse")
     func arithmetic() {
         let start = KernelInstant(nanoseconds: 5)
         #expect(start.advanced(by: .milliseconds(3)).nanoseconds == 3_000_005)
@@ -26,7 +26,7 @@ struct TimeTests {
         #expect(start.sinceBoot == .nanoseconds(5))
     }
 
-    @Test("A moment too far away is the last one there is")
+    @Test("A time that is too far away is clamped")
     func saturation() {
         let start = KernelInstant(nanoseconds: 5)
         #expect(start.advanced(by: .seconds(Int64.max)).nanoseconds == .max)

@@ -1,26 +1,26 @@
 import HTTPTransfer
 package import IssueCore
 
-/// What a destination is shown to be let in, read anew when it may have changed; many need none.
+/// The credential of a destination, which can be read again when it may have changed. Many destinations need none.
 package struct Credential: Sendable {
     private let read: (@Sendable () -> ShippingToken?)?
     package private(set) var token: ShippingToken?
 
-    /// - Parameter read: Reads it, or answers nothing where it is gone; nothing itself where none is needed.
+    /// - Parameter read: Reads the credential, or returns nil if it is missing. Pass nil if the destination needs none.
     package init(_ read: (@Sendable () -> ShippingToken?)?) {
         self.read = read
         token = read?()
     }
 
-    /// It is needed, and is not there.
+    /// `true` if a credential is needed but missing.
     package var isMissing: Bool { read != nil && token == nil }
 
-    /// What comes of sending where it is missing.
+    /// The result of sending without the required credential.
     package static var missing: DeliveryResult {
-        DeliveryResult(.paused(.noCredential), ResponseSummary("there is no credential to send with"))
+        DeliveryResult(.paused(.noCredential), ResponseSummary("the credential is missing"))
     }
 
-    /// Reads it again, and says whether it is another one now.
+    /// Reads the credential again, and returns `true` if it has changed.
     package mutating func reread() -> Bool {
         let old = token
         token = read?()
@@ -28,15 +28,15 @@ package struct Credential: Sendable {
     }
 }
 
-/// The shipping token, which never prints itself.
+/// A credential of a destination. It never prints itself.
 package struct ShippingToken: Hashable, Sendable {
     package static let maxBytes = 4096
 
     package let text: String
 
-    /// Nothing for what can't be a token: empty, too long, or with white space or control characters in it.
+    /// Creates a token. Surrounding white space is removed, since a file usually ends with a line feed.
     ///
-    /// - Note: A line feed at the end is the file's, not the token's.
+    /// - Returns: nil if the token is empty, too long, or contains white space or control characters.
     package init?(_ bytes: [UInt8]) {
         let trimmed = Array(bytes.drop(while: Self.isSpace).reversed().drop(while: Self.isSpace).reversed())
         guard !trimmed.isEmpty, trimmed.count <= Self.maxBytes, !trimmed.contains(where: { $0 <= 0x20 || $0 == 0x7F }),
@@ -56,33 +56,35 @@ extension ShippingToken: CustomStringConvertible, CustomDebugStringConvertible, 
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Removes credentials from what a destination or a proxy wrote.
+/// Removes credentials from text that a destination or proxy sent.
 ///
-/// A peer was sent the credential and may repeat it: as it stands, as a part of
-/// `Basic` in Base64, percent-encoded in a URL, escaped in JSON, or in one of
-/// these inside another. The text is decoded in each of these ways, and every
-/// run of at least `width` bytes that occurs in a form of the credential is
-/// removed, so that a part of it is removed as well. The text after a
-/// word that introduces a credential is removed too, whosever credential it is.
+/// A peer knows the credential and may repeat it: unchanged, as a part of `Basic` in Base64, percent-encoded in a URL,
+/// escaped in JSON, or with one of these encodings inside another. The text is decoded in each of these ways. Every run
+/// of at least `width` bytes that occurs in any form of the credential is removed, and so are parts of the credential.
+/// Text after a keyword that introduces a credential is removed too, regardless of its value.
 ///
-/// The work is linear in the text and in the credentials.
+/// Takes time linear in the size of the text and the credentials.
 struct TokenScrubber: Sendable {
     private static let mark = Array("[token]".utf8)
-    /// Far more than is shown.
+    /// Far more than is ever shown.
     private static let maxInputBytes = 16 << 10
 
     private let secrets: [ShippingToken]
 
-    /// - Parameter others: Further secrets, such as the password of a proxy.
+    /// - Parameters:
+    ///   - token: The credential of the destination.
+    ///   - others: Further secrets, such as the password of a proxy.
     init(_ token: ShippingToken?, others: [ShippingToken] = []) {
         secrets = [token].compactMap(\.self) + others
     }
 
     /// Returns the text without any credential.
     ///
-    /// - Parameter limit: The number of bytes after which the rest is left out.
-    /// - Note: Compares bytes, since a combining character may join the last
-    ///   character of the token.
+    /// Works on bytes, since a combining character could merge with the last character of the token.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text.
+    ///   - limit: The maximum size of the result, in bytes.
     func scrub(_ bytes: [UInt8], toBytes limit: Int) -> String {
         let text = Array(bytes.prefix(Self.maxInputBytes))
         let forms = SecretForms(secrets.map { Array($0.text.utf8) })
@@ -103,13 +105,13 @@ struct TokenScrubber: Sendable {
     }
 }
 
-/// A text with its escapes decoded, and where each byte came from.
+/// A text with its escapes decoded, and the original index of each byte.
 private struct DecodedText {
     var bytes: [UInt8]
-    /// The index in the original text of each byte, and of the end.
+    /// The index in the original text of each byte and of the end.
     var places: [Int]
 
-    /// The text as it stands, and decoded once and twice from JSON and from percent-encoding, as far as that changes
+    /// Returns the original text, and the text decoded once and twice from JSON and percent-encoding if that changes
     /// it.
     static func views(of text: [UInt8]) -> [DecodedText] {
         let original = DecodedText(bytes: text, places: Array(0...text.count))
@@ -122,7 +124,7 @@ private struct DecodedText {
         for place in places[range.lowerBound]..<places[range.upperBound] { isCut[place] = true }
     }
 
-    /// Returns nil when the text has no percent-encoded byte.
+    /// Returns nil if the text contains no percent-encoded byte.
     private func withoutPercentEncoding() -> DecodedText? {
         decoded(from: UInt8(ascii: "%")) { index in
             guard let byte = hexadecimal(index + 1, 2) else { return nil }
@@ -130,7 +132,7 @@ private struct DecodedText {
         }
     }
 
-    /// Returns nil when the text has no escape of JSON.
+    /// Returns nil if the text contains no JSON escape.
     private func withoutJSONEscapes() -> DecodedText? {
         decoded(from: UInt8(ascii: "\\")) { index in
             guard index + 1 < bytes.count else { return nil }
@@ -153,7 +155,7 @@ private struct DecodedText {
         }
     }
 
-    /// Replaces what begins with a byte, where it can be decoded.
+    /// Replaces every sequence that begins with `sign` and can be decoded. Returns nil if there is none.
     private func decoded(from sign: UInt8, _ decode: (Int) -> (bytes: [UInt8], end: Int)?) -> DecodedText? {
         var output = DecodedText(bytes: [], places: [])
         var hasChanged = false
@@ -184,7 +186,7 @@ private struct DecodedText {
         return value
     }
 
-    /// The text in the standard alphabet of Base64, without line breaks.
+    /// The text in the standard Base64 alphabet, without line breaks.
     func forBase64() -> DecodedText {
         var output = DecodedText(bytes: [], places: [])
         for (index, byte) in bytes.enumerated() where byte != 0x0A && byte != 0x0D {
@@ -198,22 +200,22 @@ private struct DecodedText {
 
 /// The forms in which a credential may occur: plain and in Base64.
 private struct SecretForms {
-    /// The length from which a match is not a coincidence, in bytes.
+    /// The minimum length of a match that cannot be a coincidence, in bytes.
     private static let width = 8
-    /// A shorter piece of Base64 may be part of any word.
+    /// A shorter sequence of Base64 digits may be part of any word.
     private static let minBase64Digits = 6
 
-    /// All runs of `width` bytes.
+    /// All sequences of `width` bytes.
     private var plainRuns: Set<UInt64> = []
     private var base64Runs: Set<UInt64> = []
-    /// Forms that are shorter than that.
+    /// Forms that are shorter than `width`.
     private var plainShort: [[UInt8]] = []
     private var base64Short: [[UInt8]] = []
 
     init(_ secrets: [[UInt8]]) {
         for secret in secrets {
             Self.add(secret, to: &plainRuns, &plainShort)
-            // Before it there may be a name of unknown length; digits that depend on the name are left out.
+            // The credential may follow a user name of unknown length. Digits that depend on the name are omitted.
             for (before, dependent) in [(0, 0), (1, 2), (2, 3)] {
                 let text = Base64.encode([UInt8](repeating: 0, count: before) + secret)
                 let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }.dropFirst(dependent)
@@ -231,12 +233,12 @@ private struct SecretForms {
         }
     }
 
-    /// Marks where a form stands, as a whole or in part.
+    /// Marks all complete and partial occurrences of a form.
     func find(in text: DecodedText, _ isCut: inout [Bool]) {
         Self.forEachMatch(of: plainRuns, plainShort, in: text.bytes) { text.mark($0, &isCut) }
         guard !base64Runs.isEmpty || !base64Short.isEmpty else { return }
         let text = text.forBase64()
-        // All of the encoded text around a match belongs to the credential.
+        // The whole encoded text around a match belongs to the credential.
         var end = 0
         Self.forEachMatch(of: base64Runs, base64Short, in: text.bytes) { match in
             guard match.upperBound > end else { return }
@@ -263,12 +265,12 @@ private struct SecretForms {
     }
 }
 
-/// Finds credentials by the words that introduce them.
+/// Finds credentials by the keywords that introduce them.
 private enum Introductions {
     /// Names of headers and parameters. The value follows a colon or an equals sign.
     private static let names = ["authorization", "x-clickhouse-key", "token"].map { Array($0.utf8) }
     private static let token = Array("token".utf8)
-    /// Schemes of authentication, behind which the credential follows a space.
+    /// Authentication schemes. The credential follows a space.
     private static let schemes = ["basic", "bearer", "apikey"].map { Array($0.utf8) }
 
     static func find(in text: DecodedText, _ isCut: inout [Bool]) {
@@ -284,7 +286,7 @@ private enum Introductions {
         }
     }
 
-    /// The value that a word at an index introduces.
+    /// Returns the range of the value that a keyword at an index introduces; nil if there is none.
     private static func value(in bytes: [UInt8], at index: Int) -> Range<Int>? {
         if let name = names.first(where: { stands($0, in: bytes, at: index) }) {
             var start = index + name.count
@@ -293,10 +295,10 @@ private enum Introductions {
             guard start < bytes.count, bytes[start] == UInt8(ascii: "=") || bytes[start] == UInt8(ascii: ":") else {
                 return nil
             }
-            // "invalid token: expired" is a sentence.
+            // "invalid token: expired" is a sentence, not a parameter.
             if name == token, bytes[start] == UInt8(ascii: ":"), !isQuoted { return nil }
             start = pass(bytes, from: start + 1) { isQuote($0) || isSpace($0) }
-            // A header goes on to the end of its line.
+            // The value of a header extends to the end of its line.
             let end = pass(bytes, from: start) { name == token ? !endsToken($0) : !endsHeader($0) }
             return end > start ? start..<end : nil
         }
@@ -343,10 +345,11 @@ private enum Introductions {
     }
 }
 
-/// Bytes as text (RFC 4648, section 4).
+/// Base64 encoding (RFC 4648, section 4).
 package enum Base64 {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
+    /// Returns the bytes in Base64, with padding.
     package static func encode(_ bytes: [UInt8]) -> String {
         var output: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
@@ -361,7 +364,7 @@ package enum Base64 {
 }
 
 extension Base64 {
-    /// Whether a byte is one of the 64 digits of the standard alphabet.
+    /// Returns `true` if a byte is a digit of the standard alphabet.
     static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -371,8 +374,8 @@ extension Base64 {
         }
     }
 
-    /// Returns the digit of the standard alphabet for one of the URL alphabet (RFC 4648, section 5). Any other byte is
-    /// returned unchanged.
+    /// Returns the digit of the standard alphabet for a digit of the URL alphabet (RFC 4648, section 5). Other bytes
+    /// are returned unchanged.
     static func standard(_ byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "-"): UInt8(ascii: "+")
@@ -382,9 +385,9 @@ extension Base64 {
     }
 }
 
-/// Makes texts fit to stand in a URL's query.
+/// Percent-encoding for the query of a URL.
 package enum PercentEncoding {
-    /// All but the characters that mean the same everywhere; a plus sign would be read as a space.
+    /// Encodes all characters except those that are unreserved everywhere. A plus sign would be decoded as a space.
     package static func encode(_ text: String, uppercase: Bool = true) -> String {
         let digits = Array((uppercase ? "0123456789ABCDEF" : "0123456789abcdef").utf8)
         var output: [UInt8] = []

@@ -1,10 +1,10 @@
-/// Where a destination listens: scheme, host, port and path, and nothing that would be secret.
+/// The address of a destination: scheme, host, port and path. It contains no secrets.
 package struct HTTPAddress: Hashable, Sendable {
     package enum Scheme: String, CaseIterable, Hashable, Sendable {
         case http
         case https
 
-        /// The port that a URL means which names none.
+        /// The default port of the scheme.
         var defaultPort: UInt16 {
             switch self {
             case .http: 80
@@ -25,7 +25,7 @@ package struct HTTPAddress: Hashable, Sendable {
         self.path = path
     }
 
-    /// The address that a URL names, or nothing where it has more or less than scheme, host, port and path.
+    /// Parses a URL. Returns nil if it contains anything but a scheme, host, port and path.
     package init?(url: String) {
         guard let scheme = Scheme.allCases.first(where: { url.lowercased().hasPrefix("\($0.rawValue)://") }) else {
             return nil
@@ -42,7 +42,7 @@ package struct HTTPAddress: Hashable, Sendable {
         self.path = path.isEmpty ? "/" : path
     }
 
-    /// Host and port, fit to be shown.
+    /// The host and port, for display.
     package var origin: String { "\(host):\(port)" }
 
     /// The URL without a query.
@@ -83,7 +83,7 @@ package struct HTTPAddress: Hashable, Sendable {
             || (0x61...0x66).contains(byte | 0x20)
     }
 
-    /// A query or a fragment has no place in it: that is where the token goes.
+    /// A query or fragment is not allowed, since the token is sent in the query.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
             && byte != UInt8(ascii: "\\")

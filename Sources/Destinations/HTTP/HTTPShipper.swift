@@ -3,9 +3,9 @@ package import IssueCore
 package import IssueProtocol
 import UnixIO
 
-/// Sends lines to a destination over HTTP, in the form that is its own.
+/// Sends lines to a destination over HTTP, in the format of the destination.
 ///
-/// A request has a thread of its own, so that the next lines can be made until its answer is there.
+/// Each request runs on a thread of its own, so that the next lines can be formatted meanwhile.
 package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
     package static var kind: String { Format.kind }
     package static func advice(on reason: PauseReason) -> String { Format.advice(on: reason) }
@@ -14,10 +14,14 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
     private let now: @Sendable () -> Timestamp
     private var credential: Credential
     private let sender: Monitor<HTTPSender>
-    /// What will come of the request that is under way, or came of the last one.
+    /// The result of the current or last request; nil while it is running.
     private var request = Monitor<HTTPReply?>(.unsent)
 
-    /// - Parameter now: The wall clock, against which a destination's dates are held.
+    /// - Parameters:
+    ///   - format: The format of the destination.
+    ///   - credential: The credential of the destination.
+    ///   - cancellation: Cancels requests.
+    ///   - now: Returns the time of the wall clock, for dates that the destination sends.
     package init(
         _ format: Format, credential: Credential, cancellation: HTTPCancellation? = nil,
         now: @escaping @Sendable () -> Timestamp
@@ -46,7 +50,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
         guard !credential.isMissing else { return Self.end(request, with: .unsent) }
         guard let body = (body as? StreamingCompressor)?.finished() else {
             let error = HTTPTransferError(
-                code: .other, message: "The lines could not be compressed", bodyFullySent: false)
+                code: .other, message: "Compressing the lines failed", bodyFullySent: false)
             return Self.end(request, with: .failure(error))
         }
         let (sender, post) = (sender, format.post(token: credential.token))
@@ -54,7 +58,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
             Thread.yieldToOthers()
             Self.end(request, with: sender.withLock { sender in sender.reply(to: post, body, within: limit) })
         }
-        // Without a thread the next lines have to wait.
+        // Without a thread, the next lines have to wait for the request.
         do { _ = try Thread.start(name: "send", body: send) } catch { send() }
     }
 
@@ -77,7 +81,7 @@ package struct HTTPShipper<Format: HTTPFormat>: Shipper, ~Copyable, Sendable {
     package mutating func rereadCredential() -> Bool { credential.reread() }
 }
 
-/// Sends one body after the other to one address.
+/// Sends bodies to one address, one at a time.
 package struct HTTPSender: ~Copyable, Sendable {
     private let settings: HTTPSettings
     private let cancellation: HTTPCancellation?
@@ -88,9 +92,9 @@ package struct HTTPSender: ~Copyable, Sendable {
         self.cancellation = cancellation
     }
 
-    /// Posts a body and waits for what comes of it.
+    /// Posts a body and waits for the result.
     ///
-    /// - Parameter limit: Where it may not take as long as is set.
+    /// - Parameter limit: A time limit below the configured one; nil for none.
     mutating func reply(to post: HTTPPost, _ body: HTTPBody, within limit: Duration? = nil) -> HTTPReply {
         do throws(HTTPTransferError) {
             return .response(try self.post(post, body, within: limit))
@@ -113,7 +117,7 @@ package struct HTTPSender: ~Copyable, Sendable {
         return try client.perform(request, cancellation: cancellation)
     }
 
-    /// One to the address itself, with nothing in it.
+    /// Returns an empty request to the address itself.
     package func request(within limit: Duration?) -> HTTPRequest { request(to: settings.address.url, within: limit) }
 
     private func request(to url: String, within limit: Duration?) -> HTTPRequest {
@@ -127,33 +131,32 @@ package struct HTTPSender: ~Copyable, Sendable {
     }
 }
 
-/// What one kind of destination that is spoken to over HTTP has of its own: the form of a record, of a request and of
-/// an answer.
+/// A kind of HTTP destination: the format of its records, requests and responses.
 package protocol HTTPFormat: Sendable {
-    /// The word in `status` for its kind.
+    /// The kind as shown in `status`.
     static var kind: String { get }
 
-    /// What to do where it is left alone until somebody does something.
+    /// Returns what the operator should do when the destination is paused.
     static func advice(on reason: PauseReason) -> String
 
     var http: HTTPSettings { get }
 
-    /// The line of a record, within the destination's limits.
+    /// Returns the line of a record, within the limits of the destination.
     func line(of record: OutboundRecord, types: inout FieldTypes) -> [UInt8]
 
-    /// The line of a summary.
+    /// Returns the line of a summary.
     func line(of summary: OutboundSummary) -> [UInt8]
 
-    /// A line that was too large, cut as far as it can be, or nothing where there is nothing left to cut.
+    /// Returns a line that was too large, trimmed as far as possible; nil if it cannot be trimmed any further.
     func cut(_ line: [UInt8]) -> [UInt8]?
 
-    /// How lines become one body.
+    /// The bytes that join lines to a body.
     static var frame: BodyFrame { get }
 
-    /// How a body is posted.
+    /// Returns the request that posts a body.
     func post(token: ShippingToken?) -> HTTPPost
 
-    /// What an answer means beyond its status; nothing where the status says it all.
+    /// Returns the meaning of a response beyond its status; nil if the status is enough.
     static func reading(of response: HTTPResponse, to lines: RequestLines, by reader: ResponseClassifier)
         -> ClassifiedResponse?
 }
@@ -161,16 +164,16 @@ package protocol HTTPFormat: Sendable {
 extension HTTPFormat {
     package static func advice(on reason: PauseReason) -> String { reason.advice }
 
-    /// A store of the team's own takes what the daemon takes, so there is nothing to cut.
+    /// A self-hosted store accepts everything that the daemon accepts, so there is nothing to trim.
     package func cut(_ line: [UInt8]) -> [UInt8]? { nil }
 }
 
-/// How a body is posted to a destination, beneath its address.
+/// The path, query and headers with which a body is posted to a destination.
 package struct HTTPPost: Sendable {
-    /// The body's.
+    /// The content type of the body.
     package var type: String
     package var path: String
-    /// What follows the `?`, encoded already.
+    /// The percent-encoded query without the question mark.
     package var query: String
     package var headers: HTTPHeaders
 
@@ -182,33 +185,33 @@ package struct HTTPPost: Sendable {
     }
 }
 
-/// The body of a request as it goes.
+/// The body of a request as it is sent.
 struct HTTPBody: Equatable, Sendable {
     var bytes: [UInt8]
-    /// Whether it is in the form of gzip.
+    /// `true` if the body is compressed with gzip.
     var isCompressed: Bool
 }
 
-/// What came of a request.
+/// The result of a request.
 enum HTTPReply: Sendable {
     case response(HTTPResponse)
     case failure(HTTPTransferError)
-    /// There was nothing to be let in with.
+    /// The request was not sent because the credential is missing.
     case unsent
 }
 
-/// How a destination is spoken to over HTTP; all of it may be printed.
+/// The HTTP settings of a destination. They contain no secrets and may be printed.
 package struct HTTPSettings: Equatable, Sendable {
     package var address: HTTPAddress
-    /// The authorities to trust in place of the system's.
+    /// The path of a PEM file with authorities that replace those of the system.
     package var caFile: String?
-    /// Nil leaves it to the environment, an empty text means none.
+    /// The URL of the proxy; nil to use the environment, empty for no proxy.
     package var proxy: String?
     package var connectTimeout: Duration = .seconds(10)
     package var requestTimeout: Duration = .seconds(30)
-    /// 1 to 9; zero sends everything as it is.
+    /// The compression level from 1 to 9; zero for no compression.
     package var compressionLevel = 6
-    /// Our own, for the user agent.
+    /// The version of the daemon, for the user agent.
     package var version = "0"
 
     package init(address: HTTPAddress) {
@@ -216,24 +219,24 @@ package struct HTTPSettings: Equatable, Sendable {
     }
 }
 
-/// A kind of store that a team runs itself, with all that the configuration has to know of it.
+/// A kind of self-hosted store, with its configuration keys.
 package protocol StoreFormat: HTTPFormat {
-    /// The name of its section.
+    /// The name of its configuration section.
     static var section: String { get }
 
-    /// The keys that its section has besides those that each destination has.
+    /// The keys of its section in addition to those of every destination.
     static var options: [StoreOption] { get }
 
-    /// - Parameter option: What a key of its own says; nothing where it says nothing and has no default.
+    /// - Parameter option: Returns the value of a key; nil if it is not set and has no default.
     init(_ http: HTTPSettings, _ option: (String) -> String?)
 }
 
-/// A key that only the section of one kind of store has; its value is a name.
+/// A configuration key of one kind of store; its value is a name.
 package struct StoreOption: Hashable, Sendable {
     package let name: String
-    /// Empty: there is none.
+    /// The default value; empty if there is none.
     package let defaultText: String
-    /// One line for who looks it up.
+    /// A line of help.
     package let help: String
 
     package init(_ name: String, default defaultText: String = "", _ help: String) {
@@ -242,6 +245,6 @@ package struct StoreOption: Hashable, Sendable {
         self.help = help
     }
 
-    /// Whose password the credential is.
-    package static let user = StoreOption("User", "Whose password the credential is.")
+    /// The user that the credential belongs to.
+    package static let user = StoreOption("User", "The user that the credential belongs to.")
 }

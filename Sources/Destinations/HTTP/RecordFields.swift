@@ -1,9 +1,9 @@
 package import IssueCore
 package import IssueProtocol
 
-/// The fields of a record for a store of the team's own, by the names that its columns have.
+/// The fields of a record for a self-hosted store, named like its columns.
 package enum RecordFields {
-    /// The fields that every row has, the time apart, whose form is the store's own.
+    /// Returns the fields that every row has, except for the time, whose form depends on the store.
     package static func members(of outbound: OutboundRecord) -> [JSONValue.Member] {
         let stored = outbound.stored
         let record = stored.record
@@ -30,7 +30,7 @@ package enum RecordFields {
         return members
     }
 
-    /// A record's causes, each an object.
+    /// Returns the causes of a record as an array of objects.
     package static func causes(of record: IssueRecord) -> JSONValue {
         .array(
             record.causes.map { cause in
@@ -42,7 +42,7 @@ package enum RecordFields {
             })
     }
 
-    /// The fields of what stands for records that were held back.
+    /// Returns the fields of a summary of suppressed records.
     package static func members(of summary: OutboundSummary) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("event_kind", "suppression_summary"), .init("event_id", .string(summary.eventID)),
@@ -78,7 +78,7 @@ package enum RecordFields {
 }
 
 extension Frame {
-    /// The frame as one line for people, with what is needed to find its name where it has none.
+    /// The frame as a line of text, with the data needed to symbolicate it if it has no symbol.
     package var text: String {
         var parts: [String] = []
         if let symbol { parts.append(symbol) }
@@ -94,7 +94,8 @@ extension Frame {
 }
 
 extension StoredRecord {
-    /// When it happened, as far as the sender's clock can be believed, and a sentence where it can't.
+    /// The time of the record, and a sentence for the user if the sender's clock is implausible and the time of receipt
+    /// is used instead.
     package var believedTime: (time: Timestamp, repair: String?) {
         guard let claimed = record.occurredAt else { return (receivedAt, nil) }
         let (distance, overflow) = claimed.milliseconds.subtractingReportingOverflow(receivedAt.milliseconds)
@@ -105,6 +106,6 @@ extension StoredRecord {
         )
     }
 
-    /// Seven days of milliseconds.
+    /// Seven days in milliseconds.
     private static let farthest: UInt64 = 7 * 86_400_000
 }

@@ -2,27 +2,36 @@ package import HTTPTransfer
 package import IssueCore
 package import IssueProtocol
 
-/// What a destination's answer means, as far as HTTP itself says it, and how it is told to people.
+/// Classifies the responses of a destination by HTTP status, and describes them for users.
 package struct ResponseClassifier {
-    /// More than is shown, in whatever script.
+    /// More than is shown in any script.
     private static let shownBytes = ResponseSummary.maxCharacters * 8
 
-    /// libcurl reads the environment on its own and sends these to a proxy.
+    /// libcurl reads these from the environment and sends them to a proxy.
     private static let proxyPasswords = ProxyName.environmentPasswords().compactMap { ShippingToken($0) }
 
     private let origin: String
     private let scrubber: TokenScrubber
-    /// What is being answered, of which nothing must be told either.
+    /// The lines that were sent, which must not appear in messages.
     private var lines: RequestLines?
 
-    /// - Parameter origin: Host and port, for people.
-    /// - Parameter token: What must not be told, whatever the destination says.
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - origin: The host and port, for messages.
+    ///   - token: The credential, which must not appear in messages.
     package init(origin: String, token: ShippingToken?) {
         self.origin = origin
         scrubber = TokenScrubber(token, others: Self.proxyPasswords)
     }
 
-    /// What an answer means for the lines that it answers.
+    /// Returns the meaning of a response for the lines that were sent.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - lines: The lines that were sent.
+    ///   - format: The format of the destination.
+    ///   - now: The current time.
     package func meaning<Format: HTTPFormat>(
         of response: HTTPResponse, to lines: RequestLines, in format: Format.Type, at now: Timestamp
     ) -> DeliveryResult {
@@ -35,24 +44,24 @@ package struct ResponseClassifier {
             mayHaveArrivedTwice: response.mayHaveArrivedTwice)
     }
 
-    /// What it means as far as the status says it.
+    /// Returns the meaning of a response by its status alone.
     private func usual(_ response: HTTPResponse, count: Int, at now: Timestamp) -> ClassifiedResponse {
         let silence =
             switch response.status {
-            case 300..<400: "a redirect, which is never followed"
-            case 413: "too large with \(Self.count(count))"
+            case 300..<400: "redirects are not followed"
+            case 413: "request of \(Self.count(count)) too large"
             default: ""
             }
         guard (200..<300).contains(response.status) else {
             return ClassifiedResponse(verdict(of: response, at: now), text(of: response, ifSilent: silence))
         }
-        return ClassifiedResponse(.accepted, "\(response.status): \(Self.count(count)) taken")
+        return ClassifiedResponse(.accepted, "\(response.status): \(Self.count(count)) accepted")
     }
 
     private func verdict(of response: HTTPResponse, at now: Timestamp) -> DeliveryVerdict {
         let retryAfter = response.headers["Retry-After"].flatMap { RetryAfter.duration($0, at: now) }
         return switch response.status {
-        // Of a body that can't be read, nothing is taken.
+        // A body that cannot be parsed is rejected as a whole.
         case 400: .partial(PartialAnswer(successful: 0))
         case 300..<400: .paused(.redirected)
         case 401: .paused(.unauthorised)
@@ -63,49 +72,54 @@ package struct ResponseClassifier {
         case 413: .tooLarge
         case 425: .again(.tooEarly, retryAfter: retryAfter)
         case 429: .again(.tooManyRequests, retryAfter: retryAfter)
-        // Whatever it is, it is not a place that takes lines, and nothing is wrong with them.
+        // Any other client error: this address does not accept lines, and the lines are not at fault.
         case 400..<500: .paused(.methodNotAllowed)
         case 503: .again(.overloaded, retryAfter: retryAfter)
         default: .again(.serverError, retryAfter: retryAfter)
         }
     }
 
-    /// What it means that no answer came.
+    /// Returns the meaning of a request that got no response.
     package func meaning(of error: HTTPTransferError) -> DeliveryResult {
         DeliveryResult(error.verdict, ResponseSummary(scrubbed(error.message)))
     }
 
-    /// A text of the destination without what it holds of the token and of what was sent.
+    /// Returns a text of the destination without parts of the credential and of the lines that were sent.
     package func scrubbed(_ text: String) -> String {
         withoutEcho(scrubber.scrub(Array(text.utf8), toBytes: Self.shownBytes))
     }
 
     private func withoutEcho(_ text: String) -> String { lines.map { EchoFilter.cut(text, of: $0) } ?? text }
 
-    /// The status, who gave it, and the first of what was said with it.
+    /// Returns the status, its sender, and the beginning of the response body.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - otherwise: The text to use if the body is empty.
     package func text(of response: HTTPResponse, ifSilent otherwise: String = "") -> String {
         let body = scrubber.scrub(response.body, toBytes: Self.shownBytes)
-        // A page of a proxy says nothing within its first characters.
+        // The beginning of an HTML page contains no useful text.
         let isPage = body.first { !$0.isWhitespace } == "<"
         let said = isPage ? "" : withoutEcho(body).prefix(ResponseSummary.maxCharacters)
         let words = said.split { $0.isWhitespace || $0.unicodeScalars.first?.properties.generalCategory == .control }
         return text(of: response, saying: words.isEmpty ? otherwise : words.joined(separator: " "))
     }
 
-    /// The status, who gave it, and our own words for it.
+    /// Returns the status, its sender, and a text of our own.
     package func text(of response: HTTPResponse, saying words: String) -> String {
-        let speaker = response.status == 407 ? "the proxy before \(origin)" : origin
+        let speaker = response.status == 407 ? "the proxy for \(origin)" : origin
         return "\(response.status) from \(speaker)\(words.isEmpty ? "" : ": \(words)")"
     }
 
+    /// Returns a number of lines as text, such as `1 line` or `2 lines`.
     package static func count(_ lines: Int) -> String { lines == 1 ? "1 line" : "\(lines) lines" }
 }
 
-/// What is read in an answer, for the forwarder and for people.
+/// The classification of a response and its description.
 package struct ClassifiedResponse: Equatable, Sendable {
     package var verdict: DeliveryVerdict
     package var text: String
-    /// How many lines were rejected without being named.
+    /// The number of lines that were rejected without being named.
     package var rejected: Int
 
     package init(_ verdict: DeliveryVerdict, _ text: String, rejected: Int = 0) {
@@ -116,7 +130,7 @@ package struct ClassifiedResponse: Equatable, Sendable {
 }
 
 extension HTTPTransferError {
-    /// What it means for the records that no answer came.
+    /// The meaning of the failure for the records.
     package var verdict: DeliveryVerdict {
         if bodyFullySent { return .ambiguous(.noAnswer) }
         return switch code {
@@ -125,19 +139,19 @@ extension HTTPTransferError {
         case .refused: .again(.refused, retryAfter: nil)
         case .connectTimeout: .again(.timeout, retryAfter: nil)
         case .tls: .again(.tls, retryAfter: nil)
-        // A connection comes about, so one more would tell nothing new.
+        // The host can be reached, so a test connection would tell nothing new.
         case .timeout, .connectionLost, .cancelled, .other: .again(.reset, retryAfter: nil)
         case .malformedAnswer: .again(.serverError, retryAfter: nil)
         }
     }
 }
 
-/// Reads a `Retry-After` header: seconds, or a date in one of the three forms that HTTP knows.
+/// Parses a `Retry-After` header: seconds, or a date in one of the three formats of HTTP.
 package enum RetryAfter {
-    /// As long as anybody may ask for; whoever reads this has a limit of their own.
+    /// The maximum wait in seconds. Callers apply a lower limit of their own.
     private static let most: Int64 = 365 * 86_400
 
-    /// The wait that is asked for, or nothing where the value makes no sense.
+    /// Returns the requested wait; nil if the value is invalid.
     package static func duration(_ value: String, at now: Timestamp) -> Duration? {
         let text = value.split(separator: " ").joined(separator: " ")
         if !text.isEmpty, text.utf8.allSatisfy(isDigit) {
@@ -166,7 +180,7 @@ package enum RetryAfter {
         }
     }
 
-    /// A year of two digits that would lie more than 50 years ahead is one of the past.
+    /// Returns the century of a two-digit year. A year more than 50 years ahead is taken as past.
     private static func century(of short: Int64, at now: Timestamp) -> Int64 {
         let year = number(now.text.prefix(4)) ?? 2000
         let century = year / 100 * 100
@@ -193,30 +207,30 @@ package enum RetryAfter {
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }
 
-/// Removes from a destination's answer what it repeats of the lines that it was sent: those belong to the applications,
-/// and an answer goes to readers of the log.
+/// Removes text that a destination's response repeats from the lines it was sent. The lines contain data of the
+/// applications, and responses are shown to readers of the log.
 ///
-/// The work is linear in the length of the answer and of the lines.
+/// Takes time linear in the size of the response and the lines.
 struct EchoFilter {
-    /// So many bytes in a row are no coincidence.
+    /// The minimum number of matching bytes that cannot be a coincidence.
     private static let least = 16
     private static let width = 8
     private static let mark = "…"
 
-    /// For each piece of eight bytes that was not met yet, where it ends last in the text.
+    /// For each sequence of eight bytes that was not found yet, the index at which it ends last in the text.
     private var lastPlaces: [UInt64: Int] = [:]
-    /// For each place, where the same piece ends before it; -1 for none.
+    /// For each index, the previous index at which the same sequence ends; -1 for none.
     private var earlierPlaces: [Int]
-    /// How many pieces that were not met yet fall into each slot. Most of what was sent is none of the pieces, and that
-    /// is seen here at once.
+    /// For each hash slot, the number of sequences that were not found yet. Most sequences of the lines are not in the
+    /// text, and an empty slot shows that quickly.
     private var pending = [UInt16](repeating: 0, count: 1 << 16)
     private var isMet: [Bool]
 
-    /// A text without what stands in the lines as well.
+    /// Returns a text without the parts that also occur in the lines.
     static func cut(_ text: String, of lines: RequestLines) -> String {
         let bytes = Array(text.utf8)
         guard bytes.count >= least else { return text }
-        precondition(bytes.count <= UInt16.max, "An answer is cut before it is compared with the lines")
+        precondition(bytes.count <= UInt16.max, "The text must be cut before it is compared with the lines")
         var filter = EchoFilter(bytes)
         for line in lines.all {
             if filter.lastPlaces.isEmpty { break }
@@ -245,7 +259,7 @@ struct EchoFilter {
         for (index, byte) in line.enumerated() {
             piece = piece << 8 | UInt64(byte)
             let slot = Self.slot(of: piece)
-            // A piece is looked for once only, however often the lines repeat it.
+            // Each sequence is looked up once only, however often the lines repeat it.
             guard pending[slot] > 0, index + 1 >= Self.width, var place = lastPlaces.removeValue(forKey: piece) else {
                 continue
             }
@@ -259,7 +273,7 @@ struct EchoFilter {
 
     private static func slot(of piece: UInt64) -> Int { Int((piece &* 0x9E37_79B9_7F4A_7C15) >> 48) }
 
-    /// The text with a mark in the place of each run of pieces that were met, if it is long enough.
+    /// Returns the text with a mark instead of each matching run that is long enough.
     private func rest(of text: [UInt8]) -> String {
         var rest: [UInt8] = []
         var copied = 0

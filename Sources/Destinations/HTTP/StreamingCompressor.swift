@@ -2,15 +2,15 @@ import HTTPTransfer
 import IssueCore
 import UnixIO
 
-/// Compresses a body on a thread of its own, while the next of its lines are still being made.
+/// Compresses a body on a thread of its own while further lines are still being formatted.
 ///
-/// None of its lines is kept: when all have come, there is the body as it goes, and no more.
+/// The lines are not kept: at the end, only the compressed body exists.
 final class StreamingCompressor: PreparedBody {
-    /// What comes in one piece; a body that is shorter is compressed at once.
+    /// The number of bytes passed to the thread at a time. A shorter body is compressed at once.
     private static let pieceBytes = 32 << 10
-    /// How many pieces may wait, so that a body is not in memory twice.
+    /// The maximum number of waiting pieces, so that a body is not held in memory twice.
     private static let maxPieces = 3
-    /// What is shorter gains nothing from being compressed.
+    /// The minimum size of a body that is worth compressing, in bytes.
     private static let minCompressed = 1024
 
     private struct Work: Sendable {
@@ -23,7 +23,7 @@ final class StreamingCompressor: PreparedBody {
 
     private enum Form {
         case plain
-        /// It is short as yet, or there is no thread for it.
+        /// The body is still short, or no thread could be started.
         case waiting
         case underWay
     }
@@ -36,7 +36,7 @@ final class StreamingCompressor: PreparedBody {
     private var count = 0
     private var body: HTTPBody?
 
-    /// - Parameter level: As zlib has it; 0 leaves the body as it is.
+    /// - Parameter level: The compression level of zlib; 0 for no compression.
     init(_ frame: BodyFrame, level: Int) {
         self.frame = frame
         self.level = level
@@ -56,7 +56,7 @@ final class StreamingCompressor: PreparedBody {
         if piece.count >= Self.pieceBytes { pass() }
     }
 
-    /// The whole body; nothing where zlib has failed.
+    /// Returns the whole body; nil if zlib failed.
     func finished() -> HTTPBody? {
         if let body { return body }
         if count > 0 { piece += frame.end } else { piece = [] }
@@ -68,14 +68,14 @@ final class StreamingCompressor: PreparedBody {
             work.withLock { $0.hasAll = true }
             work.broadcast()
             body = work.wait { $0.hasEnded ? .some($0.result) : nil } ?? nil
-            // It is kept until it has arrived, and once is enough.
+            // The body is kept until it was delivered; one copy is enough.
             work.withLock { $0.result = nil }
         }
         piece = []
         return body
     }
 
-    /// Where there is no memory for it, a body goes as it is, which is no fault.
+    /// Returns the body, compressed if possible. Without enough memory for zlib, it is sent uncompressed.
     private static func compressed(_ body: [UInt8], _ level: Int) -> HTTPBody {
         guard body.count > minCompressed, let bytes = try? Gzip.compress(body, level: level) else {
             return HTTPBody(bytes: body, isCompressed: false)
@@ -100,7 +100,7 @@ final class StreamingCompressor: PreparedBody {
     private func start() {
         let (work, level) = (work, level)
         let thread = try? Thread.start(name: "compress") { Self.run(work, level) }
-        // It is tried again with the next line.
+        // If this failed, it is tried again with the next line.
         if thread != nil { form = .underWay }
     }
 
@@ -141,23 +141,23 @@ final class StreamingCompressor: PreparedBody {
 @available(*, unavailable)
 extension StreamingCompressor: Sendable {}
 
-/// How lines become one body.
+/// The bytes that join lines to a body.
 package struct BodyFrame: Equatable, Sendable {
     package let beginning: [UInt8]
-    /// Stands between two lines.
+    /// The bytes between two lines.
     package let separator: [UInt8]
     package let end: [UInt8]
 
-    /// Each line followed by a line feed.
+    /// Each line is followed by a line feed.
     package static let lines = BodyFrame(beginning: [], separator: [UInt8(ascii: "\n")], end: [UInt8(ascii: "\n")])
 
-    /// The lines as elements of the one array of an object.
+    /// The lines are the elements of an array, which is the only member of an object.
     package static func array(named name: StaticString) -> BodyFrame {
         BodyFrame(
             beginning: Array("{\"\(name)\":[".utf8), separator: [UInt8(ascii: ",")], end: Array("]}".utf8))
     }
 
-    /// The whole body.
+    /// Returns the body for some lines.
     package func body(of lines: [[UInt8]]) -> [UInt8] {
         guard !lines.isEmpty else { return [] }
         var body: [UInt8] = []

@@ -1,6 +1,7 @@
 import IssueProtocol
 
-/// Writes a line, member by member, each text within the limit; what had to be cut for that is named at its end.
+/// Writes a line member by member, with each text within its limit. Members that were cut are named at the end of the
+/// line.
 struct LineWriter {
     private var writer = JSONWriter(reserving: 1024)
     private(set) var truncated = TruncatedNames()
@@ -29,28 +30,28 @@ struct LineWriter {
         if let number { put(key, number) }
     }
 
-    /// An object, written by itself.
+    /// Writes an object.
     mutating func put(_ key: String, _ members: (inout JSONWriter) -> Void) {
         writer.key(key)
         writer.object(members)
     }
 
-    /// Members that lines of one series share: as they stand in the one before, or else written now.
+    /// Writes members that lines of the same series share: copies them from the previous line, or writes them now.
     mutating func put(_ shared: inout SharedParts, _ members: (inout LineWriter) -> Void) {
         if let part = shared.next() { return writer.raw(part) }
-        // Something stands before them, and so a comma.
+        // Other members precede these, so a comma is written first.
         let start = writer.bytes.count + 1
         members(&self)
         shared.wrote(Array(writer.bytes[start...]))
     }
 
-    /// A value that is JSON already.
+    /// Writes a value that is JSON already.
     mutating func put(_ key: String, json: [UInt8]) {
         writer.key(key)
         writer.raw(json)
     }
 
-    /// A text that stands in a member, cut if need be.
+    /// Returns a text for a member, cut if necessary.
     mutating func fitted(_ text: String, as name: String) -> String {
         guard text.utf8.count > LineLimits.textBytes else { return text }
         truncated.note(name)
@@ -61,7 +62,7 @@ struct LineWriter {
         truncated.note(name)
     }
 
-    /// The line, trimmed until it is within the limit.
+    /// Returns the line, trimmed to the limit.
     consuming func line() -> [UInt8] {
         if !truncated.names.isEmpty {
             writer.member(TruncatedNames.key, .array(truncated.names.map { .string($0) }))
@@ -74,15 +75,14 @@ struct LineWriter {
 }
 
 extension LineWriter {
-    /// The object that dashboards know the application by.
+    /// Writes the object by which dashboards identify the application.
     mutating func putMobile(_ application: Application?) {
         let version = text(application?.version, or: "MISSING", as: "mobile.version")
         let platform = text(application?.platform, or: "linux", as: "mobile.platform")
         let network = text(application?.network, or: "unknown", as: "mobile.network")
         put("mobile") { mobile in
             mobile.member("version", version)
-            // The one is what the README of jww-error-reporting says, the
-            // other what its code sends.
+            // The README of jww-error-reporting documents the first name; its code sends the second.
             mobile.member("build_number", application?.build ?? -1)
             mobile.member("build", application?.build ?? -1)
             mobile.member("platform", platform)
@@ -121,7 +121,7 @@ extension LineWriter {
         putList("repairs", repairs.map { .string(fitted($0, as: "repairs")) })
     }
 
-    /// As many values as together are within the limit of a field, and the first in any case.
+    /// Writes as many values as fit into a field together, but always the first one.
     private mutating func putList(_ key: String, _ values: [JSONValue]) {
         guard let first = values.first else { return }
         var kept = [first]
@@ -138,7 +138,7 @@ extension LineWriter {
     }
 }
 
-/// A line that is too long, taken apart to be trimmed.
+/// A line that is too long, parsed so that it can be trimmed.
 struct LineDraft {
     var members: [JSONValue.Member]
     private var truncated: TruncatedNames
@@ -157,7 +157,7 @@ struct LineDraft {
         truncated.note(allOf: object)
     }
 
-    /// The line as it stands.
+    /// The current line.
     var bytes: [UInt8] {
         var members = members
         if !truncated.names.isEmpty {
@@ -166,7 +166,7 @@ struct LineDraft {
         return JSONValue.object(members).json
     }
 
-    /// The line, trimmed until it is within the limit.
+    /// Returns the line, trimmed to the limit.
     consuming func trimmedBytes() -> [UInt8] {
         var bytes = bytes
         for step in TrimStep.allCases where bytes.count > LineLimits.lineBytes {
@@ -185,7 +185,7 @@ extension LineDraft {
     private static let causes = 10
     private static let otherText = 500
 
-    /// Takes away what a step says.
+    /// Performs a trimming step.
     mutating func trim(_ step: TrimStep) {
         switch step {
         case .metadataTexts:
@@ -213,7 +213,7 @@ extension LineDraft {
 
     private static let trimmedBefore: Set<String> = ["message", "backtrace", "causes", "context_json"]
 
-    /// `mobile` and the metadata are the only objects of a line, whatever the metadata's name is.
+    /// `mobile` and the metadata are the only objects in a line, whatever the name of the metadata.
     private var metadataIndex: Int? {
         members.firstIndex { $0.value.asObject != nil && $0.key != "mobile" }
     }
@@ -233,7 +233,7 @@ extension LineDraft {
         replace(index, by: .string(text.cut(toBytes: limit)))
     }
 
-    /// Leaves of the metadata the start of its text.
+    /// Replaces the metadata with the beginning of its text.
     private mutating func moveMetadata() {
         guard let index = metadataIndex else { return }
         let metadata = members.remove(at: index)
@@ -248,7 +248,7 @@ extension LineDraft {
         }
     }
 
-    /// The value with every text in it cut.
+    /// Returns the value with all of its texts cut.
     private static func shortened(_ value: JSONValue, to limit: Int) -> JSONValue {
         switch value {
         case .null, .bool, .integer, .number: value
@@ -259,25 +259,25 @@ extension LineDraft {
     }
 }
 
-/// What a line may be, with room left below what Logz.io documents.
+/// The limits of a line, with a margin below those documented by Logz.io.
 enum LineLimits {
-    /// 500,000 bytes are refused, and a line is not to depend on how they are counted.
+    /// Logz.io rejects 500,000 bytes. The margin makes the result independent of how bytes are counted.
     static let lineBytes = 450_000
-    /// What is longer than this is not indexed; bytes, as a term of the index is measured in them.
+    /// Longer texts are not indexed. In bytes, since the index limits a term in bytes.
     static let textBytes = 32_700
-    /// How much is left of a text that is longer.
+    /// The size to which longer texts are cut.
     static let cutTextBytes = 32_000
-    /// Objects and arrays within each other, the line itself being the first.
+    /// The maximum nesting of objects and arrays; the line itself is the first level.
     static let depth = 10
-    /// Members of the sender's own within the metadata; a line may have 1,000 in all.
+    /// The maximum number of the sender's own fields in the metadata; a line may have 1,000 in total.
     static let metadataFields = 600
     static let causes = 100
-    /// Names of cut fields; beyond that, the object in which they stand is named.
+    /// The maximum number of cut fields that are named. Beyond that, the object that contains them is named.
     static let truncatedNames = 50
     static let keyBytes = 256
 }
 
-/// What a line that is too long loses, what is least needed first.
+/// The steps to trim a line that is too long, beginning with the least important content.
 enum TrimStep: CaseIterable {
     case metadataTexts
     case context
@@ -288,7 +288,7 @@ enum TrimStep: CaseIterable {
     case everyOtherText
 }
 
-/// The names of what was cut in a line.
+/// The names of the fields that were cut in a line.
 struct TruncatedNames: Equatable {
     static let key = "truncated_fields"
 
@@ -303,7 +303,7 @@ struct TruncatedNames: Equatable {
         names.append(name)
     }
 
-    /// Names an object in place of what was cut within it.
+    /// Names an object instead of the fields that were cut in it.
     mutating func note(allOf object: String) {
         names.removeAll { $0 == object || $0.hasPrefix("\(object).") }
         names.append(object)
@@ -311,7 +311,7 @@ struct TruncatedNames: Equatable {
 }
 
 extension String {
-    /// As much of it as fits into some bytes, ending between characters.
+    /// Returns the longest prefix that fits into `limit` bytes of UTF-8 and ends between characters.
     func cut(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: max(0, limit))
@@ -319,12 +319,10 @@ extension String {
         let prefix = self[..<end]
         guard !prefix.isEmpty else { return "" }
         let tail = prefix[prefix.index(before: prefix.endIndex)...].utf8.count
-        // An index made anew, as the other one remembers how long its
-        // character is in the prefix.
+        // A new index is required, since the other one caches the length of its character in the prefix.
         let last = utf8.index(end, offsetBy: -tail)
         let isWhole = self[last...].first?.utf8.count == tail
-        // A character may be made of thousands of marks, and one that is cut is
-        // better than none.
+        // A character may consist of thousands of combining marks. A cut one is better than none.
         return String(isWhole || tail > 64 ? prefix : prefix[..<last])
     }
 }

@@ -2,7 +2,7 @@ package import HTTPTransfer
 package import IssueCore
 import IssueProtocol
 
-/// Sends lines to a listener of Logz.io.
+/// Sends lines to a Logz.io listener.
 package struct LogzFormat: HTTPFormat {
     package static var kind: String { "logzio" }
 
@@ -36,7 +36,7 @@ package struct LogzFormat: HTTPFormat {
     ) -> ClassifiedResponse? {
         guard response.status == 400 else { return nil }
         guard let counters = RefusalCounters(response.body) else {
-            let text = reader.text(of: response, ifSilent: "lines refused, none counted")
+            let text = reader.text(of: response, ifSilent: "lines rejected, without counters")
             return ClassifiedResponse(.partial(PartialAnswer(successful: nil)), text)
         }
         let successful = counters.successful.flatMap { Int(exactly: $0) }
@@ -49,18 +49,18 @@ extension LogzFormat {
     package static func advice(on reason: PauseReason) -> String {
         switch reason {
         case .unauthorised:
-            "The shipping token is not accepted: replace the credential. A file is read again; systemd's needs a restart."
-        case .forbidden: "The destination refuses this sender: check the account, its token and its allowed addresses."
-        case .notFound: "There is no such address at the destination: check Region= or URL=."
-        case .redirected: "The destination answers with a redirect, which is never followed: check Region= or URL=."
+            "The shipping token was rejected: replace it. A file is reloaded; a systemd credential needs a restart."
+        case .forbidden: "Access is denied: check the account, its token and its allowed addresses."
+        case .notFound: "The address does not exist at the destination: check Region= or URL=."
+        case .redirected: "The destination redirects, and redirects are not followed: check Region= or URL=."
         case .manyLinesRefused:
-            "The destination refuses most lines: look at its answer, and at Type= and the account's limits."
+            "The destination rejects most lines: see its last answer, and check Type= and the account's limits."
         case .methodNotAllowed, .proxyRefuses, .noCredential: reason.advice
         }
     }
 }
 
-/// The listener to which lines are sent.
+/// The address of the listener.
 package typealias LogzAddress = HTTPAddress
 
 extension HTTPAddress {
@@ -70,14 +70,14 @@ extension HTTPAddress {
 }
 
 extension HTTPAddress {
-    /// The listener that takes lines over TLS and gives no answer.
+    /// Creates the address of the listener that accepts lines over TLS and sends no response.
     package init(streamingTo region: LogzRegion) {
         self.init(scheme: .https, host: region.host, port: 5052)
     }
 }
 
 extension HTTPAddress.Scheme {
-    /// The port of Logz.io for it.
+    /// The port of Logz.io's listener for the scheme.
     package var listenerPort: UInt16 {
         switch self {
         case .http: 8070
@@ -86,7 +86,7 @@ extension HTTPAddress.Scheme {
     }
 }
 
-/// Where Logz.io has listeners.
+/// The regions of Logz.io.
 package enum LogzRegion: String, CaseIterable, Hashable, Sendable {
     case us
     case wa
@@ -104,11 +104,11 @@ package enum LogzRegion: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// How lines go to Logz.io; all of it may be printed.
+/// The settings of a Logz.io destination. They contain no secrets and may be printed.
 package struct LogzSettings: Equatable, Sendable {
     package var http: HTTPSettings
     package var type = "issued"
-    /// In place of `<platform>.metadata`.
+    /// The name of the metadata object; nil for `<platform>.metadata`.
     package var metadataKey: String?
 
     package init(address: LogzAddress) {
@@ -116,14 +116,13 @@ package struct LogzSettings: Equatable, Sendable {
     }
 }
 
-/// Finds the lines that break the rules for which Logz.io refuses lines, as they are documented.
+/// Finds the lines that violate Logz.io's documented rules for rejecting lines.
 ///
-/// What it takes and spoils later is no part of this, since it does not count
-/// among the refused.
+/// Lines that Logz.io accepts and drops later are not included, since it does not count them as rejected.
 enum LineCheck {
     static let maxBytes = 500_000
 
-    /// The places of the bad lines.
+    /// Returns the indexes of the invalid lines.
     static func corruptionCheck(in lines: [[UInt8]]) -> [Int] {
         lines.indices.filter { !isGood(lines[$0]) }
     }
@@ -142,14 +141,14 @@ enum LineCheck {
     }
 }
 
-/// What Logz.io says in a 400 about the lines of the request.
+/// The counters in Logz.io's 400 response.
 struct RefusalCounters: Equatable {
     var malformed: Int64 = 0
     var successful: Int64?
     var oversized: Int64 = 0
     var empty: Int64 = 0
 
-    /// Nothing for an answer that counts nothing.
+    /// Returns nil if the response contains no counters.
     init?(_ body: [UInt8]) {
         guard let value = try? JSONValue(json: body), value.asObject != nil else { return nil }
         let successful = value["successfulLines"]?.asInteger
@@ -161,14 +160,14 @@ struct RefusalCounters: Equatable {
         empty = refused[2] ?? 0
     }
 
-    /// In words, of so many lines that were sent.
+    /// Returns a description of the counters for a request of `sent` lines.
     func text(of sent: Int) -> String {
         let counts = [("malformed", malformed), ("oversized", oversized), ("empty", empty)]
             .filter { $0.1 != 0 }.map { "\($0.0) \($0.1)" }
         let why = counts.isEmpty ? "" : " (\(counts.joined(separator: ", ")))"
         guard let successful, (0...Int64(sent)).contains(successful) else {
-            return "some of \(sent) lines refused\(why)"
+            return "some of \(sent) lines rejected\(why)"
         }
-        return "\(Int64(sent) - successful) of \(sent) lines refused\(why)"
+        return "\(Int64(sent) - successful) of \(sent) lines rejected\(why)"
     }
 }

@@ -1,27 +1,28 @@
 package import IssueCore
 import IssueProtocol
 
-/// Makes the lines that Logz.io is given.
+/// Formats the lines for Logz.io.
 ///
-/// The fields of jww-error-reporting keep their names and types, so that
-/// dashboards made for it work. A line is minified, has no line feed in it, and
-/// is the same bytes for the same record.
+/// The fields of jww-error-reporting keep their names and types, so that existing dashboards work. A line is compact
+/// JSON without line feeds, and is identical each time the same record is formatted.
 package struct LogzPayload: Sendable {
     let type: String
     let metadataKey: String?
 
-    /// - Parameter metadataKey: The name of the metadata object in place of `<platform>.metadata`.
+    /// - Parameters:
+    ///   - type: The type of the lines.
+    ///   - metadataKey: The name of the metadata object; nil for `<platform>.metadata`.
     package init(type: String, metadataKey: String? = nil) {
         self.type = type
         self.metadataKey = metadataKey.flatMap { ReservedKeys.isUsable(metadataKey: $0) ? $0 : nil }
     }
 
-    /// Whether the metadata object can have this name, for whoever reads the configuration.
+    /// Returns `true` if the metadata object may have this name. Used to validate the configuration.
     package static func isUsable(metadataKey: String) -> Bool {
         ReservedKeys.isUsable(metadataKey: metadataKey)
     }
 
-    /// A line that was too large, cut as far as it can be, or nothing where there is nothing left to cut.
+    /// Returns a line that was too large, trimmed as far as possible; nil if it cannot be trimmed any further.
     package func cut(_ line: [UInt8]) -> [UInt8]? {
         guard var draft = LineDraft(line: line) else { return nil }
         for step in TrimStep.allCases { draft.trim(step) }
@@ -31,7 +32,7 @@ package struct LogzPayload: Sendable {
 }
 
 extension LogzPayload {
-    /// The line of a record.
+    /// Returns the line of a record.
     package func line(of outbound: OutboundRecord, types: inout FieldTypes) -> [UInt8] {
         let stored = outbound.own
         let record = stored.record
@@ -68,7 +69,7 @@ extension LogzPayload {
         line.put("unit", ifPresent: stored.sender.unit)
         line.put("uid", Int64(stored.sender.uid))
         line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
-        // What is cut is named at the end of the line, which the next one would not know of.
+        // Cut fields are named at the end of the line. The next line would omit them if it copied these parts.
         if !shared.written.isEmpty, line.truncated.names.isEmpty { memo.parts = shared.written }
         outbound.memory?.memo = memo
         line.put("occurrences", outbound.occurrences)
@@ -86,13 +87,13 @@ extension LogzPayload {
 
     private static func metadata(of outbound: OutboundRecord) -> (members: [JSONValue.Member], repairs: [String]) {
         guard let metadata = outbound.metadata, !metadata.isNull else { return ([], []) }
-        // Anything but an object was refused before it was stored.
+        // Anything but an object is rejected before it is stored.
         guard let members = metadata.asObject else { return ([.init("value", metadata)], []) }
         let (renamed, keys) = ReservedKeys.renamed(in: members)
         return (renamed, keys.map { "the metadata key \($0) is reserved and was renamed" })
     }
 
-    /// Puts in what fits, and answers what does not.
+    /// Writes the metadata that fits, and returns the rest.
     private func putMetadata(
         of outbound: OutboundRecord, into line: inout LineWriter, types: inout FieldTypes, _ memo: inout CachedLine
     ) -> (context: [JSONValue.Member], repairs: [String]) {
@@ -122,7 +123,7 @@ extension LogzPayload {
         return (fitting.context, repairs)
     }
 
-    /// A platform is the sender's word, and not every word can be part of a field's name.
+    /// The platform is chosen by the sender, and not every name can be part of a field name.
     private static func fieldName(of platform: String?) -> String {
         guard let platform = platform?.lowercased(), (1...32).contains(platform.utf8.count),
             platform.utf8.allSatisfy(ReservedKeys.isLetterOrDigit)
@@ -132,7 +133,7 @@ extension LogzPayload {
 }
 
 extension LogzPayload {
-    /// The line that stands for records that were held back.
+    /// Returns the line of a summary of suppressed records.
     package func line(of summary: OutboundSummary) -> [UInt8] {
         var line = LineWriter()
         line.put("@timestamp", summary.windowEnd.text)
@@ -171,7 +172,7 @@ extension LogzPayload {
         return summary.title.isEmpty ? groups : "\(groups): \(summary.title)"
     }
 
-    /// The number with a comma between its thousands, whatever the locale.
+    /// Returns the number with commas between thousands, in any locale.
     private static func grouped(_ number: Int64) -> String {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""
@@ -183,13 +184,13 @@ extension LogzPayload {
     }
 }
 
-/// The parts of a line that it shares with others, one after the other.
+/// The parts of a line that other lines share, in order.
 struct SharedParts {
     private let known: [[UInt8]]
     private var position = 0
     private(set) var written: [[UInt8]] = []
 
-    /// - Parameter known: All of them as another line has them, or none.
+    /// - Parameter known: All parts from another line; empty if there are none.
     init(_ known: [[UInt8]]) {
         self.known = known
     }
@@ -203,27 +204,27 @@ struct SharedParts {
     mutating func wrote(_ part: [UInt8]) { written.append(part) }
 }
 
-/// The names that mean something outside the metadata, for a dashboard or for Logz.io itself.
+/// The names with a meaning outside the metadata, for dashboards or for Logz.io itself.
 enum ReservedKeys {
     private static let names: Set<String> = [
         "@timestamp", "code", "domain", "environment", "event_id", "event_kind", "file", "function", "line", "message",
         "mobile", "reported_at", "token", "type",
     ]
 
-    /// What else a line has, which the metadata object can't be called.
+    /// Other members of a line, whose names the metadata object cannot have.
     private static let others: Set<String> = [
         "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "severity",
         "suppressed_before", "truncated_fields", "uid", "unit",
     ]
 
-    /// Whether the metadata object can have this name.
+    /// Returns `true` if the metadata object may have this name.
     static func isUsable(metadataKey: String) -> Bool {
         let steps = metadataKey.split(separator: ".", omittingEmptySubsequences: false)
         return metadataKey.utf8.count <= 64 && !names.contains(String(steps[0])) && !others.contains(String(steps[0]))
             && steps.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isLetterOrDigit) }
     }
 
-    /// Whether a byte may stand in a field's name without harm; an underscore may.
+    /// Returns `true` if a byte is safe in a field name: a letter, a digit or an underscore.
     static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -237,7 +238,7 @@ enum ReservedKeys {
         names.contains(key) || key.hasSuffix(".metadata")
     }
 
-    /// The members with no reserved key, the last of several with one key alone, and the keys that had to change.
+    /// Returns the members with reserved keys renamed and duplicates removed, and the keys that were renamed.
     static func renamed(in members: [JSONValue.Member]) -> (members: [JSONValue.Member], keys: [String]) {
         let unique = unique(members)
         guard unique.contains(where: { contains($0.key) }) else { return (unique, []) }
@@ -248,7 +249,7 @@ enum ReservedKeys {
             keys.append(member.key)
             var key = "metadata_\(member.key)"
             while taken.contains(key) || contains(key) {
-                // What ends in the reserved suffix would stay reserved.
+                // A name with the reserved suffix would stay reserved.
                 key = contains(key) ? "\(key)_" : "metadata_\(key)"
             }
             return JSONValue.Member(key, member.value)
@@ -256,9 +257,9 @@ enum ReservedKeys {
         return (renamed, keys)
     }
 
-    /// The last of several members with one key, where readers differ in which they take.
+    /// Returns the last of several members with the same key, since readers differ in which one they use.
     static func unique(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
-        // Few have many, and a table of them would cost more than it finds.
+        // Objects with many members are rare, and a set would cost more than it saves for few.
         if members.count <= 8 {
             let isUnique = members.indices.allSatisfy { index in
                 !members[..<index].contains { $0.key == members[index].key }

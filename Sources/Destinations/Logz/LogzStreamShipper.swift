@@ -2,10 +2,10 @@ package import HTTPTransfer
 package import IssueCore
 import IssueProtocol
 
-/// Writes lines to Logz.io's TLS listener, which never answers.
+/// Writes lines to Logz.io's TLS listener, which never responds.
 ///
-/// Logz.io has withdrawn the documents of this listener. The token is a member of
-/// each line there, put in when it is sent and nowhere kept.
+/// Logz.io no longer documents this listener. The token is a member of each line; it is added when the line is sent and
+/// stored nowhere.
 package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     package static var kind: String { LogzFormat.kind }
     package static func advice(on reason: PauseReason) -> String { LogzFormat.advice(on: reason) }
@@ -55,8 +55,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
         do throws(HTTPTransferError) {
             try client.send(body, to: sender.request(within: limit))
             return DeliveryResult(
-                .unconfirmed,
-                ResponseSummary("\(ResponseClassifier.count(lines.count)) sent, to where no answer is given"))
+                .unconfirmed, ResponseSummary("\(ResponseClassifier.count(lines.count)) sent, unconfirmed"))
         } catch {
             return reader.meaning(of: error)
         }
@@ -67,7 +66,7 @@ package struct LogzStreamShipper: Shipper, ~Copyable, Sendable {
     package mutating func rereadCredential() -> Bool { credential.reread() }
 }
 
-/// Lines for a stream, each of which gets the token when it is sent.
+/// The lines for a stream. The token is added to each when it is sent.
 final class StreamLines: PreparedBody {
     private(set) var lines: [[UInt8]] = []
 

@@ -1,15 +1,15 @@
 import IssueCore
 import IssueProtocol
 
-/// Sorts a sender's metadata into what the destination can hold as it is, and what goes as text.
+/// Divides a sender's metadata into the part that the destination can index and the part that is sent as text.
 ///
-/// A field has one type for ever, so a value of another type would be refused
-/// with its whole line, later and silently.
+/// A field in the index has a fixed type. A value of another type would cause the whole line to be rejected, later and
+/// silently.
 struct MetadataFitting {
     private(set) var types: FieldTypes
-    /// What did not fit, each under its way from the metadata on.
+    /// The members that did not fit, with their paths within the metadata.
     private(set) var context: [JSONValue.Member] = []
-    /// The paths of texts that were cut.
+    /// The paths of the texts that were cut.
     private(set) var truncated: [String] = []
     private var fields = 0
 
@@ -17,7 +17,9 @@ struct MetadataFitting {
         self.types = types
     }
 
-    /// The part of the members that fits under a name.
+    /// Returns the part of the members that fits; nil if none does.
+    ///
+    /// - Parameter name: The name of the metadata object.
     mutating func fit(_ members: [JSONValue.Member], under name: String) -> JSONValue? {
         guard types.kind(at: name) == .object || enter(name, at: "", depth: 1) != nil && met(.object, at: name) else {
             context += members
@@ -27,8 +29,9 @@ struct MetadataFitting {
         return fitting.isEmpty ? nil : .object(fitting)
     }
 
-    /// - Parameter way: The way from the metadata to the object, with a dot behind it.
-    /// - Parameter whole: All of it must fit; otherwise there is nothing.
+    /// - Parameters:
+    ///   - way: The path from the metadata to the object, with a trailing dot.
+    ///   - whole: `true` to return nil unless all members fit.
     private mutating func fit(
         _ members: [JSONValue.Member], at path: String, way: String, depth: Int, whole: Bool
     ) -> [JSONValue.Member]? {
@@ -79,12 +82,12 @@ struct MetadataFitting {
     }
 
     private mutating func scalar(_ value: JSONValue, _ kind: FieldTypes.Kind, at path: String) -> JSONValue? {
-        // Not a conditional expression, in which nil would be JSON's null.
+        // Not a conditional expression, in which nil would become a JSON null.
         guard met(kind, at: path) else { return nil }
         return value
     }
 
-    /// An array has the type of what is in it, so it goes as a whole or not at all.
+    /// The type of an array is that of its elements, so it fits either completely or not at all.
     private mutating func fit(
         _ elements: [JSONValue], at path: String, way: String, key: String, depth: Int
     ) -> JSONValue? {
@@ -105,9 +108,9 @@ struct MetadataFitting {
         return array
     }
 
-    /// The depth at which a member's value stands, or nothing where its key can't be one at the destination.
+    /// Returns the depth of a member's value; nil if the destination does not accept the key.
     ///
-    /// A dot in a key means an object within an object there.
+    /// The destination interprets a dot in a key as an object within an object.
     private mutating func enter(_ key: String, at path: String, depth: Int) -> Int? {
         if !key.utf8.contains(UInt8(ascii: ".")) {
             return !key.isEmpty && key.utf8.count <= LineLimits.keyBytes && depth <= LineLimits.depth ? depth + 1 : nil
@@ -133,7 +136,8 @@ struct MetadataFitting {
         truncated.append(path)
     }
 
-    /// Whether a field of fractions takes it: it is single-precision, and refuses what is infinite in it.
+    /// Returns `true` if a floating-point field accepts a number. Such a field has single precision and rejects values
+    /// that are infinite in it.
     static func isFraction(_ spelling: String) -> Bool {
         guard !isInteger(spelling), let number = Float(spelling) else { return false }
         return number.isFinite
@@ -144,24 +148,26 @@ struct MetadataFitting {
     }
 }
 
-/// Metadata of which each member is a text, a number or a Boolean that its field is known to take: most are so,
-/// and need not be taken apart.
+/// Metadata whose members are all texts, numbers or Booleans that their fields are known to accept. Most metadata is of
+/// this form and need not be parsed into values.
 struct PlainMetadata {
-    /// With more members a look through all keys for each would cost more than it saves.
+    /// With more members, searching all keys for each would cost more than it saves.
     private static let most = 16
 
     private let name: String
-    /// The keys that were met last, none of them twice, and what they take.
+    /// The keys of the previous object, without duplicates, and the types of their fields.
     private(set) var fields: [CachedLine.Field]
     private var json: [UInt8] = []
 
-    /// - Parameter fields: What was found under this name before.
+    /// - Parameters:
+    ///   - name: The name of the metadata object.
+    ///   - fields: The fields found under this name before.
     init(under name: String, _ fields: [CachedLine.Field] = []) {
         self.name = name
         self.fields = fields
     }
 
-    /// The object as it stands in the line; nothing where it takes more than a look to tell what fits.
+    /// Returns the object for the line; nil if the metadata must be examined in detail.
     mutating func json(of text: String, _ types: FieldTypes) -> [UInt8]? {
         if fields.isEmpty, types.kind(at: name) != .object { return nil }
         json.removeAll(keepingCapacity: true)
@@ -208,7 +214,7 @@ struct PlainMetadata {
         return count > 0
     }
 
-    /// What the field of a key takes; nothing where that is not known, or the key can't stand there as it is.
+    /// Returns the type of a key's field; nil if it is unknown or the key needs to be changed.
     private mutating func kind(
         of key: JSONText, in bytes: Span<UInt8>, at place: Int, _ types: FieldTypes
     ) -> FieldTypes.Kind? {
@@ -231,7 +237,7 @@ struct PlainMetadata {
         return kind
     }
 
-    /// Appends a text within its limit.
+    /// Appends a text, or returns `false` if it exceeds the limit.
     private mutating func append(_ text: JSONText, _ scanner: inout JSONScanner) -> Bool {
         guard text.hasEscapes else {
             guard text.count <= LineLimits.textBytes else { return false }

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Takes a command line apart: `--name value`, `--name=value`, `-x value`, `-xvalue`, `-ab`, `--`.
+/// Parses a command line: `--name value`, `--name=value`, `-x value`, `-xvalue`, `-ab`, `--`.
 package struct ArgumentParser {
     private let options: [OptionSpecification]
 
@@ -8,7 +8,7 @@ package struct ArgumentParser {
         self.options = options
     }
 
-    /// Takes apart what comes before the first word without a dash, and answers how much that was.
+    /// Parses the options before the first operand, and returns the number of arguments they take.
     func parseLeading(_ words: [String]) throws(UsageError) -> (arguments: ParsedArguments, count: Int) {
         var arguments = ParsedArguments()
         var index = 0
@@ -18,7 +18,7 @@ package struct ArgumentParser {
         return (arguments, index)
     }
 
-    /// Takes all of the words apart, into arguments that may hold something already.
+    /// Parses a whole command line into `arguments`, which may already contain options.
     package func parse(_ words: [String], into arguments: inout ParsedArguments) throws(UsageError) {
         var index = 0
         while index < words.count {
@@ -35,7 +35,7 @@ package struct ArgumentParser {
         }
     }
 
-    /// A single dash is an operand, by old custom.
+    /// By convention, a single dash is an operand.
     private static func isOption(_ word: String) -> Bool {
         word.hasPrefix("-") && word != "-" && word != "--"
     }
@@ -59,7 +59,7 @@ package struct ArgumentParser {
         let spelling = String(word[..<(equals ?? word.endIndex)])
         guard let option = options.first(where: { $0.spelling == spelling }) else {
             let nearest = NearestName.suggestion(for: spelling, among: options.map(\.spelling))
-            throw UsageError("there is no option \(spelling)\(nearest)")
+            throw UsageError("unknown option \(spelling)\(nearest)")
         }
         let attached = equals.map { String(word[word.index(after: $0)...]) }
         guard option.placeholder != nil else {
@@ -78,10 +78,10 @@ package struct ArgumentParser {
         var rest = word.dropFirst()
         while let letter = rest.popFirst() {
             guard let option = options.first(where: { $0.short == letter }) else {
-                // `-severity` is a slip for `--severity`, not eight options.
+                // `-severity` is a typo for `--severity`, not eight options.
                 let spellings = word.count > 2 ? options.map(\.spelling) : []
                 let nearest = NearestName.suggestion(for: "-" + word, among: spellings)
-                throw UsageError("there is no option -\(letter)\(nearest)")
+                throw UsageError("unknown option -\(letter)\(nearest)")
             }
             guard option.placeholder != nil else {
                 arguments.add(option, value: "")
@@ -96,14 +96,14 @@ package struct ArgumentParser {
         of option: OptionSpecification, _ spelling: String, _ words: [String], at index: inout Int
     ) throws(UsageError) -> String {
         guard index < words.count else {
-            throw UsageError("\(spelling) needs a value: \(spelling) \(option.placeholder ?? "VALUE")")
+            throw UsageError("\(spelling) requires a value: \(spelling) \(option.placeholder ?? "VALUE")")
         }
         defer { index += 1 }
         return words[index]
     }
 }
 
-/// A command line, taken apart.
+/// A parsed command line.
 package struct ParsedArguments: Equatable, Sendable {
     package private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
@@ -122,29 +122,29 @@ package struct ParsedArguments: Equatable, Sendable {
         values[option.name] != nil
     }
 
-    /// The value of an option; the last one counts, as scripts that append their own expect.
+    /// The value of an option. The last one counts, so that scripts can append options.
     package subscript(_ option: OptionSpecification) -> String? {
         values[option.name]?.last
     }
 
-    /// All values of an option that may be repeated.
+    /// All values of a repeatable option; nil if it was not given.
     package func all(_ option: OptionSpecification) -> [String]? {
         values[option.name]
     }
 
-    /// A whole number within bounds.
+    /// Returns the value of an option as an integer within bounds; nil if it was not given.
     func integer(
         _ option: OptionSpecification, in bounds: ClosedRange<Int64> = 0...Int64.max
     ) throws(UsageError) -> Int64? {
         guard let text = self[option] else { return nil }
         guard let number = Int64(text), bounds.contains(number) else {
-            let limits = bounds.upperBound == .max ? "from \(bounds.lowerBound) on" : "in \(bounds)"
+            let limits = bounds.upperBound == .max ? "of at least \(bounds.lowerBound)" : "in \(bounds)"
             throw UsageError(text, of: option, expected: "a whole number \(limits)")
         }
         return number
     }
 
-    /// One of a few words.
+    /// Returns the value of an option that accepts a few keywords; nil if it was not given.
     func choice<Choice>(
         _ option: OptionSpecification, among words: [String], _ make: (String) -> Choice?
     ) throws(UsageError) -> Choice? {
@@ -154,7 +154,7 @@ package struct ParsedArguments: Equatable, Sendable {
     }
 }
 
-/// What is wrong with a command line, in one sentence without a full stop.
+/// An error in a command line: a sentence without a full stop.
 package struct UsageError: Error, Equatable, Sendable {
     package var message: String
 
@@ -162,28 +162,28 @@ package struct UsageError: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// A value that an option can't have, with what it can have.
+    /// Creates the error for an invalid value, with a description of valid ones.
     init(_ value: String, of option: OptionSpecification, expected: String) {
-        message = "'\(value)' is no value for \(option.spelling): expected \(expected)"
+        message = "invalid value '\(value)' for \(option.spelling); expected \(expected)"
     }
 
-    /// A value that is none of an option's words, with the nearest of them.
+    /// Creates the error for a value that is not one of an option's keywords, with a suggestion.
     init(_ value: String, of option: OptionSpecification, words: [String]) {
-        self.init(value, of: option, expected: words.joined(separator: ", "))
+        self.init(value, of: option, expected: "one of: \(words.joined(separator: ", "))")
         message += NearestName.suggestion(for: value, among: words)
     }
 }
 
-/// Finds what somebody probably meant.
+/// Finds the name that the user probably meant.
 package enum NearestName {
-    /// ` (did you mean X?)`, or nothing when no name is near.
+    /// Returns ` (did you mean X?)`, or an empty string if no name is similar.
     static func suggestion(for word: String, among names: [String]) -> String {
         find(word, among: names).map { " (did you mean \($0)?)" } ?? ""
     }
 
-    /// The name that the fewest slips of the finger turn into the word.
+    /// Returns the name with the smallest edit distance to a word; nil if no name is similar.
     package static func find(_ word: String, among names: [String]) -> String? {
-        // Nobody mistypes a name at this length, and the comparison costs the square of it.
+        // Names are not this long, and the comparison takes quadratic time.
         guard word.count <= 64 else { return nil }
         let word = word.lowercased()
         let bare = word.drop { $0 == "-" }
@@ -191,7 +191,7 @@ package enum NearestName {
         let rated = names.map { name in (name: name, distance: EditDistance.between(word, name.lowercased())) }
         guard let best = rated.min(by: { $0.distance < $1.distance }) else { return nil }
         if best.distance <= max(1, bare.count / 3) { return best.name }
-        // Somebody who writes the start of a name, or more than the name, means it.
+        // Also accepts an abbreviation of a name.
         guard bare.count >= 2 else { return nil }
         return names.first { $0.drop { $0 == "-" }.lowercased().hasPrefix(bare) }
     }

@@ -1,16 +1,16 @@
-/// All that the parser and help need to know of a command.
+/// The description of a command for the parser and the help.
 package struct CommandSpecification: Sendable {
     package var name: String
-    /// One line for the list of commands.
+    /// The line in the list of commands.
     package var summary: String
     package var operands: OperandRule
-    /// The options under their headings, in the order in which help shows them.
+    /// The options by heading, in the order of the help.
     package var sections: [Section]
-    /// Sentences below the options.
+    /// Paragraphs after the options.
     package var notes: [String]
     package var examples: [String]
 
-    /// Options that belong together.
+    /// A group of related options.
     package struct Section: Sendable {
         package var title: String
         package var options: [OptionSpecification]
@@ -36,11 +36,11 @@ package struct CommandSpecification: Sendable {
     var options: [OptionSpecification] { sections.flatMap(\.options) }
 }
 
-/// One option of the command line: how it is written, and what help says of it.
+/// An option of the command line.
 package struct OptionSpecification: Hashable, Sendable {
     package var name: String
     package var short: Character?
-    /// What stands for its value in help; nothing for an option without one.
+    /// The placeholder of its value in the help; nil for an option without a value.
     package var placeholder: String?
     package var summary: String
 
@@ -51,18 +51,18 @@ package struct OptionSpecification: Hashable, Sendable {
         self.summary = summary
     }
 
-    /// As help and messages write it.
+    /// The long form, as in help and messages.
     var spelling: String { "--\(name)" }
 }
 
-/// How many words without a dash a command takes.
+/// The operands that a command accepts.
 package enum OperandRule: Equatable, Sendable {
     case none
     case optional(String)
     case one(String)
     case any(String)
 
-    /// As the usage line writes it.
+    /// The form in the usage line.
     var usage: String {
         switch self {
         case .none: ""
@@ -74,7 +74,7 @@ package enum OperandRule: Equatable, Sendable {
 }
 
 extension OperandRule {
-    /// Fails when there are too many or too few.
+    /// Throws if there are too many or too few operands.
     func check(_ operands: [String]) throws(UsageError) {
         let limit: Int
         switch self {
@@ -82,16 +82,16 @@ extension OperandRule {
         case .optional, .one: limit = 1
         case .any: limit = .max
         }
-        if operands.count > limit { throw UsageError("'\(operands[limit])' is one argument too many") }
-        if case .one(let name) = self, operands.isEmpty { throw UsageError("\(name) is missing") }
+        if operands.count > limit { throw UsageError("unexpected argument '\(operands[limit])'") }
+        if case .one(let name) = self, operands.isEmpty { throw UsageError("missing argument \(name)") }
     }
 }
 
-/// Writes help from what the commands say of themselves, so that it can't fall behind them.
+/// Generates the help from the specifications of the commands, so that it is always up to date.
 enum HelpText {
     static let width = 80
 
-    /// The help of one command.
+    /// Returns the help of a command.
     static func text(of command: CommandSpecification, common: [OptionSpecification]) -> String {
         var blocks = [
             "Usage: issuectl \(command.name) [OPTION...]\(command.operands.usage)",
@@ -109,23 +109,23 @@ enum HelpText {
         return blocks.joined(separator: "\n\n") + "\n"
     }
 
-    /// The help of the program.
+    /// Returns the help of the program.
     static func text(of commands: [CommandSpecification], common: [OptionSpecification]) -> String {
         let widest = commands.map(\.name.count).max() ?? 0
         let list = commands.map { "  \(Fitting.pad($0.name, to: widest))  \($0.summary)" }
         return [
             "Usage: issuectl [OPTION...] COMMAND [ARGUMENT...]",
-            "Reports issues to the issue daemon of this host, and asks it what became of them.",
+            "Report issues to the issue daemon of this host, and query them.",
             "Commands:\n" + list.joined(separator: "\n"),
             block("Options", common, indent: column(of: common)),
-            "More about a command: issuectl COMMAND --help",
+            "Run issuectl COMMAND --help for more about a command.",
             """
-            Exit codes:
-              0   done
-              1   not found, or refused; or, of status and repair, a fault is left
-              64  the command line is wrong
-              69  no daemon answers
-              75  not now: try again
+            Exit status:
+              0   success
+              1   not found or refused; for status and repair also: a fault remains
+              64  invalid command line
+              69  the daemon is not reachable
+              75  temporary failure: try again
             """,
         ].joined(separator: "\n\n") + "\n"
     }
@@ -135,7 +135,7 @@ enum HelpText {
         for option in options {
             let left = usage(of: option)
             var summary = Fitting.wrap(option.summary, to: width - indent)
-            // A name too long for the column has a line to itself.
+            // A name that is too long for the column gets a line of its own.
             if left.count + 2 > indent {
                 lines.append(left)
             } else {

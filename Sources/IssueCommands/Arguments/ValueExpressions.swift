@@ -1,9 +1,10 @@
 package import IssueProtocol
 
-/// A span of time as systemd writes it: `30s`, `2min 30s`, `7d`; a bare number is seconds.
+/// Parses time spans as in systemd: `30s`, `2min 30s`, `7d`. A bare number is in seconds.
 package enum DurationExpression {
-    static let forms = "a span of time such as 30s, 5min or 2h"
+    static let forms = "a time span such as 30s, 5min or 2h"
 
+    /// Parses a time span. Returns nil if it is invalid or exceeds a thousand years.
     package static func duration(_ text: String) -> Duration? {
         var rest = text[...].drop { $0 == " " }
         guard !rest.isEmpty else { return nil }
@@ -16,7 +17,7 @@ package enum DurationExpression {
             guard let number = Int64(digits), let factor = factor(of: unit) else { return nil }
             let (part, overflow) = number.multipliedReportingOverflow(by: factor)
             let (sum, sumOverflow) = milliseconds.addingReportingOverflow(part)
-            // A thousand years are further than anything here reaches.
+            // A limit of a thousand years.
             guard !overflow, !sumOverflow, sum <= 31_557_600_000_000 else { return nil }
             milliseconds = sum
         }
@@ -36,11 +37,12 @@ package enum DurationExpression {
     }
 }
 
-/// A moment as people write it: RFC 3339, a day, so long ago, or a word.
+/// Parses times: RFC 3339, a date, an age such as `2h`, or a keyword.
 package enum TimeExpression {
     static let forms = "RFC 3339, a date, 2h or 7d (ago), now, today or yesterday"
 
-    /// The moment that a text names; days begin at midnight UTC, as all times are shown in UTC.
+    /// Returns the time that a text denotes; nil if it is invalid. Days begin at midnight UTC, since all times are
+    /// shown in UTC.
     package static func moment(_ text: String, now: Timestamp) -> Timestamp? {
         let word = text.lowercased()
         switch word {
@@ -50,7 +52,7 @@ package enum TimeExpression {
         default: break
         }
         if let span = DurationExpression.duration(word.hasPrefix("-") ? String(word.dropFirst()) : word) {
-            // A bare number might mean a year as well as a number of seconds.
+            // A bare number could be a year as well as a number of seconds.
             guard let last = word.last, last.isLetter else { return nil }
             return now.advanced(by: .zero - span)
         }

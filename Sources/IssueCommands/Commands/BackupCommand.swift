@@ -3,7 +3,7 @@ import IssueProtocol
 import Issues
 package import UnixIO
 
-/// `issuectl backup`: has the daemon copy its store and writes the copy to the requested place.
+/// `issuectl backup`: copies the daemon's store.
 struct BackupCommand: Command {
     static let specification = CommandSpecification(
         "backup", "Copy the daemon's whole store while it runs", operands: .optional("FILE"),
@@ -23,7 +23,7 @@ struct BackupCommand: Command {
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
         guard let file else { return try runInPlace(context) }
-        // A copy takes long, and would be for nothing.
+        // Checked first, since copying takes long.
         try context.files.check(file)
         let collector = try context.collector()
         var (answer, copy) = try collector.backup { tell($0, context) }
@@ -31,7 +31,7 @@ struct BackupCommand: Command {
         guard let copy else {
             let path = answer.value.path.map { ", and left one at \($0)" } ?? ""
             throw CommandFailure(
-                .refused, "the daemon passed no copy\(path): it may be older than issuectl; check with issuectl status")
+                .refused, "the daemon returned no copy\(path): it may be older than issuectl (see issuectl status)")
         }
         let path = try context.files.save(copy, file, "issues.db.backup-\(context.now.text)")
         answer.value.path = path
@@ -63,11 +63,11 @@ struct BackupCommand: Command {
     }
 }
 
-/// Writes a file that the daemon has passed to where nothing is yet, or into a folder.
+/// Writes a file that the daemon has passed to a new file, or into a folder.
 package struct FileSaving {
-    /// Fails where the destination can't be written, as far as that can be told before there is a file to save.
+    /// Throws if the destination cannot be written, as far as that can be determined in advance.
     package var check: (_ destination: String) throws(CommandFailure) -> Void
-    /// Saves the file and returns its path. In a folder it gets `name`.
+    /// Saves the file and returns its path. In a folder, the file is called `name`.
     package var save: (_ file: PassedFile, _ destination: String, _ name: String) throws(CommandFailure) -> String
 
     package init(
@@ -81,11 +81,10 @@ package struct FileSaving {
 }
 
 extension FileSaving {
-    /// Saves into the real file system and overwrites nothing.
+    /// Saves to the file system without overwriting anything.
     ///
     /// The peer that passes the file is not trusted. Only the passed descriptor is read, only if it is a regular file
-    /// with the header of a database, and no further than the size that it had at the beginning.
-    /// No path that the peer names is opened, moved or removed.
+    /// with a database header, and only up to its initial size. No path named by the peer is opened, moved or removed.
     static var process: FileSaving {
         FileSaving(
             check: { (destination) throws(CommandFailure) in
@@ -96,30 +95,31 @@ extension FileSaving {
                 do throws(Errno) {
                     try save(file.descriptor, into: folder, as: path)
                 } catch .invalidArgument {
-                    throw CommandFailure(.refused, "the daemon passed a file that is no database: nothing was copied")
+                    throw CommandFailure(
+                        .refused, "the daemon passed a file that is not a database: nothing was copied")
                 } catch {
                     throw CommandFailure(
-                        .refused, "the backup can't be written to \(path) (\(error)): nothing was copied")
+                        .refused, "the backup cannot be written to \(path) (\(error)): nothing was copied")
                 }
                 return path
             })
     }
 
-    /// The first bytes of each database (sqlite.org/fileformat2.html, 1.2).
+    /// The first bytes of every database (sqlite.org/fileformat2.html, 1.2).
     private static let header = Array("SQLite format 3\0".utf8)
 
-    /// The folder and the path of the new file, where no file may be yet.
+    /// Returns the folder and the path of the new file, which must not exist.
     private static func target(
         _ destination: String, name: String
     ) throws(CommandFailure) -> (folder: String, path: String) {
         let isFolder = (try? FileSystem.status(of: destination))?.kind == .directory
         let folder = isFolder ? destination : FileSystem.parentFolder(of: destination)
         guard isFolder || (try? FileSystem.status(of: folder))?.kind == .directory else {
-            throw CommandFailure(.refused, "there is no folder \(folder): nothing was copied")
+            throw CommandFailure(.refused, "the folder \(folder) does not exist: nothing was copied")
         }
         guard isFolder else {
             guard (try? FileSystem.status(of: destination, followingLinks: false)) == nil else {
-                throw CommandFailure(.refused, "\(destination) is there already: nothing was copied")
+                throw CommandFailure(.refused, "\(destination) already exists: nothing was copied")
             }
             return (folder, destination)
         }
@@ -152,7 +152,7 @@ extension FileSaving {
         var left = bytes
         while left > 0 {
             chunk.removeAll(keepingCapacity: true)
-            // The first bytes are looked at as one.
+            // Filled completely, so that the header is in the first chunk.
             let wanted = Int(min(1 << 20, left))
             while chunk.count < wanted {
                 guard try source.read(appendingTo: &chunk, atMost: wanted - chunk.count) > 0 else {
@@ -165,9 +165,9 @@ extension FileSaving {
         }
     }
 
-    /// Gives the finished file its name, and overwrites no file that has been given that name meanwhile.
+    /// Renames the finished file without overwriting anything.
     ///
-    /// - Parameter link: Gives a file a second name.
+    /// - Parameter link: Creates a hard link.
     package static func name(
         _ temporary: String, _ path: String, link: (String, String) throws(Errno) -> Void = FileSystem.link(_:to:)
     ) throws(Errno) {
@@ -176,7 +176,7 @@ extension FileSaving {
         } catch .alreadyExists {
             throw .alreadyExists
         } catch {
-            // Without hard links, file systems answer EPERM, EOPNOTSUPP, ENOSYS or EMLINK.
+            // File systems without hard links return EPERM, EOPNOTSUPP, ENOSYS or EMLINK.
             guard (try? FileSystem.status(of: path, followingLinks: false)) == nil else { throw .alreadyExists }
             return try FileSystem.rename(temporary, to: path)
         }

@@ -2,23 +2,23 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl dead-letters`: what was given up for a destination, and another chance for it.
+/// `issuectl dead-letters`: lists, requeues and exports dead letters.
 struct DeadLettersCommand: Command {
     private enum Action: String, CaseIterable {
         case list, show, requeue, export
     }
 
-    static let destination = OptionSpecification("destination", value: "NAME", "Only those of this destination")
-    static let all = OptionSpecification("all", short: "a", "All there are: to list, or to send once more")
+    static let destination = OptionSpecification("destination", value: "NAME", "Only this destination")
+    static let all = OptionSpecification("all", short: "a", "List or requeue all dead letters")
 
     static let specification = CommandSpecification(
-        "dead-letters", "List what was given up, send it once more, or export it",
+        "dead-letters", "List, requeue or export dead letters",
         operands: .any("list|show|requeue|export] [ID"),
-        sections: [.init("Which", [destination, all, PagingOptions.limit])],
+        sections: [.init("Filter", [destination, all, PagingOptions.limit])],
         notes: [
-            "list (the default) shows them, the newest first; show ID tells all that is known of those of a record; "
-                + "requeue ID... or requeue --all makes them pending again; export [ID...] writes what was to be sent, a "
-                + "line each. A dead letter of a record that is gone can only be exported."
+            "list (the default) shows dead letters, newest first; show ID shows all details of those of a record; "
+                + "requeue ID... or requeue --all makes them pending again; export [ID...] writes the lines that were "
+                + "to be sent. If its record no longer exists, a dead letter can only be exported."
         ],
         examples: [
             "issuectl dead-letters", "issuectl dead-letters requeue --all --destination logzio",
@@ -35,7 +35,7 @@ struct DeadLettersCommand: Command {
         let word = arguments.operands.first ?? Action.list.rawValue
         guard let action = Action(rawValue: word) else {
             let names = Action.allCases.map(\.rawValue)
-            throw UsageError("'\(word)' is none of \(names.joined(separator: ", "))")
+            throw UsageError("unknown action '\(word)'; expected one of: \(names.joined(separator: ", "))")
         }
         self.action = action
         ids = Array(arguments.operands.dropFirst())
@@ -44,9 +44,9 @@ struct DeadLettersCommand: Command {
         limit = try arguments.integer(PagingOptions.limit, in: 1...Int64.max)
         switch action {
         case .list where !ids.isEmpty: throw UsageError("list takes no ID: did you mean show?")
-        case .show where ids.isEmpty: throw UsageError("show which? ID is missing")
-        case .requeue where ids.isEmpty && !isAll: throw UsageError("which? Give IDs, or --all")
-        case .requeue where !ids.isEmpty && isAll: throw UsageError("--all and IDs exclude each other")
+        case .show where ids.isEmpty: throw UsageError("missing argument ID")
+        case .requeue where ids.isEmpty && !isAll: throw UsageError("give IDs or --all")
+        case .requeue where !ids.isEmpty && isAll: throw UsageError("--all and IDs cannot be used together")
         case .list, .show, .requeue, .export: break
         }
     }
@@ -66,7 +66,7 @@ struct DeadLettersCommand: Command {
         let count = isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
         let table = Table(Self.columns, width: context.width, painter: context.painter)
         try Paging(context: context, count: count, member: "dead_letters").run(
-            table, empty: "There are no dead letters.", more: "There are more: use --limit or --all."
+            table, empty: "No dead letters.", more: "More results: use --limit or --all."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.deadLetters(
                 DeadLettersParameters(destination: destination, limit: limit, after: after))
@@ -78,7 +78,7 @@ struct DeadLettersCommand: Command {
 
     private static let columns = [
         Column("ID"), Column("DESTINATION", maximum: 24, expendability: 2), Column("SINCE", expendability: 1),
-        Column("BATCH TRIED", alignment: .right, expendability: 3), Column("REASON"), Column("ANSWER", minimum: 12),
+        Column("ATTEMPTS", alignment: .right, expendability: 3), Column("REASON"), Column("ANSWER", minimum: 12),
     ]
 
     private func row(_ letter: DeadLetter, now: Timestamp) -> [Cell] {
@@ -103,7 +103,7 @@ struct DeadLettersCommand: Command {
                 page.heading("\(letter.record) for \(letter.destination)")
                 page.facts([
                     ("Given up", PageTime.full(letter.at, now: context.now)), ("Reason", letter.reason),
-                    ("Answer", letter.answer), ("Batch tried", Quantity.text(letter.attempts, "time")),
+                    ("Answer", letter.answer), ("Attempts", Quantity.text(letter.attempts)),
                     ("Line", letter.line),
                 ])
             }
@@ -113,7 +113,7 @@ struct DeadLettersCommand: Command {
     }
 
     private var noneOfThese: String {
-        "there is no dead letter of \(ids.joined(separator: ", ")): see issuectl dead-letters"
+        "no dead letter for \(ids.joined(separator: ", ")): see issuectl dead-letters"
     }
 
     private func requeue(in context: CommandContext) throws(CommandFailure) -> ExitCode {
@@ -129,7 +129,8 @@ struct DeadLettersCommand: Command {
             try context.print("\(Quantity.text(count, "dead letter")) \(count == 1 ? "is" : "are") pending again.")
             if answer.value.left > 0 {
                 try context.print(
-                    "\(Quantity.text(answer.value.left)) can only be exported: the record or its destination is gone.")
+                    "\(Quantity.text(answer.value.left)) can only be exported: the record or its destination no longer exists."
+                )
             }
         case .json, .lines: try context.print(json: answer.json)
         }
@@ -147,7 +148,7 @@ struct DeadLettersCommand: Command {
                     destination: destination, records: ids.isEmpty ? nil : ids, lines: true,
                     limit: Int(min(left ?? PagingOptions.pageSize, PagingOptions.pageSize)), after: after))
             let lines = answer.value.deadLetters.compactMap(\.line)
-            // As they were to be sent, byte for byte.
+            // Exactly the bytes that were to be sent.
             for line in lines { try context.print(json: Array(line.utf8)) }
             isAny = isAny || !lines.isEmpty
             left = left.map { $0 - Int64(lines.count) }

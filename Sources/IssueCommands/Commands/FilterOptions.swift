@@ -1,33 +1,34 @@
 import IssueProtocol
 
-/// The options that choose among issues, alike for groups and for records.
+/// The options that select groups or records.
 enum FilterOptions {
-    static let app = OptionSpecification("app", value: "NAME", "Of this application (repeatable)")
+    static let app = OptionSpecification("app", value: "NAME", "Only this application (repeatable)")
     static let version = OptionSpecification(
-        "version", value: "VERSION", "Of this version of an application (repeatable)")
-    static let environment = OptionSpecification("environment", value: "NAME", "From this environment (repeatable)")
+        "version", value: "VERSION", "Only this application version (repeatable)")
+    static let environment = OptionSpecification("environment", value: "NAME", "Only this environment (repeatable)")
     static let severity = OptionSpecification(
-        "severity", short: "p", value: "LEVEL", "This bad or worse: debug, info, warning, error or critical")
-    static let domain = OptionSpecification("domain", value: "NAME", "Of this error domain (repeatable)")
-    static let code = OptionSpecification("code", value: "NUMBER", "With this error code (repeatable)")
-    static let file = OptionSpecification("file", value: "FILE", "From this source file (repeatable)")
-    static let text = OptionSpecification("text", value: "TEXT", "With this text in it")
-    static let group = OptionSpecification("group", value: "ID", "Of this group (repeatable)")
-    static let user = OptionSpecification("user", value: "UID", "Reported by this user, by number (repeatable)")
+        "severity", short: "p", value: "LEVEL", "Only LEVEL and above: debug, info, warning, error or critical")
+    static let domain = OptionSpecification("domain", value: "NAME", "Only this error domain (repeatable)")
+    static let code = OptionSpecification("code", value: "NUMBER", "Only this error code (repeatable)")
+    static let file = OptionSpecification("file", value: "FILE", "Only this source file (repeatable)")
+    static let text = OptionSpecification("text", value: "TEXT", "Only with this text")
+    static let group = OptionSpecification("group", value: "ID", "Only this group (repeatable)")
+    static let user = OptionSpecification("user", value: "UID", "Only this user id (repeatable)")
     static let unit = OptionSpecification(
-        "unit", short: "u", value: "UNIT", "Reported by this systemd unit (repeatable)")
-    static let state = OptionSpecification("state", value: "STATE", "open, resolved or muted (repeatable)")
-    static let since = OptionSpecification("since", short: "S", value: "TIME", "Not older than this")
-    static let until = OptionSpecification("until", short: "U", value: "TIME", "Not newer than this")
+        "unit", short: "u", value: "UNIT", "Only this systemd unit (repeatable)")
+    static let state = OptionSpecification(
+        "state", value: "STATE", "Only this state: open, resolved or muted (repeatable)")
+    static let since = OptionSpecification("since", short: "S", value: "TIME", "Not older than TIME")
+    static let until = OptionSpecification("until", short: "U", value: "TIME", "Not newer than TIME")
     static let fate = OptionSpecification(
-        "fate", value: "FATE", "With this fate: \(Fate.allCases.map(\.name).joined(separator: ", ")) (repeatable)")
-    static let destination = OptionSpecification("destination", value: "NAME", "The destination whose fates count")
+        "fate", value: "FATE", "Only this fate: \(Fate.allCases.map(\.name).joined(separator: ", ")) (repeatable)")
+    static let destination = OptionSpecification("destination", value: "NAME", "The destination that --fate refers to")
 
     static let all = [
         app, version, environment, severity, domain, code, file, text, group, user, unit, state, since, until,
     ]
     static let ofRecords = all + [fate, destination]
-    static let timeNote = "A TIME is \(TimeExpression.forms). Days begin at midnight UTC."
+    static let timeNote = "TIME is \(TimeExpression.forms). Days begin at midnight UTC."
 
     static func filter(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) -> IssueFilter? {
         var filter = IssueFilter()
@@ -40,11 +41,11 @@ enum FilterOptions {
         filter.files = arguments.all(file)
         filter.text = arguments[text]
         filter.groups = arguments.all(group)
-        filter.users = try each(user, in: arguments, expected: "the number of a user") { UInt32($0) }
+        filter.users = try each(user, in: arguments, expected: "a user id") { UInt32($0) }
         filter.units = arguments.all(unit)
         filter.states = try each(state, in: arguments, words: GroupState.allCases.map(\.name), GroupState.init(name:))
         filter.fates = try each(fate, in: arguments, words: Fate.allCases.map(\.name)) {
-            // As tables print it, too.
+            // Accepts the spelling of tables as well.
             Fate(name: $0.replacing("-", with: "_"))
         }
         filter.destination = arguments[destination]
@@ -88,20 +89,20 @@ enum FilterOptions {
     }
 }
 
-/// The options that say how many, and in which order.
+/// The options for the number and order of results.
 struct PagingOptions {
     static let order = OptionSpecification(
-        "order", value: "ORDER", "newest (the default), oldest, most (the most frequent) or worst first")
-    /// Single records have no other order than that in which they came.
-    static let recordOrder = OptionSpecification("order", value: "ORDER", "newest (the default) or oldest first")
+        "order", value: "ORDER", "newest (default), oldest, most (most frequent) or worst (highest severity) first")
+    /// Single records can only be sorted by time.
+    static let recordOrder = OptionSpecification("order", value: "ORDER", "newest (default) or oldest first")
     static let limit = OptionSpecification(
-        "limit", short: "n", value: "NUMBER", "At most so many; the default is what fits on the screen, or 50")
-    static let all = OptionSpecification("all", short: "a", "All there are")
+        "limit", short: "n", value: "NUMBER", "Maximum number of results (default: what fits on the screen, or 50)")
+    static let all = OptionSpecification("all", short: "a", "Show all results")
 
     static let options = [order, limit, all]
     static let recordOptions = [recordOrder, limit, all]
 
-    /// No page is asked to be larger than this.
+    /// The maximum size of a requested page.
     static let pageSize: Int64 = 500
 
     var order: ResultOrder?
@@ -116,28 +117,28 @@ struct PagingOptions {
         }
         limit = try arguments.integer(Self.limit, in: 1...Int64.max)
         isAll = arguments.has(Self.all)
-        if isAll, limit != nil { throw UsageError("--all and --limit exclude each other") }
+        if isAll, limit != nil { throw UsageError("--all and --limit cannot be used together") }
     }
 
-    /// How many to show in all, or nothing for all there are.
+    /// Returns the maximum number of results; nil for all.
     func count(in context: CommandContext) -> Int64? {
         isAll ? nil : limit ?? Int64(context.terminal.tableRows(context.environment))
     }
 }
 
-/// Goes through the pages of an answer and prints them in the form that was asked for.
+/// Fetches results page by page and prints them in the requested format.
 struct Paging {
     var context: CommandContext
-    /// How many to show, or nothing for all.
+    /// The maximum number of results; nil for all.
     var count: Int64?
-    /// The member of the reply that holds what is listed.
+    /// The member of the reply that holds the results.
     var member: String
 
-    /// One page of the answer.
+    /// A page of results.
     struct Page {
-        /// Each listed thing as the daemon wrote it.
+        /// The results as the daemon sent them.
         var elements: [[UInt8]]
-        /// The same as rows for people.
+        /// The results as rows of a table.
         var rows: [[Cell]]
         var next: String?
     }
@@ -149,13 +150,13 @@ struct Paging {
         var table = table
         var shown: Int64 = 0
         var next: String?
-        // Kept for the document, which must be whole or not be there at all.
+        // Collected first, since a JSON document must be complete or not be printed at all.
         var document: [[UInt8]] = []
         repeat {
             let limit = min(PagingOptions.pageSize, count.map { $0 - shown } ?? PagingOptions.pageSize)
             let page = try fetch(Int(limit), next)
             shown += Int64(page.elements.count)
-            // A page that brings nothing can't lead anywhere.
+            // An empty page cannot be followed by another one.
             next = page.elements.isEmpty ? nil : page.next
             switch context.format {
             case .human: if !page.rows.isEmpty { try context.print(table.lines(page.rows)) }
@@ -167,7 +168,7 @@ struct Paging {
         switch context.format {
         case .human:
             if shown == 0 { try context.print(empty) }
-            // Only for people: a pipe is not to count this line as one of the things.
+            // Only on a terminal: a program that reads the output must not count this line as a result.
             if next != nil, context.terminal.isTerminal { try context.print(context.painter(more, .faint)) }
         case .lines: break
         case .json: try printDocument(document)

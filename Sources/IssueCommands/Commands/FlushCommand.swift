@@ -2,15 +2,15 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl flush`: forwards now what is waiting, and says what became of it.
+/// `issuectl flush`: forwards pending records now and shows the result.
 struct FlushCommand: Command {
     static let timeout = OptionSpecification(
-        "timeout", value: "TIME", "How long to wait for all to have a fate (default 30s)")
+        "timeout", value: "TIME", "Maximum time to wait for all fates (default 30s)")
 
     static let specification = CommandSpecification(
-        "flush", "Forward now what is waiting, and say what became of it", operands: .optional("DESTINATION"),
-        sections: [.init("How", [timeout])],
-        notes: ["Exits with 75 when the time is over before all that was waiting has a fate."],
+        "flush", "Forward pending records now and show the result", operands: .optional("DESTINATION"),
+        sections: [.init("Options", [timeout])],
+        notes: ["Exits with 75 if some of the records are still pending when the time is over."],
         examples: ["issuectl flush", "issuectl flush logzio --timeout 2min"])
 
     private let destination: String?
@@ -33,7 +33,7 @@ struct FlushCommand: Command {
         let asksBefore = context.format == .human || destination != nil
         let before = asksBefore ? try collector.status().value.destinations : []
         if let destination, !before.contains(where: { $0.name == destination }) {
-            throw CommandFailure(.refused, "there is no destination '\(destination)': see issuectl status")
+            throw CommandFailure(.refused, "no destination '\(destination)' is configured: see issuectl status")
         }
         let answer = try collector.flush(FlushParameters(destination: destination, timeout: timeout))
         let unfinished = answer.value.destinations.filter { isUnfinished($0, startedAt: context.now) }
@@ -52,12 +52,12 @@ struct FlushCommand: Command {
             let names = unfinished.map(\.name).joined(separator: ", ")
             throw CommandFailure(
                 .tryAgain,
-                "not all that was waiting has a fate yet (\(names)): see issuectl status, or wait with --timeout")
+                "some records are still pending (\(names)): see issuectl status, or wait longer with --timeout")
         }
         return .success
     }
 
-    /// What came in while we waited does not count: it was not asked for.
+    /// Records that arrived during the wait do not count.
     private func isUnfinished(_ destination: DestinationStatus, startedAt: Timestamp) -> Bool {
         destination.ledger.pending > 0 && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
@@ -72,7 +72,7 @@ struct FlushCommand: Command {
         if destination.ledger.pending > 0 {
             parts.append("\(Quantity.text(destination.ledger.pending)) still pending")
         }
-        var text = parts.isEmpty ? "nothing was waiting" : parts.joined(separator: ", ")
+        var text = parts.isEmpty ? "nothing was pending" : parts.joined(separator: ", ")
         if destination.ledger.pending > 0 {
             text += " (\(destination.state.rawValue)\(destination.reason.map { ": \($0)" } ?? ""))"
         }

@@ -2,19 +2,19 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl follow`: new records as they come, until it is interrupted.
+/// `issuectl follow`: shows new records as they arrive, until interrupted.
 struct FollowCommand: Command {
     static let specification = CommandSpecification(
-        "follow", "Show new records as they come, until interrupted",
-        sections: [.init("Which", FilterOptions.ofRecords)],
-        notes: ["With --since, records from then on come first. " + FilterOptions.timeNote],
+        "follow", "Show new records as they arrive, until interrupted",
+        sections: [.init("Filter", FilterOptions.ofRecords)],
+        notes: ["With --since, earlier records from that time on are shown first. " + FilterOptions.timeNote],
         examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
 
     private var filter: IssueFilter
 
     init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
         filter = try FilterOptions.filter(arguments, at: now) ?? IssueFilter()
-        // Only what is new, however the daemon begins.
+        // Shows only new records by default.
         filter.since = filter.since ?? now
     }
 
@@ -23,11 +23,11 @@ struct FollowCommand: Command {
         try context.collector().follow(parameters) { answer throws(CommandFailure) in
             switch context.format {
             case .human: try context.print(answer.value.records.map { line($0, in: context) })
-            // A document that never ends is of no use, so both forms mean one object a line here.
+            // A JSON document would never end, so both formats print one object per line.
             case .json, .lines: for record in answer.elements(of: "records") { try context.print(json: record) }
             }
         }
-        throw CommandFailure(.unavailable, "the daemon has ended the stream: is it stopping? (systemctl status issued)")
+        throw CommandFailure(.unavailable, "the daemon ended the stream: is it stopping? (systemctl status issued)")
     }
 
     private func line(_ stored: StoredRecord, in context: CommandContext) -> String {

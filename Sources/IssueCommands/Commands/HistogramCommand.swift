@@ -2,27 +2,27 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl histogram`: how many records there were, and when.
+/// `issuectl histogram`: shows record counts over time.
 struct HistogramCommand: Command {
     static let bucket = OptionSpecification(
-        "bucket", value: "SPAN", "Count by so many whole minutes, hours or days; otherwise as fits")
+        "bucket", value: "SPAN", "Bucket size in whole minutes, hours or days (default: depends on the time range)")
     static let by = OptionSpecification(
         "by", value: "WHAT", "\(HistogramDimension.allCases.map(\.rawValue).joined(separator: ", ")) (default total)")
 
     static let specification = CommandSpecification(
-        "histogram", "Show how many records there were, and when",
-        sections: [.init("Which", FilterOptions.all), .init("How", [bucket, by])],
+        "histogram", "Show record counts over time",
+        sections: [.init("Filter", FilterOptions.all), .init("Output", [bucket, by])],
         notes: [
-            "Counts the last 24 hours unless --since or --until say else, by whole minutes, and counts what is not kept "
-                + "any more as well; what is older than a week, by the hour. Of applications and groups those with the "
-                + "most records have a line, the others share the last one, *. A SPAN is \(DurationExpression.forms). "
+            "Counts the records of the last 24 hours unless --since or --until is given, including those that "
+                + "retention has removed. Counts older than a week are per hour. By app or group, the last line, *, counts "
+                + "those that have no line of their own. SPAN is \(DurationExpression.forms). "
                 + FilterOptions.timeNote
         ],
         examples: [
             "issuectl histogram --app shop", "issuectl histogram --since 7d --bucket 1d --by severity",
         ])
 
-    /// In minutes; of what is longer than the last, whole days.
+    /// The default bucket sizes in minutes. Larger buckets are whole days.
     private static let usual: [Int64] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 40_320]
     private static let mostUsual: Int64 = 30
 
@@ -42,7 +42,7 @@ struct HistogramCommand: Command {
             return
         }
         guard let span = DurationExpression.duration(text), span > .zero, span.wholeMilliseconds % 60_000 == 0 else {
-            throw UsageError(text, of: Self.bucket, expected: "a span of whole minutes such as 5min, 1h or 1d")
+            throw UsageError(text, of: Self.bucket, expected: "whole minutes, such as 5min, 1h or 1d")
         }
         bucket = span
     }
@@ -61,7 +61,7 @@ struct HistogramCommand: Command {
         return .success
     }
 
-    /// The shortest usual bucket of which there are not too many for a screen.
+    /// Returns the smallest default bucket size with which all buckets fit on a screen.
     private static func fitting(_ filter: IssueFilter?, at now: Timestamp) -> Duration {
         let end = filter?.until ?? now
         let start = filter?.since ?? end.advanced(by: .seconds(-86_400))
@@ -71,7 +71,7 @@ struct HistogramCommand: Command {
     }
 }
 
-/// The page that shows counts over time: a bar for each bucket, or a line for each series.
+/// The output of `histogram`: a bar for each bucket, or a line for each series.
 struct HistogramPage {
     private let reply: HistogramReply
     private let bucket: Duration
@@ -79,7 +79,7 @@ struct HistogramPage {
     private let width: Int?
     private let painter: Painter
 
-    /// How long bars are where nothing says how much room there is.
+    /// The width if the output is not a terminal.
     private static let defaultWidth = 80
 
     init(
@@ -97,7 +97,7 @@ struct HistogramPage {
         return dimension == .total ? bars : sparklines
     }
 
-    /// `2026-11-21 08:00  1,204  ████████`.
+    /// Lines such as `2026-11-21 08:00  1,204  ████████`.
     private var bars: [String] {
         let counts = reply.series.first?.counts ?? []
         let highest = counts.max() ?? 0
@@ -116,7 +116,7 @@ struct HistogramPage {
             })
     }
 
-    /// `shop  1,204  ▁▃█▂`.
+    /// Lines such as `shop  1,204  ▁▃█▂`.
     private var sparklines: [String] {
         let columns = [
             Column(dimension.rawValue.uppercased(), maximum: 24), Column("RECORDS", alignment: .right),
@@ -142,7 +142,7 @@ struct HistogramPage {
         texts.reduce(DisplayWidth.of(column.title)) { max($0, DisplayWidth.of($1)) }
     }
 
-    /// Neighbours together, so that all of them fit.
+    /// Adds up adjacent counts so that all of them fit.
     private static func squeezed(_ counts: [Int64], to room: Int) -> [Int64] {
         let step = (counts.count + room - 1) / room
         guard step > 1 else { return counts }
@@ -151,7 +151,7 @@ struct HistogramPage {
         }
     }
 
-    /// The day, and unless buckets are of whole days, the minute.
+    /// Returns the date of a bucket, and its time unless buckets are whole days.
     private func time(ofBucket index: Int) -> String {
         let text = reply.start.advanced(by: bucket * index).text
         let isDaily = bucket.wholeMilliseconds % 86_400_000 == 0
@@ -164,7 +164,7 @@ struct HistogramPage {
 package enum Bar {
     private static let eighths: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
-    /// So long that the highest count fills the width; nothing is nothing, and little at least a stroke.
+    /// Returns a bar that fills the width for the highest count. Zero is empty; any other count is visible.
     package static func text(_ count: Int64, highest: Int64, width: Int) -> String {
         guard count > 0, highest > 0, width > 0 else { return "" }
         let share = min(1, Double(count) / Double(highest))
@@ -173,11 +173,12 @@ package enum Bar {
     }
 }
 
-/// Counts over time as a row of little bars.
+/// Counts over time as a row of small bars.
 package enum Sparkline {
     private static let bars: [Character] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-    /// One character a count, the highest as high as the line; nothing is a dot, so that it differs from little.
+    /// Returns one character per count. The highest count has full height; zero is a dot, to distinguish it from a
+    /// small count.
     package static func text(_ counts: [Int64]) -> String {
         let highest = Double(max(1, counts.max() ?? 1))
         return String(

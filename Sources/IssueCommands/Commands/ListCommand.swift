@@ -2,21 +2,21 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl list`: the groups, what a person calls the issues.
+/// `issuectl list`: lists groups, which users call issues.
 struct ListCommand: Command {
     static let sparkline = OptionSpecification(
-        "sparkline", "Show how the counts developed; on a terminal of 120 columns that is the default")
+        "sparkline", "Show the activity over time (default on terminals of 120 columns or more)")
 
     static let specification = CommandSpecification(
-        "list", "List issues, those with the newest activity first",
+        "list", "List issues, most recently active first",
         sections: [
-            .init("Which", FilterOptions.all),
-            .init("How", PagingOptions.options + [sparkline]),
+            .init("Filter", FilterOptions.all),
+            .init("Output", PagingOptions.options + [sparkline]),
         ],
         notes: [FilterOptions.timeNote],
         examples: ["issuectl list --severity error --since 24h", "issuectl list --app shop --order most --limit 10"])
 
-    /// From this width on the sparkline costs no other column its room.
+    /// From this width on, the sparkline fits without removing another column.
     private static let roomyWidth = 120
     private static let buckets = 24
 
@@ -37,7 +37,7 @@ struct ListCommand: Command {
         let table = Table(columns(hasSparkline: hasSparkline), width: context.width, painter: context.painter)
         try Paging(context: context, count: paging.count(in: context), member: "groups").run(
             table, empty: filter == nil ? "No issues." : "No issues match.",
-            more: "There are more: use --limit or --all."
+            more: "More results: use --limit or --all."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.list(
                 ListParameters(

@@ -2,17 +2,17 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl purge`: erases what a filter matches, for good.
+/// `issuectl purge`: permanently erases matching records.
 struct PurgeCommand: Command {
-    static let dryRun = OptionSpecification("dry-run", short: "n", "Count only, and erase nothing")
-    static let yes = OptionSpecification("yes", short: "y", "Do not ask")
+    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count, erase nothing")
+    static let yes = OptionSpecification("yes", short: "y", "Do not ask for confirmation")
 
     static let specification = CommandSpecification(
-        "purge", "Erase records for good, and say where some of it is left",
-        sections: [.init("Which", FilterOptions.ofRecords), .init("How", [dryRun, yes])],
+        "purge", "Erase records permanently",
+        sections: [.init("Filter", FilterOptions.ofRecords), .init("Options", [dryRun, yes])],
         notes: [
-            "Erases the records that all of the options match, and at least one must be given. It asks before; where "
-                + "nobody can be asked, --yes is needed. " + FilterOptions.timeNote
+            "Erases the records that match all of the options, and lists where copies may remain. At least one option "
+                + "is required. Asks for confirmation; without a terminal, --yes is required. " + FilterOptions.timeNote
         ],
         examples: ["issuectl purge --user 1001 --dry-run", "issuectl purge --app shop --until 2026-11-01 --yes"])
 
@@ -22,7 +22,7 @@ struct PurgeCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
         guard let filter = try FilterOptions.filter(arguments, at: now) else {
-            throw UsageError("which records? Without an option, all would be erased")
+            throw UsageError("a filter is required: without one, all records would be erased")
         }
         self.filter = filter
         isDryRun = arguments.has(Self.dryRun)
@@ -33,14 +33,14 @@ struct PurgeCommand: Command {
         let collector = try context.collector()
         if !isDryRun, !isSure {
             guard context.terminal.isTerminal, context.format == .human else {
-                throw CommandFailure(.usage, "nobody can be asked here: give --yes, or count with --dry-run")
+                throw CommandFailure(.usage, "cannot ask for confirmation: use --yes, or --dry-run to count")
             }
             let count = try purge(isDryRun: true, collector, context).value.count
             guard count > 0 else {
-                try context.print("Nothing matches.")
+                try context.print("No records match.")
                 return .success
             }
-            guard try context.confirm("Erase \(Quantity.text(count, "record")) for good?") else {
+            guard try context.confirm("Permanently erase \(Quantity.text(count, "record"))?") else {
                 throw CommandFailure(.refused, "nothing was erased")
             }
         }
@@ -67,7 +67,7 @@ struct PurgeCommand: Command {
         let count = Quantity.text(reply.count, "record")
         var lines = [isDryRun ? "\(count) would be erased." : "\(count) \(reply.count == 1 ? "was" : "were") erased."]
         guard !reply.unreachable.isEmpty else { return lines }
-        lines.append("Not reached, and maybe with some of it:")
+        lines.append("Copies may remain in:")
         lines += reply.unreachable.map { "  " + TerminalSanitizer.line($0) }
         return lines
     }

@@ -2,13 +2,13 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl records`: single records.
+/// `issuectl records`: lists single records.
 struct RecordsCommand: Command {
     static let specification = CommandSpecification(
-        "records", "List single records, the newest first",
+        "records", "List single records, newest first",
         sections: [
-            .init("Which", FilterOptions.ofRecords),
-            .init("How", PagingOptions.recordOptions),
+            .init("Filter", FilterOptions.ofRecords),
+            .init("Output", PagingOptions.recordOptions),
         ],
         notes: [FilterOptions.timeNote],
         examples: [
@@ -29,7 +29,7 @@ struct RecordsCommand: Command {
         let table = Table(Self.columns, width: context.width, painter: context.painter)
         try Paging(context: context, count: paging.count(in: context), member: "records").run(
             table, empty: filter == nil ? "No records." : "No records match.",
-            more: "There are more: use --limit or --all."
+            more: "More results: use --limit or --all."
         ) { limit, after throws(CommandFailure) in
             let answer = try collector.records(
                 RecordsParameters(filter: filter, order: paging.order, limit: limit, after: after))
@@ -63,10 +63,10 @@ struct RecordsCommand: Command {
     }
 }
 
-/// `issuectl show`: one record with everything that is known of it.
+/// `issuectl show`: shows one record with all details.
 struct ShowCommand: Command {
     static let specification = CommandSpecification(
-        "show", "Show everything about a record, or about the newest record of a group", operands: .one("ID"),
+        "show", "Show all details of a record, or of a group's newest record", operands: .one("ID"),
         examples: ["issuectl show g92c9da597585468b", "issuectl show g92c9da597585468b --json"])
 
     private let id: String

@@ -2,17 +2,18 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl repair`: brings over what is readable from databases that were set aside.
+/// `issuectl repair`: recovers records from databases that were moved aside.
 struct RepairCommand: Command {
-    static let list = OptionSpecification("list", short: "l", "Only say which databases were set aside")
+    static let list = OptionSpecification("list", short: "l", "Only list the databases")
 
     static let specification = CommandSpecification(
-        "repair", "Bring over what is readable from databases that were set aside", operands: .optional("FILE"),
-        sections: [.init("How", [list])],
+        "repair", "Recover records from databases that were moved aside", operands: .optional("FILE"),
+        sections: [.init("Options", [list])],
         notes: [
-            "A database that could not be used lies beside the one in use, as issues.db.damaged-TIME. What can be read in "
-                + "it is stored again, as new records that name their old id and time; what had been forwarded is not "
-                + "forwarded again. Without FILE all of them have their turn. One that is done with is renamed, and left."
+            "A database that could not be used is moved aside, as issues.db.damaged-TIME next to the current one. "
+                + "Its readable records are stored again, as new records that name their old id and time; records that "
+                + "were forwarded are not forwarded again. Without FILE, all of them are read. A "
+                + "database is renamed afterwards, and kept."
         ],
         examples: ["issuectl repair --list", "issuectl repair issues.db.damaged-2026-11-21T13:17:14.967Z"])
 
@@ -24,10 +25,10 @@ struct RepairCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) -> ExitCode {
-        let notFound = parameters.file.map { "no database '\($0)' was set aside: see issuectl repair --list" }
+        let notFound = parameters.file.map { "no database '\($0)' was moved aside: see issuectl repair --list" }
         let answer: Answer<RepairReply> = try context.collector(notFound: notFound).order(.repair, parameters.json) {
             reply in
-            context.publishProgress("\(Quantity.text(reply.recovered, "record")) brought over")
+            context.publishProgress("\(Quantity.text(reply.recovered, "record")) recovered")
         }
         context.publishProgress("")
         switch context.format {
@@ -38,17 +39,17 @@ struct RepairCommand: Command {
     }
 
     private func lines(_ reply: RepairReply) -> [String] {
-        guard !reply.files.isEmpty else { return ["No database was set aside."] }
+        guard !reply.files.isEmpty else { return ["No database was moved aside."] }
         guard parameters.isDryRun != true else { return reply.files.map { TerminalSanitizer.line($0) } }
         var lines: [String] = []
         let read = reply.files.filter { !reply.hopeless.contains($0) }
         if !read.isEmpty {
-            var text = "\(Quantity.text(reply.recovered, "record")) brought over"
+            var text = "\(Quantity.text(reply.recovered, "record")) recovered"
             if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
             lines += ["\(text), from:"] + read.map { "  \(TerminalSanitizer.line($0))" }
         }
         if !reply.hopeless.isEmpty {
-            lines += ["Nothing can be read of these, which stay as they are (journalctl -u issued says why):"]
+            lines += ["Nothing could be read from these; they are unchanged (see journalctl -u issued):"]
             lines += reply.hopeless.map { "  \(TerminalSanitizer.line($0))" }
         }
         return lines

@@ -1,29 +1,30 @@
 package import IssueProtocol
 import Issues
 
-/// `issuectl report`: reports issues from scripts, as `logger` logs from them.
+/// `issuectl report`: reports issues from scripts, like `logger`.
 struct ReportCommand: Command {
     static let jsonLines = OptionSpecification(
-        "json-lines", "Every line of standard input is a record in JSON; without this, those with a message are")
-    static let quiet = OptionSpecification("quiet", short: "q", "Do not print the ids of what was stored")
+        "json-lines", "Treat every line of standard input as a JSON record (default: only objects with a message)")
+    static let quiet = OptionSpecification("quiet", short: "q", "Do not print the ids of stored records")
     static let timeout = OptionSpecification(
-        "timeout", value: "TIME", "How long to try for each call (default 10s)")
+        "timeout", value: "TIME", "Maximum time to try each call (default 10s)")
     static let spool = OptionSpecification(
-        "spool", "Keep what no daemon takes in that time, for this user's next issuectl or reporting program to send")
+        "spool",
+        "If no daemon accepts the records in time, keep them for this user's next issuectl or reporting program")
     static let id = OptionSpecification(
-        "id", value: "KEY", "Store nothing twice that was reported with the same KEY before")
-    static let standardError = OptionSpecification("stderr", short: "s", "Print each message to standard error too")
+        "id", value: "KEY", "Do not store again what was reported with the same KEY")
+    static let standardError = OptionSpecification("stderr", short: "s", "Also print each message to standard error")
 
     static let specification = CommandSpecification(
-        "report", "Report issues, and print the ids under which they are stored", operands: .any("MESSAGE"),
+        "report", "Report issues and print their ids", operands: .any("MESSAGE"),
         sections: [
-            .init("What it is", ReportOptions.all),
-            .init("How", [jsonLines, timeout, spool, id, quiet, standardError]),
+            .init("Record", ReportOptions.all),
+            .init("Options", [jsonLines, timeout, spool, id, quiet, standardError]),
         ],
         notes: [
-            "Without a MESSAGE, each line of standard input is one. A line that can't be taken is named by its number; the others are taken, and the exit code is 1.",
-            "An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and ISSUED_ENVIRONMENT stand in for options that are not given. An application without a name gets that of the calling script or service.",
-            "Exits with 0 when all is stored or, with --spool, kept; with 69 when no daemon answers; with 75 when the time is over: it may be stored nevertheless, so try again with the --id that is named.",
+            "Without MESSAGE, each line of standard input is a message. A rejected line is reported with its number; the others are stored, and the exit status is 1.",
+            "An id is printed once the record is on disk. ISSUED_APP, ISSUED_VERSION and ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment. The default application name is that of the calling script or service.",
+            "Exits with 0 if everything was stored or, with --spool, kept; with 69 if the daemon is not reachable; with 75 after a timeout. The records may then have been stored, so retry with the --id in the message.",
         ],
         examples: [
             "issuectl report --app backup -p error \"No space left on /srv\"",
@@ -38,7 +39,7 @@ struct ReportCommand: Command {
     init(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) {
         self.arguments = arguments
         if arguments.has(Self.jsonLines), !arguments.operands.isEmpty {
-            throw UsageError("--json-lines reads standard input, so no MESSAGE goes with it")
+            throw UsageError("--json-lines reads standard input and takes no MESSAGE")
         }
         if let text = arguments[Self.timeout] {
             guard let duration = DurationExpression.duration(text) else {
@@ -48,8 +49,8 @@ struct ReportCommand: Command {
         } else {
             timeout = .seconds(10)
         }
-        if arguments[Self.id] == "" { throw UsageError("", of: Self.id, expected: "a text") }
-        // Read once more when it runs, with the environment; what is wrong with it is said here.
+        if arguments[Self.id] == "" { throw UsageError("", of: Self.id, expected: "a non-empty text") }
+        // Validated here, and evaluated again with the environment when the command runs.
         _ = try ReportOptions.template(arguments, variable: { _ in nil })
     }
 
@@ -77,30 +78,33 @@ struct ReportCommand: Command {
     }
 }
 
-/// The options that describe what `report` reports.
+/// The options of `report` that describe the record.
 enum ReportOptions {
     static let severity = OptionSpecification(
-        "severity", short: "p", value: "LEVEL", "debug, info, warning, error or critical; the words of logger do too")
-    static let domain = OptionSpecification("domain", value: "NAME", "The error's domain")
-    static let code = OptionSpecification("code", value: "NUMBER", "The error's code")
-    static let app = OptionSpecification("app", value: "NAME", "The application it comes from")
-    static let tag = OptionSpecification("tag", short: "t", value: "NAME", "The same, as logger calls it")
-    static let version = OptionSpecification("app-version", value: "VERSION", "The application's version")
-    static let environment = OptionSpecification("environment", value: "NAME", "production, staging, ...")
+        "severity", short: "p", value: "LEVEL", "debug, info, warning, error or critical, or a priority of logger")
+    static let domain = OptionSpecification("domain", value: "NAME", "The error domain")
+    static let code = OptionSpecification("code", value: "NUMBER", "The error code")
+    static let app = OptionSpecification("app", value: "NAME", "The application name")
+    static let tag = OptionSpecification("tag", short: "t", value: "NAME", "The same as --app, like logger -t")
+    static let version = OptionSpecification("app-version", value: "VERSION", "The application version")
+    static let environment = OptionSpecification(
+        "environment", value: "NAME", "The environment, such as production or staging")
     static let metadata = OptionSpecification(
-        "metadata", short: "m", value: "KEY=VALUE", "More about it; the value is JSON, or else a text (repeatable)")
-    static let fingerprint = OptionSpecification("fingerprint", value: "TEXT", "Put it into the group of this name")
-    static let file = OptionSpecification("file", value: "FILE", "The source file it comes from")
-    static let line = OptionSpecification("line", value: "NUMBER", "The line in that file")
-    static let function = OptionSpecification("function", value: "NAME", "The function in that file")
-    static let notReportable = OptionSpecification("not-reportable", "Keep and count it, but never forward it")
+        "metadata", short: "m", value: "KEY=VALUE", "Additional data; VALUE is JSON or plain text (repeatable)")
+    static let fingerprint = OptionSpecification(
+        "fingerprint", value: "TEXT", "The fingerprint that determines the group")
+    static let file = OptionSpecification("file", value: "FILE", "The source file")
+    static let line = OptionSpecification("line", value: "NUMBER", "The line in the source file")
+    static let function = OptionSpecification("function", value: "NAME", "The function in the source file")
+    static let notReportable = OptionSpecification("not-reportable", "Store and count the record, but never forward it")
 
     static let all = [
         severity, domain, code, app, tag, version, environment, metadata, fingerprint, file, line, function,
         notReportable,
     ]
 
-    /// The members that the options give to each record; the variables that the client library reads fill the gaps.
+    /// Returns the template of all records. Missing options are taken from the environment variables of the client
+    /// library.
     static func template(
         _ arguments: ParsedArguments, variable: (String) -> String?
     ) throws(UsageError) -> RecordTemplate {
@@ -150,21 +154,21 @@ enum ReportOptions {
     private static func number(_ number: Int64?) -> JSONValue? { number.map { .integer($0) } }
 }
 
-/// What the options of `report` say about each record, put under what a line says itself.
+/// The members that the options of `report` add to each record. Members of the record itself take precedence.
 struct RecordTemplate {
-    /// The members of a record, in the words of the wire.
+    /// The members, named as on the wire.
     private let members: [JSONValue.Member]
 
     init(_ members: [JSONValue.Member]) {
         self.members = members
     }
 
-    /// The application's name that a record from this template has.
+    /// The application name in the template; nil if it has none.
     var app: String? {
         members.first { $0.key == "app" }?.value["name"]?.asString
     }
 
-    /// The template for records of an application that has no other name.
+    /// Returns the template with an application name, unless it has one.
     func named(_ name: String?) -> RecordTemplate {
         guard let name, app == nil else { return self }
         var members = members
@@ -181,7 +185,7 @@ struct RecordTemplate {
         .object([JSONValue.Member("message", .string(message))] + members)
     }
 
-    /// The record with what it does not say itself; metadata and application are completed member by member.
+    /// Returns the record completed by the template. Metadata and application are completed member by member.
     func record(completing record: [JSONValue.Member]) -> JSONValue {
         var result = record
         for member in members {
@@ -197,20 +201,20 @@ struct RecordTemplate {
     }
 }
 
-/// Cuts what comes from standard input into lines, without ever holding more of one than a record may have.
+/// Splits standard input into lines, and never buffers more of a line than a record may hold.
 package struct LineReader {
     private let input: any CommandInput
     private let limit: Int
     private var rest: [UInt8] = []
-    /// Whether the start of the current line was thrown away because it is too long.
+    /// `true` if the beginning of the current line was dropped because the line is too long.
     private var isOverflowing = false
     private var isAtEnd = false
     private var number = 0
 
-    /// One line of the input, by its number from 1 on.
+    /// A line of the input. Numbers start at 1.
     package struct Line: Equatable {
         package var number: Int
-        /// Its bytes without the line feed; nothing when it is too long.
+        /// The bytes without the line feed; nil if the line is too long.
         package var bytes: [UInt8]?
 
         package init(number: Int, bytes: [UInt8]?) {
@@ -219,15 +223,18 @@ package struct LineReader {
         }
     }
 
+    /// Creates a reader.
+    ///
+    /// - Parameter limit: The maximum size of a line, in bytes.
     package init(_ input: any CommandInput, limit: Int) {
         self.input = input
         self.limit = limit
     }
 
-    /// The lines that the next piece of input completes, which may be none; nothing at the end.
+    /// Returns the lines that the next piece of input completes; an empty array if there are none, nil at the end.
     ///
-    /// Lines are handed on as soon as they are there, so that a report from a
-    /// slow pipe does not wait for the next one.
+    /// Lines are returned as soon as they are complete, so that a report from a slow pipe does not wait for the next
+    /// one.
     package mutating func next() -> [Line]? {
         guard !isAtEnd else { return nil }
         guard let piece = input.read() else {
@@ -258,8 +265,9 @@ package struct LineReader {
     }
 }
 
-/// `KEY=VALUE`, the value as JSON where it is JSON, else as the text that it is.
+/// Parses `KEY=VALUE`. The value is JSON if it is valid JSON, otherwise a string.
 package enum MetadataPair {
+    /// Parses the pair. Returns nil if there is no equals sign or the key is empty.
     package static func member(_ text: String) -> JSONValue.Member? {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else { return nil }
         let value = String(text[text.index(after: equals)...])
@@ -267,11 +275,12 @@ package enum MetadataPair {
     }
 }
 
-/// A severity as people and `logger` write it.
+/// Parses a severity as written by users and by `logger`.
 package enum SeverityWord {
     static let forms = Severity.allCases.map(\.name)
 
-    /// Our five words, or those of syslog with or without a facility, so that a script may put us in place of `logger`.
+    /// Accepts the five severities, and those of syslog with or without a facility, so that scripts can use `issuectl`
+    /// instead of `logger`.
     package static func severity(_ text: String) -> Severity? {
         let word = text.lowercased()
         if let severity = Severity(name: word) { return severity }

@@ -3,26 +3,26 @@ package import IssueProtocol
 import Issues
 import UnixIO
 
-/// One run of `report`: gathers records into calls, and says what became of each.
+/// A run of `report`: batches records into calls, and prints the result of each.
 struct ReportSession {
-    /// Half of what the daemon takes in one call.
+    /// Half of the daemon's limit for a call.
     private static let batchRecords = 500
-    /// Half of the largest message, so that its frame and the escapes have room.
+    /// Half of the maximum message size, to leave space for the envelope and for escapes.
     private static let batchBytes = 512 * 1024
-    /// The largest record that the daemon takes.
+    /// The maximum size of a record in the daemon.
     private static let recordBytes = 256 * 1024
 
-    /// How to send, as the options say.
+    /// The sending options.
     struct Manner {
         var isQuiet: Bool
         var echoes: Bool
-        /// How long to try for each call.
+        /// The maximum time to try each call.
         var timeout: Duration
-        /// Whether what no daemon takes is kept for the next run.
+        /// `true` to keep records for the next run if no daemon accepts them.
         var spools: Bool
         /// The UUID under which the records are numbered.
         var producer: String
-        /// The key that the user has given for it, if any.
+        /// The key that the user chose with `--id`; nil if none.
         var key: String?
     }
 
@@ -35,14 +35,14 @@ struct ReportSession {
     private var nextNumber: Int64 = 1
     private var receipts: [[UInt8]] = []
     private var hasFailed = false
-    /// Whether a daemon has taken too long, so that the rest is kept at once.
+    /// `true` after a call has timed out. Further records are then kept without trying.
     private var isSpooling = false
-    /// Whether the daemon may have what it has not answered.
+    /// `true` if the daemon may have stored records that it has not confirmed.
     private var mayBeTaken = false
-    /// Whether nobody reads our output any more, which is no reason to lose a report.
+    /// `true` if the reader of the output has gone. Reporting continues.
     private var isUnread = false
 
-    /// A record on its way, the line it stood on, and when that was read.
+    /// A record to send, with its line number and the time it was read.
     private struct Entry {
         var line: Int?
         var json: [UInt8]
@@ -55,13 +55,13 @@ struct ReportSession {
         self.how = how
     }
 
-    /// Connects, so that a missing daemon is noticed before the input is waited for.
+    /// Connects to the daemon, so that a missing daemon is reported before input is read.
     mutating func begin() throws(CommandFailure) {
         do throws(CollectorConnectionError) {
             link = try context.connect()
         } catch {
             guard how.spools, error.mayPass else { throw CommandFailure(error) }
-            // Its own connection, and not this one, decides what becomes of each call.
+            // Each call connects again and handles its own failure.
         }
     }
 
@@ -71,7 +71,7 @@ struct ReportSession {
         try send()
     }
 
-    /// Reports each line of the input, as soon as it is there.
+    /// Reports each line of the input as soon as it is complete.
     mutating func report(linesOf input: any CommandInput, areAllJSON: Bool) throws(CommandFailure) {
         var reader = LineReader(input, limit: Self.recordBytes)
         while let lines = reader.next() {
@@ -80,7 +80,7 @@ struct ReportSession {
         }
     }
 
-    /// Prints what is left to print, and says how it went.
+    /// Prints the remaining output and returns the exit code.
     mutating func finish() -> ExitCode {
         if context.format == .json, !how.isQuiet {
             var writer = JSONWriter()
@@ -109,7 +109,7 @@ struct ReportSession {
             return try reject("\(error)", line: line.number)
         }
         guard let members = value.asObject else { return try reject("not a JSON object", line: line.number) }
-        // Without --json-lines, what looks like JSON but is no record is a text like any other.
+        // Without --json-lines, JSON that is not a record is treated as plain text.
         let isRecord = isJSON || value["message"]?.asString != nil
         try add(isRecord ? template.record(completing: members) : plain(bytes), line: line.number)
     }
@@ -157,10 +157,9 @@ struct ReportSession {
         }
     }
 
-    /// Calls `Report` until there is an answer or the time is over.
+    /// Calls `Report` until there is a reply or the timeout has expired.
     ///
-    /// The numbers make that safe: a record that the daemon has already is not
-    /// stored again.
+    /// Repeating the call is safe: the records are numbered, and the daemon does not store a number twice.
     private mutating func exchange(_ parameters: [UInt8]) throws(CollectorConnectionError) -> [UInt8] {
         let clock = context.reporting
         let deadline = clock.elapsed() + how.timeout
@@ -184,7 +183,7 @@ struct ReportSession {
                     link = nil
                     mayBeTaken = true
                     pause = .milliseconds(100)
-                // A daemon that was never there is not waited for; one that has gone may come back.
+                // If no daemon was ever reachable, there is no retry. A daemon that disconnected may come back.
                 case .unreachable where mayBeTaken: pause = .milliseconds(100)
                 default: throw error
                 }
@@ -206,7 +205,7 @@ struct ReportSession {
         writer.openObject()
         writer.key("records")
         writer.openArray()
-        // JSON already, so that what we do not know passes through.
+        // Written as raw JSON, so that unknown members are preserved.
         for record in records { writer.raw(record) }
         writer.closeArray()
         writer.member("producer", how.producer)
@@ -215,13 +214,13 @@ struct ReportSession {
         return writer.bytes
     }
 
-    // MARK: What could not be sent
+    // MARK: Spooling
 
-    /// Keeps records for the next run, with the numbers that they have.
+    /// Keeps records for the next run, with their numbers.
     private mutating func spool(
         _ entries: [Entry], from sequence: Int64, because failure: CollectorConnectionError?
     ) throws(CommandFailure) {
-        // Sent much later, they have to say themselves when they were reported.
+        // They may be sent much later, so they need the time of the report.
         let records = entries.map { entry -> [UInt8] in
             guard let value = try? JSONValue(json: entry.json), let members = value.asObject,
                 value["occurred_at"]?.isNull ?? true
@@ -234,14 +233,14 @@ struct ReportSession {
         guard let folder = context.reporting.keep(call.message, how.producer, sequence) else {
             let reason = failure.map { self.failure($0, entries) } ?? self.failure(.timedOut, entries)
             throw CommandFailure(
-                reason.code, "the issue can't be kept for the next run either: \(reason.message ?? "")")
+                reason.code, "the report could not be kept for the next run either: \(reason.message ?? "")")
         }
         for _ in entries { keep(Self.spooled) }
         if let failure {
-            let what = entries.contains { $0.line != nil } ? "what is reported" : "the issue"
+            let what = entries.contains { $0.line != nil } ? "the reports" : "the report"
             let why = CommandFailure(failure).message ?? ""
             context.warn(
-                "\(what) is kept in \(folder) until the next run of issuectl or of a program that reports: \(why)")
+                "kept \(what) in \(folder) for the next issuectl or reporting program to send: \(why)")
         }
     }
 
@@ -253,13 +252,13 @@ struct ReportSession {
             let again = how.key == nil ? "--id \(how.producer)" : "the same --id"
             let what =
                 switch error {
-                case .timedOut, .refused: "has not answered"
-                default: "has gone and not come back"
+                case .timedOut, .refused: "did not reply"
+                default: "disconnected and did not return"
                 }
             failure.code = .tryAgain
             failure.message =
-                "the daemon \(what) within \(Self.text(how.timeout)), and may have the issue: try again with \(again), "
-                + "so that nothing is stored twice"
+                "the daemon \(what) within \(Self.text(how.timeout)), and may have stored the report: retry with "
+                + "\(again) to avoid storing it twice"
         }
         failure.message? += withoutReceipt(entries)
         return failure
@@ -284,7 +283,7 @@ struct ReportSession {
         if context.format == .human { output(Array(TerminalSanitizer.line(id).utf8)) }
     }
 
-    /// A line that is not even sent; what was before it goes first, so that receipts come in the order of the lines.
+    /// Rejects a line without sending it. Earlier lines are sent first, so that receipts keep the order of the lines.
     private mutating func reject(_ reason: String, line: Int?) throws(CommandFailure) {
         try send()
         complain(reason, line: line)
@@ -293,7 +292,7 @@ struct ReportSession {
 
     private mutating func complain(_ reason: String, line: Int?) {
         hasFailed = true
-        context.warn(line.map { "line \($0) was not taken: \(reason)" } ?? "the issue was not taken: \(reason)")
+        context.warn(line.map { "line \($0) was rejected: \(reason)" } ?? "the report was rejected: \(reason)")
     }
 
     private mutating func keep(_ receipt: [UInt8]) {
@@ -316,23 +315,22 @@ struct ReportSession {
     }
 }
 
-/// The parts of the process that `report` uses besides input and output: time, names, and a place for unsent calls.
+/// The parts of the process that `report` needs besides input and output: clocks, names, and storage for unsent calls.
 package struct ReportSurroundings {
-    /// The time of day.
+    /// Returns the wall clock time.
     package var now: () -> Timestamp
-    /// Time that only goes forward, from any start.
+    /// Returns the time of a monotonic clock.
     package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
     /// Returns a new random UUID.
     package var makeProducer: () -> String
     /// The name of the program that called this one; nil if it is unknown.
     package var caller: String?
-    /// Keeps a call for the next run of a program that reports as this user.
+    /// Keeps a call for the next program of this user that reports.
     ///
-    /// Takes the message, the producer and its first number. Returns the
-    /// folder, or nil if the call can't be kept.
+    /// Takes the message, the producer and its first number. Returns the folder, or nil if the call could not be kept.
     package var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) -> String?
-    /// Sends what earlier runs have kept, to the socket that was named or those in the usual places.
+    /// Sends the calls that earlier runs have kept, to the given socket or to the default ones.
     package var sendKept: (_ socket: String?) -> Void
 
     package init(
@@ -353,14 +351,14 @@ package struct ReportSurroundings {
 
 /// The default application name of a report.
 package enum CallerName {
-    /// Programs that run any others, so their name says nothing about the origin of an issue.
+    /// Programs that run other programs, so that their name does not tell where an issue comes from.
     private static let runners: Set<String> = [
         "ash", "atd", "bash", "busybox", "cron", "crond", "csh", "dash", "doas", "env", "fish", "flock", "init",
         "ionice", "ksh", "login", "mksh", "nice", "nohup", "runuser", "screen", "setpriv", "sh", "sshd", "stdbuf",
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// The parent's name, as of a script; else that of the service; else our own.
+    /// Returns the name of the parent process, such as a script; otherwise that of the service; otherwise `issuectl`.
     package static func name(parent: String?, unit: String?) -> String {
         if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
             return parent
@@ -413,9 +411,9 @@ package enum ReportID {
     }
 }
 
-/// The hash FNV-1a with 128 bits: draft-eastlake-fnv.
+/// The 128-bit FNV-1a hash (draft-eastlake-fnv).
 ///
-/// It is not collision-resistant, but a user who makes two keys collide harms only themselves.
+/// It is not collision-resistant, but a user who creates a collision affects only their own reports.
 private enum FNV1a {
     static func hash(_ bytes: some Sequence<UInt8>) -> UInt128 {
         let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013B

@@ -2,14 +2,14 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl resolve`: says that what a group is about is mended.
+/// `issuectl resolve`: marks a group as resolved.
 struct ResolveCommand: Command {
     static let specification = CommandSpecification(
-        "resolve", "Say that an issue is mended", operands: .one("GROUP"),
-        sections: [.init("How long", [StateChange.untilNewerVersion])],
+        "resolve", "Mark an issue as resolved", operands: .one("GROUP"),
+        sections: [.init("Duration", [StateChange.untilNewerVersion])],
         notes: [
-            "The next record of it opens the issue again, which the journal tells, and goes before any backlog. With "
-                + "\(StateChange.untilNewerVersion.spelling), records of the versions that are out there do not."
+            "The next record of the issue reopens it. This is logged, and the record is forwarded ahead of any backlog. "
+                + "With \(StateChange.untilNewerVersion.spelling), only records of newer versions reopen it."
         ],
         examples: [
             "issuectl resolve g92c9da597585468b", "issuectl resolve g92c9da597585468b --until-newer-version",
@@ -29,17 +29,17 @@ struct ResolveCommand: Command {
     }
 }
 
-/// `issuectl mute`: has nobody told of a group any more.
+/// `issuectl mute`: stops forwarding the records of a group.
 struct MuteCommand: Command {
-    static let duration = OptionSpecification("for", value: "SPAN", "For so long")
-    static let until = OptionSpecification("until", short: "U", value: "TIME", "Until then")
+    static let duration = OptionSpecification("for", value: "SPAN", "For this time span")
+    static let until = OptionSpecification("until", short: "U", value: "TIME", "Until this time")
 
     static let specification = CommandSpecification(
-        "mute", "Store and count an issue, and tell nobody", operands: .one("GROUP"),
-        sections: [.init("How long", [duration, until, StateChange.untilNewerVersion])],
+        "mute", "Stop forwarding an issue, but store and count it", operands: .one("GROUP"),
+        sections: [.init("Duration", [duration, until, StateChange.untilNewerVersion])],
         notes: [
-            "What comes in of it is withheld from all destinations, also when it is reopened. Without an option it is "
-                + "muted until it is reopened. A SPAN is \(DurationExpression.forms), a TIME is RFC 3339 or a date. Days "
+            "New records of the issue are withheld from all destinations, even if it is reopened later. Without an option, it "
+                + "stays muted until it is reopened. SPAN is \(DurationExpression.forms), TIME is RFC 3339 or a date. Days "
                 + "begin at midnight UTC."
         ],
         examples: ["issuectl mute g92c9da597585468b --for 2h", "issuectl mute g92c9da597585468b --until 2026-12-01"])
@@ -59,7 +59,7 @@ struct MuteCommand: Command {
 
     private static func end(_ arguments: ParsedArguments, at now: Timestamp) throws(UsageError) -> Timestamp? {
         if let text = arguments[duration] {
-            guard arguments[until] == nil else { throw UsageError("--for and --until exclude each other") }
+            guard arguments[until] == nil else { throw UsageError("--for and --until cannot be used together") }
             guard let span = DurationExpression.duration(text), span > .zero else {
                 throw UsageError(text, of: duration, expected: DurationExpression.forms)
             }
@@ -67,16 +67,16 @@ struct MuteCommand: Command {
         }
         guard let text = arguments[until] else { return nil }
         guard let end = TimeExpression.moment(text, now: now), end > now else {
-            throw UsageError(text, of: until, expected: "a time to come: RFC 3339 or a date")
+            throw UsageError(text, of: until, expected: "a future time: RFC 3339 or a date")
         }
         return end
     }
 }
 
-/// `issuectl reopen`: takes back what was said of a group.
+/// `issuectl reopen`: reopens a resolved or muted group.
 struct ReopenCommand: Command {
     static let specification = CommandSpecification(
-        "reopen", "Take back that an issue is resolved or muted", operands: .one("GROUP"),
+        "reopen", "Reopen a resolved or muted issue", operands: .one("GROUP"),
         examples: ["issuectl list --state muted", "issuectl reopen g92c9da597585468b"])
 
     private let change: StateChange
@@ -90,10 +90,10 @@ struct ReopenCommand: Command {
     }
 }
 
-/// Says something of a group, and shows it as it is then: what `resolve`, `mute` and `reopen` have in common.
+/// Changes the state of a group and shows the result. Shared by `resolve`, `mute` and `reopen`.
 struct StateChange {
     static let untilNewerVersion = OptionSpecification(
-        "until-newer-version", "Until a version of the application shows it that is newer than all so far")
+        "until-newer-version", "Until a version newer than all seen so far reports it")
 
     private let parameters: SetStateParameters
 
@@ -110,18 +110,19 @@ struct StateChange {
         return .success
     }
 
-    /// `g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h): No space left on /srv`.
+    /// A line such as `g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h): No space left on /srv`.
     private func line(_ group: IssueGroup, now: Timestamp) -> String {
         var text = "\(group.id) is \(group.state.name)"
         if let until = group.mutedUntil { text += " until \(PageTime.full(until, now: now))" }
         if parameters.untilNewerVersion == true {
-            text += group.mutedUntil == nil ? " until a newer version shows it" : ", or until a newer version shows it"
+            text +=
+                group.mutedUntil == nil ? " until a newer version reports it" : ", or until a newer version reports it"
         }
         return TerminalSanitizer.line("\(text): \(group.title)")
     }
 }
 
-/// The title of a group, with what sets it apart from an open one.
+/// The title of a group, with its state unless it is open.
 enum GroupTitle {
     static func text(_ group: IssueGroup) -> String {
         switch group.state {

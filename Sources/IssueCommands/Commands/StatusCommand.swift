@@ -2,13 +2,14 @@ import IssueBrowsing
 import IssueProtocol
 import Issues
 
-/// `issuectl status`: how the daemon, its store and its destinations are.
+/// `issuectl status`: shows the state of the daemon, its store and its destinations.
 struct StatusCommand: Command {
     static let specification = CommandSpecification(
-        "status", "Show how the daemon, its store and its destinations are",
+        "status", "Show the state of the daemon, its store and its destinations",
         notes: [
-            "The ledger counts records since each destination exists. It balances: what was received is the sum of all fates. "
-                + "Exits with 1 where the store has a fault."
+            "The ledger counts records since each destination exists. It balances if the number received is "
+                + "the sum of all fates. "
+                + "Exits with 1 if the store has a fault."
         ],
         examples: ["issuectl status", "issuectl status --json"])
 
@@ -22,12 +23,12 @@ struct StatusCommand: Command {
             try context.print(page.lines)
         case .json, .lines: try context.print(json: answer.json)
         }
-        // Whoever watches over the host asks for this alone.
+        // Monitoring can rely on the exit code alone.
         return answer.value.store.faults.isEmpty ? .success : .refused
     }
 }
 
-/// The page that shows how the daemon is.
+/// The output of `status`.
 struct StatusPage {
     private let status: DaemonStatus
     private let now: Timestamp
@@ -49,14 +50,14 @@ struct StatusPage {
             ("Up", "\(uptime), since \(PageTime.second(status.startedAt))"),
             ("Received", isStoreOpen ? received : nil),
             ("Connections", status.connections.map { Quantity.text($0) }),
-            ("Store", isStoreOpen ? content(of: store) : "can't be opened"),
+            ("Store", isStoreOpen ? content(of: store) : "cannot be opened"),
             ("Size", size(store)),
             ("Oldest", store.oldest.map { PageTime.full($0, now: now) }),
         ])
         for fault in store.faults { page.add([painter("Fault: " + TerminalSanitizer.line(fault), .error)]) }
         if status.destinations.isEmpty, isStoreOpen {
             page.gap()
-            page.add(["No destination is configured: issues are kept, and go nowhere."], indent: 0)
+            page.add(["No destination configured. Issues are stored but not forwarded."], indent: 0)
         }
         for destination in status.destinations { show(destination, into: &page) }
         page.add(LedgerTable(status.destinations, width: width, painter: painter).lines, indent: 0)
@@ -64,7 +65,7 @@ struct StatusPage {
         return page.lines
     }
 
-    /// The daemon can't name a store that it could not open.
+    /// A daemon that could not open its store reports an empty id.
     private var isStoreOpen: Bool { !status.store.id.isEmpty }
 
     private func content(of store: StoreStatus) -> String {
@@ -78,11 +79,11 @@ struct StatusPage {
 
     private var received: String {
         var others: [String] = []
-        if status.duplicates > 0 { others.append("\(Quantity.text(status.duplicates)) more than once") }
+        if status.duplicates > 0 { others.append(Quantity.text(status.duplicates, "duplicate")) }
         if status.rejected > 0 { others.append("\(Quantity.text(status.rejected)) rejected") }
         if status.refused > 0 { others.append("\(Quantity.text(status.refused, "report")) refused") }
         let text = Quantity.text(status.received, "record")
-        return others.isEmpty ? text : "\(text); since the start \(others.joined(separator: ", "))"
+        return others.isEmpty ? text : "\(text); since start: \(others.joined(separator: ", "))"
     }
 
     private func size(_ store: StoreStatus) -> String? {
@@ -101,11 +102,11 @@ struct StatusPage {
         let facts: [(name: String, value: String?)] = [
             ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),
             ("Advice", destination.advice),
-            ("Waiting", destination.oldestPending.map { "the oldest since \(PageTime.full($0, now: now))" }),
+            ("Oldest pending", destination.oldestPending.map { PageTime.full($0, now: now) }),
             ("Next attempt", destination.nextAttempt.map { RelativeTime.text($0, now: now) }),
             ("Last answer", destination.lastAnswer),
             ("Last success", destination.lastSuccess.map { PageTime.full($0, now: now) }),
-            // Other users are not told how much is sent.
+            // Other users do not see the amount of data sent.
             (
                 "Traffic",
                 status.store.bytes == nil ? nil : traffic + ", \(Quantity.bytes(destination.bytesToday)) today"
@@ -147,7 +148,7 @@ struct StatusPage {
 }
 
 extension SuppressionReason {
-    /// As people read it.
+    /// The name for users.
     var label: String {
         switch self {
         case .groupRate: "group rate"
@@ -159,7 +160,7 @@ extension SuppressionReason {
     }
 }
 
-/// The equation of the ledger as a sum on paper, a column for each destination.
+/// The ledger as a column of numbers for each destination.
 struct LedgerTable {
     private let destinations: [DestinationStatus]
     private let width: Int?
@@ -173,7 +174,7 @@ struct LedgerTable {
 
     var lines: [String] {
         guard !destinations.isEmpty else { return [] }
-        // As many side by side as there is room for, the others below.
+        // As many destinations next to each other as fit; the others follow below.
         let perTable = width.map { max(1, ($0 - 17) / 18) } ?? destinations.count
         var lines: [String] = []
         for start in stride(from: 0, to: destinations.count, by: perTable) {

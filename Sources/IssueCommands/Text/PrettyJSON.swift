@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// JSON laid out for people, what is short on one line.
+/// Formats JSON for users. Short arrays stay on one line.
 enum PrettyJSON {
     static func lines(_ value: JSONValue, width: Int) -> [String] {
         var lines: [String] = []
@@ -54,12 +54,12 @@ enum PrettyJSON {
     }
 }
 
-/// Escapes in JSON what a terminal would obey, without changing what the JSON means.
+/// Escapes characters in JSON that a terminal would interpret, without changing the meaning of the JSON.
 package enum TerminalSafeJSON {
-    /// Returns the JSON with control characters, marks of direction and other invisible characters escaped in strings.
+    /// Returns the JSON with control characters, bidirectional marks and other invisible characters escaped in strings.
     ///
-    /// A line that a daemon gave as text may be anything. Outside of strings, a
-    /// control character other than a line feed or a tab becomes a space.
+    /// The input may be malformed, for example a line that a destination received. Outside of strings, control
+    /// characters other than line feeds and tabs become spaces.
     package static func escape(_ json: [UInt8]) -> [UInt8] {
         var safe: [UInt8] = []
         safe.reserveCapacity(json.count)

@@ -1,8 +1,8 @@
 package import IssueProtocol
 
-/// Numbers as people read them.
+/// Formats numbers for users.
 package enum Quantity {
-    /// `1,234,567`.
+    /// Returns a number such as `1,234,567`.
     package static func text(_ number: Int64) -> String {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""
@@ -13,12 +13,12 @@ package enum Quantity {
         return text
     }
 
-    /// `1 record`, `2 records`.
+    /// Returns a count such as `1 record` or `2 records`.
     static func text(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
         "\(text(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// `512 B`, `1.4 KiB`, `20.0 GiB`.
+    /// Returns a size such as `512 B`, `1.4 KiB` or `20.0 GiB`, rounded down.
     package static func bytes(_ number: Int64) -> String {
         var divisor: UInt64 = 1
         var unit = 0
@@ -35,9 +35,9 @@ package enum Quantity {
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 }
 
-/// Times and spans in the few words that fit into a table.
+/// Formats times and time spans for tables.
 package enum RelativeTime {
-    /// `3 min ago`, `in 20 s`, `now`.
+    /// Returns a relative time such as `3 min ago`, `in 20 s` or `now`.
     package static func text(_ moment: Timestamp, now: Timestamp) -> String {
         let (difference, overflow) = now.milliseconds.subtractingReportingOverflow(moment.milliseconds)
         guard !overflow, difference.magnitude >= 1000 else { return "now" }
@@ -45,7 +45,7 @@ package enum RelativeTime {
         return difference > 0 ? "\(span) ago" : "in \(span)"
     }
 
-    /// `59 s`, `3 min`, `5 h`, `2 days`: the largest unit that is full.
+    /// Returns a time span in its largest full unit, such as `59 s`, `3 min`, `5 h` or `2 days`.
     static func span(seconds: UInt64) -> String {
         switch seconds {
         case ..<60: return "\(seconds) s"

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// A page for people: headed sections of facts and lines.
+/// A page of text with headed sections.
 struct Page {
     private(set) var lines: [String] = []
     private let painter: Painter
@@ -14,7 +14,7 @@ struct Page {
         lines.append(painter(TerminalSanitizer.line(text), .heading))
     }
 
-    /// Facts with their names aligned; those without a value are left out.
+    /// Adds facts with aligned names. Facts without a value are omitted.
     mutating func facts(_ facts: [(name: String, value: String?)], styles: [String: Style] = [:]) {
         let present = facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
         let width = present.map { DisplayWidth.of($0.name) }.max() ?? 0
@@ -24,7 +24,7 @@ struct Page {
         }
     }
 
-    /// Lines that are harmless already.
+    /// Adds lines, which must be safe for the terminal already.
     mutating func add(_ more: [String], indent: Int = 2) {
         lines += more.map { $0.isEmpty ? "" : String(repeating: " ", count: indent) + $0 }
     }
@@ -34,22 +34,22 @@ struct Page {
     }
 }
 
-/// Times in full, in UTC.
+/// Formats absolute times in UTC.
 enum PageTime {
-    /// `2026-11-21 10:00:00Z`.
+    /// Returns a time such as `2026-11-21 10:00:00Z`.
     static func second(_ moment: Timestamp) -> String {
         let text = moment.text
         guard let dot = text.firstIndex(of: "."), let letter = text.firstIndex(of: "T") else { return text }
         return "\(text[..<letter]) \(text[text.index(after: letter)..<dot])Z"
     }
 
-    /// `2026-11-21T10:00:00.123Z (3 min ago)`.
+    /// Returns a time such as `2026-11-21T10:00:00.123Z (3 min ago)`.
     static func full(_ moment: Timestamp, now: Timestamp) -> String {
         "\(moment.text) (\(RelativeTime.text(moment, now: now)))"
     }
 }
 
-/// The page that shows one record; nothing on it is cut, since there is no other place to look.
+/// The output of `show`. Nothing is cut, since the details are not shown anywhere else.
 struct RecordPage {
     private let reply: ShowReply
     private let now: Timestamp
@@ -74,7 +74,7 @@ struct RecordPage {
         if let stored = reply.record {
             page.facts(facts(stored))
         } else {
-            page.add(["None of its records is kept any more."])
+            page.add(["All of its records have been removed."])
         }
         group(into: &page)
         if let stored = reply.record { details(stored, into: &page) }
@@ -82,7 +82,7 @@ struct RecordPage {
         return page.lines
     }
 
-    /// `error in shop 2.0.0 (2500), production`, the severity in its colour.
+    /// Returns a line such as `error in shop 2.0.0 (2500), production`, with the severity in its colour.
     private func summary(_ record: IssueRecord?) -> String {
         let severity = record?.severity ?? reply.group.severity
         var text = ""
@@ -112,7 +112,7 @@ struct RecordPage {
             ("Domain", record.domain),
             ("Code", record.code.map { String($0) }),
             ("Fingerprint", record.fingerprint),
-            ("Forwarded", record.reportable == false ? "never: it was marked as not reportable" : nil),
+            ("Forwarded", record.reportable == false ? "never: marked as not reportable" : nil),
             ("Sender", sender(stored.sender)),
             ("Executable", stored.sender.executable),
             ("Unit", stored.sender.unit),
@@ -190,7 +190,7 @@ struct RecordPage {
         page.heading("Fates")
         var table = Table(
             [
-                Column("DESTINATION"), Column("FATE"), Column("BATCH TRIED", alignment: .right), Column("AT"),
+                Column("DESTINATION"), Column("FATE"), Column("ATTEMPTS", alignment: .right), Column("AT"),
                 Column("ANSWER"),
             ], width: nil, painter: painter)
         let rows = reply.fates.map { fate in
@@ -206,6 +206,6 @@ struct RecordPage {
 }
 
 extension Fate {
-    /// As people read it.
+    /// The name for users.
     var label: String { self == .deadLettered ? "dead-lettered" : name }
 }

@@ -1,12 +1,12 @@
 import IssueProtocol
 
-/// What is held back, as one sum for each limit and application of a destination, of which only the largest are shown.
+/// The suppressed records summed up by destination, application and limit. Only the largest sums are shown.
 ///
-/// Older daemons list each group by itself.
+/// Older daemons list each group separately.
 struct SuppressionSums {
     static let maxShown = 5
 
-    /// The largest first.
+    /// The largest sums, in descending order.
     let largest: [Suppression]
     private let left: Int64
 
@@ -14,7 +14,7 @@ struct SuppressionSums {
         var sums: [Suppression] = []
         var places: [[String]: Int] = [:]
         for suppression in suppressions {
-            // Without the number of groups it is one group of an older daemon, whose applications have no user.
+            // Without a number of groups, it is a single group from an older daemon, whose applications have no user.
             let key = [suppression.destination, suppression.app ?? "", suppression.reason.rawValue]
             guard suppression.groups == nil, let place = places[key] else {
                 if suppression.groups == nil { places[key] = sums.count }
@@ -31,9 +31,9 @@ struct SuppressionSums {
         left = Int64(sums.count - largest.count)
     }
 
-    /// Returns how many sums there are besides the largest.
+    /// Returns the number of sums that are not among the largest.
     ///
-    /// - Parameter unlisted: How many the daemon has left out itself.
+    /// - Parameter unlisted: The number of sums that the daemon itself has omitted.
     func others(besides unlisted: Int64) -> Int64 { Self.sum(left, max(0, unlisted)) }
 
     private static func sum(_ left: Int64, _ right: Int64) -> Int64 {

@@ -1,19 +1,18 @@
 import IssueProtocol
 
-/// A table for people: aligned columns, never wider than the terminal, each row one line.
+/// A table with aligned columns that fits the terminal, with one line per row.
 ///
-/// The last column takes the room that the others leave. When even its least
-/// width is not there, the most expendable column goes, then the next. Widths
-/// are settled by the first rows, so that a table can go on page by page.
+/// The last column takes the remaining width. If less than its minimum remains, the most expendable column is removed,
+/// then the next. The first rows determine the widths, so that a table can be printed page by page.
 struct Table {
     private let columns: [Column]
     private let width: Int?
     private let painter: Painter
-    /// The width of each column, or nothing where it was left out.
+    /// The width of each column; nil if it was removed.
     private var widths: [Int?] = []
     private var isHeaded = false
 
-    /// Two spaces, as the tables of systemd have.
+    /// Two spaces, as in the tables of systemd.
     private static let gap = 2
 
     init(_ columns: [Column], width: Int?, painter: Painter) {
@@ -22,7 +21,7 @@ struct Table {
         self.painter = painter
     }
 
-    /// The lines of more rows, below the head when they are the first.
+    /// Returns the lines of further rows. The heading precedes the first rows.
     mutating func lines(_ rows: [[Cell]], hasHead: Bool = true) -> [String] {
         var lines: [String] = []
         if !isHeaded {
@@ -56,7 +55,7 @@ struct Table {
         }
     }
 
-    /// Gives each column in turn what is left, on a terminal too narrow for anything else.
+    /// Gives each column in turn the remaining width, on a terminal that is too narrow for anything else.
     private func squeezed(_ widths: [Int?], to width: Int) -> [Int?] {
         var left = width
         return widths.map { wanted in
@@ -69,7 +68,7 @@ struct Table {
 
     private func line(_ cells: [Cell]) -> String {
         var line = ""
-        // Spaces are written only before something visible, so that no line ends in them.
+        // Spaces are written only before visible text, so that no line ends with spaces.
         var pending = 0
         for (index, cell) in cells.enumerated() {
             guard let width = widths[index] else { continue }
@@ -87,15 +86,15 @@ struct Table {
     }
 }
 
-/// How one column of a table behaves when room is short.
+/// The properties of a table column.
 struct Column: Sendable {
     var title: String
     var alignment: Alignment
-    /// The widest it may become while others need room.
+    /// The maximum width.
     var maximum: Int
-    /// The least width at which it is still of use, for the column that takes what the others leave.
+    /// The minimum width of the last column.
     var minimum: Int
-    /// Columns with a higher number go first when the table does not fit; 0 stays in any case.
+    /// The column with the highest number is removed first if the table does not fit; columns with 0 are never removed.
     var expendability: Int
 
     init(
@@ -109,29 +108,29 @@ struct Column: Sendable {
     }
 }
 
-/// One field of a table, already harmless.
+/// A cell of a table, already safe for the terminal.
 struct Cell: Equatable, Sendable {
     var text: String
     var style: Style
 
-    /// A text of ours or of a stranger; it is made harmless here, so that none can be forgotten.
+    /// Creates a cell. The text is made safe here, so that this cannot be forgotten.
     init(_ text: String, style: Style = .plain) {
         self.text = TerminalSanitizer.line(text)
         self.style = style
     }
 }
 
-/// At which side of its column a text stands.
+/// The alignment of a column.
 enum Alignment: Sendable {
     case left
     case right
 }
 
-/// Cuts and pads texts to a number of columns.
+/// Cuts, pads and wraps text by display width.
 package enum Fitting {
-    /// The text, or as much of it as fits with `…` at the end.
+    /// Returns the text; if it is too wide, its beginning followed by `…`.
     package static func cut(_ text: String, to width: Int) -> String {
-        // No character is wider than its bytes are many, but for none: then nothing needs to be counted.
+        // The width never exceeds the number of bytes, so short texts need not be measured.
         guard text.utf8.count > width, DisplayWidth.of(text) > width else { return text }
         guard width > 0 else { return "" }
         var used = 0
@@ -153,7 +152,7 @@ package enum Fitting {
         }
     }
 
-    /// Breaks a text between words into lines of at most a width; a longer word stands alone.
+    /// Wraps a text at spaces. A part that exceeds the width gets a line of its own.
     static func wrap(_ text: String, to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -168,17 +167,18 @@ package enum Fitting {
     }
 }
 
-/// How many columns of a terminal a text takes.
+/// The width of text on a terminal, in columns.
 package enum DisplayWidth {
+    /// Returns the width of a text.
     package static func of(_ text: some StringProtocol) -> Int {
         text.reduce(0) { $0 + of($1) }
     }
 
-    /// A character is as wide as its widest scalar, so that marks and joined emoji count once.
+    /// The width of the widest scalar, so that combining marks and joined emoji count once.
     static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
-            // The variation selector that asks for the picture instead of the sign.
+            // This variation selector requests the emoji presentation.
             if scalar.value == 0xFE0F { return 2 }
             width = max(width, of(scalar))
             if width == 2 { break }
@@ -192,7 +192,7 @@ package enum DisplayWidth {
         case .nonspacingMark, .enclosingMark, .format, .control: return 0
         default: break
         }
-        // The middle and final letters of conjoining Hangul are drawn into the first.
+        // Conjoining Hangul vowels and final consonants are drawn in the cell of the initial one.
         if (0x1160...0x11FF).contains(scalar.value) { return 0 }
         return isWide(scalar) ? 2 : 1
     }
@@ -201,7 +201,7 @@ package enum DisplayWidth {
         scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) }
     }
 
-    /// The blocks that UAX #11 counts as wide or full width, emoji left out.
+    /// The blocks that UAX #11 defines as wide or fullwidth, without emoji.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
         0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F,
@@ -210,7 +210,7 @@ package enum DisplayWidth {
     ]
 }
 
-/// Puts colours onto texts, or leaves them alone where colours are not wanted.
+/// Adds colours to text if enabled.
 struct Painter: Sendable {
     var isColored: Bool
 
@@ -220,7 +220,7 @@ struct Painter: Sendable {
     }
 }
 
-/// The few ways in which a text can stand out.
+/// The styles of text.
 enum Style: Sendable {
     case plain
     case heading
@@ -240,7 +240,7 @@ enum Style: Sendable {
         }
     }
 
-    /// The parameters of the escape sequence (SGR) that switches it on.
+    /// The parameters of the escape sequence (SGR); nil for none.
     var parameters: String? {
         switch self {
         case .plain: nil

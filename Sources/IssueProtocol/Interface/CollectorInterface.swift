@@ -4,20 +4,21 @@
 package enum CollectorInterface {
     package static let name = CollectorMethod.interface
 
-    // The lines are those of the file and are not broken here.
+    // Each line is a line of the Varlink file, so it must not be wrapped.
     // swift-format-ignore
-    /// The interface in Varlink's own language: the contents of `Documentation/org.issued.Collector.varlink`.
+    /// The interface in Varlink's interface definition language, identical to
+    /// `Documentation/org.issued.Collector.varlink`.
     package static let description = """
-        # The issue daemon of one host: report to it, ask it, and learn what became of every record.
-        # Times are RFC 3339 in UTC with milliseconds. Ids are opaque strings. Durations are milliseconds.
+        # The issue daemon of one host. Report issues to it, query them, and look up the fate of every record.
+        # Times are RFC 3339 in UTC with milliseconds. Ids are opaque strings. Durations are in milliseconds.
         interface org.issued.Collector
 
         type Severity (debug, info, warning, error, critical)
 
-        # open, resolved, or muted (until a time, or until a newer version shows it again)
+        # open, resolved, or muted (until a time, or until a newer version of the application reports it)
         type State (open, resolved, muted)
 
-        # What became of a record for one destination.
+        # What happened to a record at one destination.
         type Fate (pending, delivered, summarised, dead_lettered, withheld, expired, unconfirmed)
 
         type Source (file_id: ?string, line: ?int, column: ?int, function: ?string, module: ?string)
@@ -31,7 +32,7 @@ package enum CollectorInterface {
 
         type Cause (domain: ?string, code: ?int, message: ?string)
 
-        # What a client sends. Only the message must be there.
+        # A report, as a client sends it. Only the message is required.
         type Record (
           message: string,
           severity: ?Severity,
@@ -51,13 +52,14 @@ package enum CollectorInterface {
 
         type Rejection (field: ?string, reason: string)
 
-        # id: the record is on disk. duplicate: it was there already. rejected: it was not taken, and why.
+        # id: the record is on disk. duplicate: the record had been stored before. rejected: why the record was not
+        # accepted.
         type Receipt (id: ?string, duplicate: ?bool, rejected: ?Rejection)
 
-        # What the kernel says about who sent it.
+        # Identity of the sending process, as reported by the kernel.
         type Sender (uid: int, gid: int, pid: int, command: ?string, executable: ?string, unit: ?string)
 
-        # A record with all that the daemon knows of it.
+        # A stored record with everything that the daemon knows about it.
         type StoredRecord (
           id: string, group: string, received_at: string, sender: Sender, repairs: []string,
           message: string, severity: Severity, domain: ?string, code: ?int,
@@ -74,7 +76,8 @@ package enum CollectorInterface {
           newest: ?string, sparkline: ?[]int
         )
 
-        # Every part that is given must hold; a list holds when one of its members does. severity: this or worse.
+        # All members that are given must match; a list matches if one of its elements does. severity: this severity and
+        # above.
         type Filter (
           apps: ?[]string, versions: ?[]string, environments: ?[]string, severity: ?Severity,
           domains: ?[]string, codes: ?[]int, files: ?[]string, text: ?string,
@@ -84,13 +87,14 @@ package enum CollectorInterface {
 
         type Order (newest, oldest, most, worst)
 
-        # attempts: how often it was tried to send its batch, or a part of it. answer: what was said of this record.
+        # attempts: attempts to send the record's batch or a part of it. answer: the destination's last answer about
+        # this record.
         type DestinationFate (
           destination: string, fate: Fate, attempts: int, at: ?string, answer: ?string, maybe_duplicate: bool
         )
 
-        # In records, since the destination exists. At every instant
-        # received = pending + delivered + summarised + dead_lettered + withheld + expired + unconfirmed.
+        # Counts of records since the destination exists. At every instant received = pending + delivered + summarised +
+        # dead_lettered + withheld + expired + unconfirmed.
         type Ledger (
           received: int, pending: int, delivered: int, summarised: int,
           dead_lettered: int, withheld: int, expired: int, unconfirmed: int
@@ -104,8 +108,8 @@ package enum CollectorInterface {
           requests: int, resent: int, maybe_duplicate: int, bytes_today: int
         )
 
-        # One for each limit and application; group where it is one group.
-        # reason: group_rate, application_rate, global_rate, daily_bytes or cardinality
+        # One for each limit and application; group is present if a single group is affected. reason: group_rate,
+        # application_rate, global_rate, daily_bytes or cardinality
         type Suppression (
           destination: string, app: ?string, group: ?string, reason: string, count: int, since: string, groups: ?int
         )
@@ -118,70 +122,77 @@ package enum CollectorInterface {
 
         type Series (key: string, counts: []int)
 
-        # record: its id, or of a summary "summary-" and a number. reason: refused, too_large or retries_expired.
+        # record: the record's id, or "summary-" and a number for a summary. reason: refused, too_large or
+        # retries_expired.
         type DeadLetter (
           record: string, destination: string, reason: string, answer: ?string, attempts: int, at: string, line: ?string
         )
 
-        # Makes 1 to 1,000 records durable, then answers: one receipt for each, in order. A bad record does not harm its
-        # neighbours. With a producer the records are numbered from sequence on, and what this producer has sent before is
-        # not stored twice.
+        # Stores 1 to 1,000 records durably, then replies with one receipt per record, in order. An invalid record does
+        # not affect the others. With a producer, the records are numbered from sequence on, and records that this
+        # producer has sent before are not stored again.
         method Report(records: []Record, producer: ?string, sequence: ?int) -> (receipts: []Receipt)
 
-        # Groups; sparkline asks for that many buckets between since and until (or the last 24 hours).
+        # Lists groups. sparkline: number of buckets between since and until (by default the last 24 hours).
         method List(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, sparkline: ?int) -> (groups: []Group, next: ?string)
 
-        # Single records, newest first. With more, pages stream; with more and follow, new records keep coming.
+        # Lists single records, newest first. With more, replies stream all pages; with more and follow, new records
+        # follow.
         method Records(filter: ?Filter, order: ?Order, limit: ?int, after: ?string, follow: ?bool) -> (records: []StoredRecord, next: ?string)
 
-        # A record by its id, or the newest record of a group by the group's id.
+        # Returns a record by its id, or the newest record of a group by the group's id.
         method Show(id: string) -> (record: ?StoredRecord, group: Group, fates: []DestinationFate)
 
-        # Counts of records in buckets of so many milliseconds, which are whole minutes, between since and until (or of the
-        # last 24 hours); what is not kept any more is counted, too. Of apps and groups the 20 with the most records have a
-        # series, and the rest together one more, the last: "*".
+        # Counts records per bucket between since and until (by default the last 24 hours), including records that
+        # retention has removed. bucket: milliseconds, a multiple of one minute. By app or group, the 20 with the most
+        # records have a series each; a last series, "*", counts the others.
         method Histogram(filter: ?Filter, bucket: int, by: ?Dimension) -> (start: string, series: []Series)
 
-        # A mute may have an end, which must be to come; with until_newer_version a record of a version of the application
-        # ends what is said that is newer than all so far. Without it, the next record of a resolved group opens it again.
+        # until ends a mute and must be in the future. With until_newer_version, the state ends when a record arrives
+        # from a version of the application that is newer than all seen so far. Without it, the next record of a
+        # resolved group reopens the group.
         method SetState(group: string, state: State, until: ?string, until_newer_version: ?bool) -> (group: Group)
 
-        # Since the daemon started: rejected and duplicates are records; refused are reports, for want of space or time, or since
-        # they could not be read.
-        # suppressions are the 50 with the highest counts, those first; other_suppressions is how many there are besides.
+        # received counts the records received since the store exists. Since the daemon started, rejected and duplicates
+        # count records, and refused counts reports that were refused for lack of space or time, or because they could
+        # not be read. suppressions holds the 50 with the highest counts, highest first; other_suppressions is the
+        # number of further ones.
         method Status() -> (
           version: string, host: string, started_at: string, received: int, rejected: int, duplicates: int, refused: ?int,
           connections: ?int, store: StoreStatus, destinations: []Destination, suppressions: []Suppression,
           other_suppressions: ?int
         )
 
-        # Forwards now; answers when all that was pending at this instant has a fate, or after the timeout.
+        # Forwards now. Replies when everything that was pending at the time of the call has a fate, or after the
+        # timeout.
         method Flush(destination: ?string, timeout: ?int) -> (destinations: []Destination)
 
-        # What was given up, newest first; with lines, each with what was to be sent.
+        # Lists dead letters, newest first. With lines, each includes the line that was to be sent.
         method DeadLetters(destination: ?string, records: ?[]string, lines: ?bool, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
 
-        # Dead letters become pending again. left: those that stay, as their record is gone, or their destination.
+        # Makes dead letters pending again. left: how many stay because their record or their destination no longer
+        # exists.
         method Requeue(destination: ?string, records: ?[]string) -> (count: int, left: int)
 
-        # Waits until the record has a fate other than pending, or the timeout is over.
+        # Waits until the record has a fate other than pending, or until the timeout.
         method Await(id: string, destination: ?string, timeout: ?int) -> (fates: []DestinationFate)
 
-        # Joins groups for good (what comes later too), and undoes it.
+        # Merges groups permanently, including their future records; SplitGroup undoes it.
         method MergeGroups(into: string, groups: []string) -> (group: Group)
         method SplitGroup(group: string) -> (groups: []Group)
 
-        # Erases what the filter matches, for good; with dry_run it is only counted. unreachable: where some of it is left.
-        # With more, says how far it is.
+        # Permanently erases the matching records; dry_run only counts them. unreachable: where copies remain. With
+        # more, replies report progress.
         method Purge(filter: Filter, dry_run: ?bool) -> (count: int, unreachable: []string)
 
-        # Writes a copy of the whole store into the daemon's own state directory; with more, says how far it is. With descriptor
-        # the last reply comes with an open file descriptor (SCM_RIGHTS) of the copy in place of a path, and no file is left.
+        # Writes a copy of the whole store into the daemon's own state directory. With more, replies report progress.
+        # With descriptor, the last reply passes an open file descriptor of the copy (SCM_RIGHTS) instead of a path, and
+        # no file remains.
         method Backup(descriptor: ?bool) -> (path: ?string, descriptor: ?int, bytes_done: int, bytes_total: int)
 
-        # Brings over what is readable from stores that were set aside, or from the one that is named; with more, says how
-        # far it is. files: which there are, or with dry_run, which there would be; hopeless:
-        # those of them of which nothing can be read.
+        # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report
+        # progress. files: the files concerned (with dry_run, those that would be). hopeless: those from which nothing
+        # can be read.
         method Repair(file: ?string, dry_run: ?bool) -> (
           recovered: int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
         )
@@ -204,7 +215,12 @@ extension CollectorMethod {
         return (key: JSONKey(name.span, from: 0, to: name.count), method: method)
     }
 
-    /// The method that a call names, found without a string for the name.
+    /// Finds the method that a call names, without creating a string for the name.
+    ///
+    /// - Parameters:
+    ///   - envelope: The envelope of the call.
+    ///   - message: The message that the envelope was scanned from.
+    /// - Returns: nil if the interface has no such method.
     package init?(_ envelope: VarlinkCall.Envelope, in message: Span<UInt8>) {
         let name = envelope.method
         guard !name.hasEscapes else {
@@ -212,7 +228,7 @@ extension CollectorMethod {
             return
         }
         let prefix = Self.prefix
-        // A key of at most 16 bytes is known by its form alone.
+        // `JSONKey` compares keys of at most 16 bytes completely.
         guard name.count > prefix.count, name.count <= prefix.count + 16 else { return nil }
         for index in prefix.indices where message[name.start + index] != prefix[index] { return nil }
         let key = JSONKey(message, from: name.start + prefix.count, to: name.end)
@@ -222,16 +238,19 @@ extension CollectorMethod {
 }
 
 extension CollectorMethod {
-    /// What a message that has not come to its end calls, or nil where that cannot be told yet.
+    /// The kind of method that an incomplete message calls.
     package enum Beginning: Equatable, Sendable {
         case report
         case other
     }
 
-    /// How far into a message its method is looked for.
+    /// The number of leading bytes of a message in which its method is searched.
     private static let maxBeginning = 4096
 
-    /// Tells from its beginning what a message calls; nil where the method does not stand there.
+    /// Returns the kind of method that an incomplete message calls.
+    ///
+    /// - Parameter message: The bytes received so far.
+    /// - Returns: nil if the method is not among the first 4,096 bytes.
     package static func method(ofMessageBeginningWith message: Span<UInt8>) -> Beginning? {
         var scanner = JSONScanner(message.extracting(0..<min(message.count, maxBeginning)))
         do throws(JSONError) {
@@ -251,7 +270,7 @@ extension CollectorMethod {
     }
 }
 
-/// Which version of the product this is: daemon, command and what they say to others.
+/// The version of the product: of the daemon, the command and the client library.
 package enum ProductVersion {
     package static let text = "0.1.0"
 }

@@ -2,8 +2,8 @@ package import IssueWire
 
 /// The parameters of `Backup`.
 package struct BackupParameters: Equatable, Sendable {
-    /// `true` to be given the copy as an open file along with the last reply. No copy stays in the daemon's folder
-    /// then.
+    /// `true` to receive the copy as an open file descriptor with the last reply. No copy remains in the daemon's
+    /// directory.
     package var descriptor: Bool?
 
     package init(descriptor: Bool? = nil) {
@@ -30,12 +30,15 @@ extension BackupParameters: JSONCodable {
     }
 }
 
-/// What `Backup` answers: how far the copy is, and where it lies once it is whole.
+/// The reply of `Backup`: the progress, and in the last reply the location of the copy.
 package struct BackupReply: Equatable, Sendable {
+    /// The path of the copy; nil until it is complete, or if a descriptor was requested.
     package var path: String?
-    /// The index of the copy among the descriptors that came with this reply, which is 0, if it was asked for.
+    /// The index of the copy among the file descriptors passed with this reply: 0, or nil if no descriptor is passed.
     package var descriptor: Int64?
+    /// The number of bytes copied so far.
     package var bytesDone: Int64
+    /// The size of the store, in bytes.
     package var bytesTotal: Int64
 
     package init(path: String? = nil, descriptor: Int64? = nil, bytesDone: Int64, bytesTotal: Int64) {
@@ -80,10 +83,10 @@ extension BackupReply: JSONCodable {
     }
 }
 
-/// What `Purge` is called with.
+/// The parameters of `Purge`.
 package struct PurgeParameters: Equatable, Sendable {
     package var filter: IssueFilter
-    /// Whether it is only to be counted.
+    /// `true` to only count the matching records.
     package var isDryRun: Bool?
 
     package init(filter: IssueFilter, isDryRun: Bool? = nil) {
@@ -118,9 +121,11 @@ extension PurgeParameters: JSONCodable {
     }
 }
 
-/// What `Purge` answers: how many records were erased, and where some of them are left.
+/// The reply of `Purge`: the number of records erased, and the places that still hold copies of some of them.
 package struct PurgeReply: Equatable, Sendable {
+    /// The number of records erased, or of records that match if it was a dry run.
     package var count: Int64
+    /// Descriptions of the places that may still hold copies, such as backups and destinations.
     package var unreachable: [String]
 
     package init(count: Int64, unreachable: [String] = []) {
@@ -155,11 +160,11 @@ extension PurgeReply: JSONCodable {
     }
 }
 
-/// What `Repair` is called with.
+/// The parameters of `Repair`.
 package struct RepairParameters: Equatable, Sendable {
-    /// The file that was set aside, by its name; all of them where none is named.
+    /// The name of the database file that was moved aside; nil for all of them.
     package var file: String?
-    /// Whether the files are only to be named.
+    /// `true` to only list the files.
     package var isDryRun: Bool?
 
     package init(file: String? = nil, isDryRun: Bool? = nil) {
@@ -189,13 +194,17 @@ extension RepairParameters: JSONCodable {
     }
 }
 
-/// What `Repair` answers: how far it is, and of which files.
+/// The reply of `Repair`: the progress, and the files concerned.
 package struct RepairReply: Equatable, Sendable {
+    /// The number of records recovered so far.
     package var recovered: Int64
+    /// The number of records that could not be read.
     package var unreadable: Int64
+    /// `true` in the last reply.
     package var isDone: Bool
+    /// The names of the database files.
     package var files: [String]
-    /// Those of them of which nothing can be read, which stay as they are.
+    /// The files from which nothing can be read. They are left unchanged.
     package var hopeless: [String]
 
     package init(
@@ -248,10 +257,11 @@ extension RepairReply: JSONCodable {
     }
 }
 
-/// What `Flush` is called with.
+/// The parameters of `Flush`.
 package struct FlushParameters: Equatable, Sendable {
-    /// The one to forward to, or all.
+    /// The destination to forward to; nil for all.
     package var destination: String?
+    /// The maximum time to wait; nil for the daemon's default.
     package var timeout: Duration?
 
     package init(destination: String? = nil, timeout: Duration? = nil) {
@@ -281,7 +291,7 @@ extension FlushParameters: JSONCodable {
     }
 }
 
-/// What `Flush` answers: how the destinations stand now.
+/// The reply of `Flush`: the state of the destinations afterwards.
 package struct FlushReply: Equatable, Sendable {
     package var destinations: [DestinationStatus]
 
@@ -312,11 +322,11 @@ extension FlushReply: JSONCodable {
     }
 }
 
-/// What `Requeue` is called with.
+/// The parameters of `Requeue`.
 package struct RequeueParameters: Equatable, Sendable {
-    /// The dead letters of one destination, or of all.
+    /// The destination whose dead letters are requeued; nil for all.
     package var destination: String?
-    /// Those of some records, or of all.
+    /// The ids of the records to requeue; nil for all.
     package var records: [String]?
 
     package init(destination: String? = nil, records: [String]? = nil) {
@@ -346,10 +356,11 @@ extension RequeueParameters: JSONCodable {
     }
 }
 
-/// What `Requeue` answers: how many are pending again.
+/// The reply of `Requeue`: the number of records that are pending again.
 package struct RequeueReply: Equatable, Sendable {
+    /// The number of dead letters that are pending again.
     package var count: Int64
-    /// How many stay what they are, as their record is gone or their destination is not configured any more.
+    /// The number of dead letters that stay, because their record or their configured destination no longer exists.
     package var left: Int64
 
     package init(count: Int64, left: Int64 = 0) {

@@ -1,13 +1,14 @@
 package import IssueWire
 
-/// What `List` is called with.
+/// The parameters of `List`.
 package struct ListParameters: Equatable, Sendable {
     package var filter: IssueFilter?
     package var order: ResultOrder?
+    /// The maximum number of groups in the reply; nil for the daemon's default.
     package var limit: Int?
-    /// Where the page before ended, as its reply said.
+    /// The `next` of the previous page; nil for the first page.
     package var after: String?
-    /// Into how many buckets each group is counted.
+    /// The number of buckets of each group's sparkline; nil for none.
     package var sparkline: Int?
 
     package init(
@@ -49,10 +50,10 @@ extension ListParameters: JSONCodable {
     }
 }
 
-/// What `List` answers: a page of groups.
+/// The reply of `List`: a page of groups.
 package struct ListReply: Equatable, Sendable {
     package var groups: [IssueGroup]
-    /// Where the next page begins, when there is one.
+    /// The cursor of the next page; nil if this is the last one.
     package var next: String?
 
     package init(groups: [IssueGroup], next: String? = nil) {
@@ -87,14 +88,15 @@ extension ListReply: JSONCodable {
     }
 }
 
-/// What `Records` is called with.
+/// The parameters of `Records`.
 package struct RecordsParameters: Equatable, Sendable {
     package var filter: IssueFilter?
     package var order: ResultOrder?
+    /// The maximum number of records in each reply; nil for the daemon's default.
     package var limit: Int?
-    /// Where the page before ended, as its reply said.
+    /// The `next` of the previous page; nil for the first page.
     package var after: String?
-    /// Whether records that come later are wanted too.
+    /// `true` to also receive records that arrive later.
     package var follow: Bool?
 
     package init(
@@ -136,10 +138,10 @@ extension RecordsParameters: JSONCodable {
     }
 }
 
-/// What `Records` answers: a page of single records.
+/// The reply of `Records`: a page of single records.
 package struct RecordsReply: Equatable, Sendable {
     package var records: [StoredRecord]
-    /// Where the next page begins, when there is one.
+    /// The cursor of the next page; nil if this is the last one.
     package var next: String?
 
     package init(records: [StoredRecord], next: String? = nil) {
@@ -174,9 +176,9 @@ extension RecordsReply: JSONCodable {
     }
 }
 
-/// What `Show` is called with.
+/// The parameters of `Show`.
 package struct ShowParameters: Equatable, Sendable {
-    /// A record's id, or a group's.
+    /// The id of a record or of a group.
     package var id: String
 
     package init(id: String) {
@@ -206,8 +208,9 @@ extension ShowParameters: JSONCodable {
     }
 }
 
-/// What `Show` answers: a record, its group, and what became of it.
+/// The reply of `Show`: a record, its group, and its fate at each destination.
 package struct ShowReply: Equatable, Sendable {
+    /// The record; nil if all records of the group have been removed.
     package var record: StoredRecord?
     package var group: IssueGroup
     package var fates: [DestinationFate]
@@ -249,10 +252,12 @@ extension ShowReply: JSONCodable {
     }
 }
 
-/// What `Histogram` is called with.
+/// The parameters of `Histogram`.
 package struct HistogramParameters: Equatable, Sendable {
     package var filter: IssueFilter?
+    /// The size of a bucket: whole minutes.
     package var bucket: Duration
+    /// The property by which the counts are split; nil for a single series.
     package var by: HistogramDimension?
 
     package init(filter: IssueFilter? = nil, bucket: Duration, by: HistogramDimension? = nil) {
@@ -288,8 +293,9 @@ extension HistogramParameters: JSONCodable {
     }
 }
 
-/// What `Histogram` answers: when the first bucket begins, and the counts.
+/// The reply of `Histogram`: the start of the first bucket, and the counts.
 package struct HistogramReply: Equatable, Sendable {
+    /// The start of the first bucket.
     package var start: Timestamp
     package var series: [HistogramSeries]
 

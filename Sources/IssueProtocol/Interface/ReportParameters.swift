@@ -1,11 +1,11 @@
 package import IssueWire
 
-/// What `Report` is called with.
+/// The parameters of `Report`.
 package struct ReportParameters: Equatable, Sendable {
     package var records: [IssueRecord]
-    /// Who numbers its records, so that what was sent before is not stored twice.
+    /// The id of a sender that numbers its records, so that records it sends again are not stored twice; nil for none.
     package var producer: String?
-    /// The number of the first record.
+    /// The sequence number of the first record.
     package var sequence: Int64?
 
     package init(records: [IssueRecord], producer: String? = nil, sequence: Int64? = nil) {
@@ -45,13 +45,13 @@ extension ReportParameters: JSONCodable {
     }
 }
 
-/// What `SetState` is called with.
+/// The parameters of `SetState`.
 package struct SetStateParameters: Equatable, Sendable {
     package var group: String
     package var state: GroupState
-    /// When a mute ends by itself.
+    /// The end of a mute; nil if it has none.
     package var until: Timestamp?
-    /// Whether only a newer version of the application undoes it.
+    /// `true` if only a newer version of the application ends the state.
     package var untilNewerVersion: Bool?
 
     package init(group: String, state: GroupState, until: Timestamp? = nil, untilNewerVersion: Bool? = nil) {
@@ -96,7 +96,7 @@ extension SetStateParameters: JSONCodable {
     }
 }
 
-/// What `SetState` answers: the group as it is then.
+/// The reply of `SetState`: the group after the change.
 package struct SetStateReply: Equatable, Sendable {
     package var group: IssueGroup
 
@@ -125,15 +125,17 @@ extension SetStateReply: JSONCodable {
     }
 }
 
-/// What `DeadLetters` is called with.
+/// The parameters of `DeadLetters`.
 package struct DeadLettersParameters: Equatable, Sendable {
-    /// Those of one destination, or of all.
+    /// The destination whose dead letters are listed; nil for all.
     package var destination: String?
-    /// Those of some records, or of all.
+    /// The ids of the records whose dead letters are listed; nil for all.
     package var records: [String]?
-    /// Whether each is to come with what was to be sent.
+    /// `true` to include the line that was to be sent.
     package var lines: Bool?
+    /// The maximum number of dead letters in the reply; nil for the daemon's default.
     package var limit: Int?
+    /// The `next` of the previous page; nil for the first page.
     package var after: String?
 
     package init(
@@ -175,10 +177,10 @@ extension DeadLettersParameters: JSONCodable {
     }
 }
 
-/// What `DeadLetters` answers.
+/// The reply of `DeadLetters`.
 package struct DeadLettersReply: Equatable, Sendable {
     package var deadLetters: [DeadLetter]
-    /// Where the next page begins.
+    /// The cursor of the next page; nil if this is the last one.
     package var next: String?
 
     package init(deadLetters: [DeadLetter], next: String? = nil) {

@@ -1,15 +1,15 @@
 package import IssueWire
 
-/// The interface that every Varlink service has: what it is, and what it offers.
+/// The interface that every Varlink service implements. It identifies the service and lists its interfaces.
 package enum ServiceInterface {
     package static let name = "org.varlink.service"
 
-    /// The interface in Varlink's own language.
+    /// The interface in Varlink's interface definition language.
     package static let description = """
-        # What every Varlink service answers: who it is, and which interfaces it has.
+        # Implemented by every Varlink service. Identifies the service and lists its interfaces.
         interface org.varlink.service
 
-        # Who made the service, which version it is, and the names of its interfaces.
+        # Returns the vendor, the product, its version, and the names of the interfaces.
         method GetInfo() -> (
           vendor: string,
           product: string,
@@ -18,7 +18,7 @@ package enum ServiceInterface {
           interfaces: []string
         )
 
-        # The description of one of its interfaces.
+        # Returns the description of one of the interfaces.
         method GetInterfaceDescription(interface: string) -> (description: string)
 
         # The service has no such interface.
@@ -30,19 +30,19 @@ package enum ServiceInterface {
         # The interface has the method, but the service does not offer it.
         error MethodNotImplemented (method: string)
 
-        # A parameter is missing, has the wrong type, or is out of its range.
+        # A parameter is missing, has the wrong type, or is out of range.
         error InvalidParameter (parameter: string)
 
-        # The caller may not do this.
+        # The caller is not allowed to do this.
         error PermissionDenied ()
 
-        # The method answers only calls that take more than one reply.
+        # The method must be called with more.
         error ExpectedMore ()
 
         """
 }
 
-/// What `org.varlink.service.GetInfo` answers.
+/// The reply of `org.varlink.service.GetInfo`.
 package struct ServiceInfo: Equatable, Sendable {
     package var vendor: String
     package var product: String
@@ -97,22 +97,22 @@ extension ServiceInfo: JSONCodable {
     }
 }
 
-/// The methods of `org.varlink.service`, which every Varlink service has.
+/// The methods of `org.varlink.service`, which every Varlink service implements.
 package enum ServiceMethod: String, CaseIterable, Sendable {
     case getInfo = "GetInfo"
     case getInterfaceDescription = "GetInterfaceDescription"
 
-    /// The method's name with its interface, as a call has it.
+    /// The method's full name, including its interface, as used in calls.
     package var fullName: String { "\(ServiceInterface.name).\(rawValue)" }
 
-    /// The method that a full name means, or nothing.
+    /// Returns the method with a full name, or nil if no such method exists.
     package init?(fullName: String) {
         guard let method = Self.allCases.first(where: { $0.fullName == fullName }) else { return nil }
         self = method
     }
 }
 
-/// What `org.varlink.service.GetInterfaceDescription` is called with.
+/// The parameters of `org.varlink.service.GetInterfaceDescription`.
 package struct InterfaceDescriptionParameters: Equatable, Sendable {
     package var interface: String
 
@@ -143,7 +143,7 @@ extension InterfaceDescriptionParameters: JSONCodable {
     }
 }
 
-/// What `org.varlink.service.GetInterfaceDescription` answers.
+/// The reply of `org.varlink.service.GetInterfaceDescription`.
 package struct InterfaceDescriptionReply: Equatable, Sendable {
     package var description: String
 

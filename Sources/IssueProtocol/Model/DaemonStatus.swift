@@ -1,20 +1,25 @@
 package import IssueWire
 
-/// All that `Status` answers.
+/// The reply of `Status`.
 package struct DaemonStatus: Equatable, Sendable {
     package var version: String
     package var host: String
     package var startedAt: Timestamp
+    /// The number of records received since the store exists.
     package var received: Int64
+    /// The number of rejected records since the daemon started.
     package var rejected: Int64
+    /// The number of records since the daemon started that had been stored before.
     package var duplicates: Int64
+    /// The number of reports since the daemon started that were refused.
     package var refused: Int64
+    /// The number of open connections; nil if the caller may not see it.
     package var connections: Int64?
     package var store: StoreStatus
     package var destinations: [DestinationStatus]
-    /// The largest first.
+    /// The suppressions with the highest counts, highest first.
     package var suppressions: [Suppression]
-    /// How many there are besides.
+    /// The number of suppressions that are not in `suppressions`.
     package var otherSuppressions: Int64
 
     package init(
@@ -103,14 +108,19 @@ extension DaemonStatus: JSONCodable {
     }
 }
 
-/// What the daemon says of its store.
+/// The state of the daemon's store.
 package struct StoreStatus: Equatable, Sendable {
+    /// The id of the store; empty if the store could not be opened.
     package var id: String
     package var records: Int64
     package var groups: Int64
+    /// The size of the store in bytes; nil if the caller may not see it.
     package var bytes: Int64?
+    /// The time of the oldest record; nil if there are no records.
     package var oldest: Timestamp?
+    /// The free disk space in bytes; nil if it is unknown or the caller may not see it.
     package var freeBytes: Int64?
+    /// A sentence for each current fault.
     package var faults: [String]
 
     package init(

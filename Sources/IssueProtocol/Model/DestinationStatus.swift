@@ -1,20 +1,28 @@
 package import IssueWire
 
-/// What the daemon says of one destination (`Destination` on the wire).
+/// The state of one destination (`Destination` on the wire).
 package struct DestinationStatus: Equatable, Sendable {
     package var name: String
     package var kind: String
     package var state: DestinationState
+    /// The reason why the destination is waiting or paused; nil if there is none.
     package var reason: String?
+    /// What an operator should do; nil if there is nothing to do.
     package var advice: String?
     package var ledger: Ledger
+    /// The time of the oldest pending record; nil if none is pending.
     package var oldestPending: Timestamp?
+    /// The time of the next attempt; nil if none is planned.
     package var nextAttempt: Timestamp?
     package var lastAnswer: String?
     package var lastSuccess: Timestamp?
+    /// The number of requests so far.
     package var requests: Int64
+    /// The number of lines that were sent again.
     package var resent: Int64
+    /// The number of records that the destination may have received twice.
     package var maybeDuplicate: Int64
+    /// The number of bytes sent today.
     package var bytesToday: Int64
 
     package init(
@@ -114,7 +122,7 @@ extension DestinationStatus: JSONCodable {
     }
 }
 
-/// What a destination is doing right now.
+/// The current activity of a destination.
 package enum DestinationState: String, CaseIterable, Sendable {
     case idle
     case sending
@@ -122,7 +130,7 @@ package enum DestinationState: String, CaseIterable, Sendable {
     case paused
 }
 
-/// The sums of all fates of one destination, in records; it balances at every instant.
+/// The number of records with each fate at one destination. The sums balance at every instant.
 package struct Ledger: Equatable, Sendable {
     package var received: Int64 = 0
     package var pending: Int64 = 0
@@ -135,11 +143,12 @@ package struct Ledger: Equatable, Sendable {
 
     package init() {}
 
-    /// Whether every record received has exactly one fate.
+    /// `true` if every received record has exactly one fate.
     package var balances: Bool {
         received == pending + delivered + summarised + deadLettered + withheld + expired + unconfirmed
     }
 
+    /// The number of records with a fate.
     package subscript(fate: Fate) -> Int64 {
         get {
             switch fate {
@@ -193,16 +202,18 @@ extension Ledger: JSONCodable {
     }
 }
 
-/// What one limit holds back of one application for a destination right now.
+/// The records of one application that one limit currently holds back from a destination.
 package struct Suppression: Equatable, Sendable {
     package var destination: String
     package var app: String?
-    /// The group, where it is only one.
+    /// The group's id if a single group is affected, otherwise nil.
     package var group: String?
     package var reason: SuppressionReason
+    /// The number of records held back.
     package var count: Int64
+    /// The time since which records are held back.
     package var since: Timestamp
-    /// How many groups are held back; nil from a daemon that lists each group by itself.
+    /// The number of groups held back; nil from a daemon that lists each group separately.
     package var groups: Int64?
 
     package init(
@@ -265,7 +276,7 @@ extension Suppression: JSONCodable {
     }
 }
 
-/// Which limit a held back record met.
+/// The limit that holds a record back.
 package enum SuppressionReason: String, CaseIterable, Hashable, Sendable {
     case groupRate = "group_rate"
     case applicationRate = "application_rate"

@@ -1,23 +1,25 @@
 package import IssueWire
 
-/// Which records or groups are asked for: every part that is given must hold (`Filter` on the wire).
+/// Selects records or groups (`Filter` on the wire). All members that are present must match.
 ///
-/// A list holds when one of its members does; an absent list holds always.
+/// A list matches if one of its elements does. nil always matches.
 package struct IssueFilter: Equatable, Sendable {
     package var apps: [String]?
     package var versions: [String]?
     package var environments: [String]?
-    /// This severity or a worse one.
+    /// The lowest matching severity.
     package var severity: Severity?
     package var domains: [String]?
     package var codes: [Int64]?
     package var files: [String]?
+    /// A text that the record must contain.
     package var text: String?
     package var groups: [String]?
     package var users: [UInt32]?
     package var units: [String]?
     package var states: [GroupState]?
     package var fates: [Fate]?
+    /// The destination that `fates` refers to.
     package var destination: String?
     package var since: Timestamp?
     package var until: Timestamp?
@@ -74,7 +76,7 @@ extension IssueFilter: JSONCodable {
     }
 }
 
-/// In which order groups or records are answered (`Order` on the wire).
+/// The order of groups or records in a reply (`Order` on the wire).
 package enum ResultOrder: String, CaseIterable, Sendable {
     case newest
     case oldest
@@ -82,22 +84,23 @@ package enum ResultOrder: String, CaseIterable, Sendable {
     case worst
 }
 
-/// What a histogram has a series for each of (`Dimension` on the wire).
+/// The property by which a histogram is split into series (`Dimension` on the wire).
 package enum HistogramDimension: String, CaseIterable, Sendable {
-    /// One series for everything.
+    /// A single series for all records.
     case total
     case severity
     case app
     case group
 }
 
-/// How many records there were in each bucket (`Series` on the wire).
+/// The number of records in each bucket (`Series` on the wire).
 package struct HistogramSeries: Equatable, Sendable {
-    /// Of applications and groups, the last series counts what is in none of the others.
+    /// The key of the last series by application or group, which counts the records of all others.
     package static let rest = "*"
 
-    /// The word, name or id that it is for.
+    /// The severity, application name or group id that the series counts.
     package var key: String
+    /// The number of records in each bucket, in order of time.
     package var counts: [Int64]
 
     package init(key: String, counts: [Int64]) {
@@ -105,6 +108,7 @@ package struct HistogramSeries: Equatable, Sendable {
         self.counts = counts
     }
 
+    /// The number of records in all buckets.
     package var sum: Int64 { counts.reduce(0, +) }
 }
 

@@ -1,26 +1,33 @@
 package import IssueWire
 
-/// All records with the same fingerprint of one user and application: what a person calls "the issue".
+/// All records of one user and application with the same fingerprint: what users call "the issue".
 package struct IssueGroup: Equatable, Sendable {
     package var id: String
     package var title: String
     package var severity: Severity
     package var state: GroupState
+    /// The end of the mute; nil if it has none.
     package var mutedUntil: Timestamp?
+    /// `true` if a record has reopened the group after it was resolved.
     package var regressed: Bool
     package var app: String?
+    /// The user that reported the records.
     package var uid: UInt32
     package var fingerprint: String
     package var domain: String?
     package var code: Int64?
     package var source: SourceLocation?
+    /// The number of records.
     package var records: Int64
+    /// The number of occurrences that the records stand for.
     package var occurrences: Int64
     package var firstSeen: Timestamp
     package var lastSeen: Timestamp
     package var firstVersion: String?
     package var lastVersion: String?
+    /// The id of the newest record; nil if it has been removed.
     package var newest: String?
+    /// The number of records per bucket; nil unless requested.
     package var sparkline: [Int64]?
 
     package init(
@@ -151,13 +158,13 @@ extension IssueGroup: JSONCodable {
     }
 }
 
-/// What people have said of a group.
+/// The triage state of a group.
 package enum GroupState: UInt8, CaseIterable, Hashable, Sendable {
     case open
     case resolved
     case muted
 
-    /// The word that stands for it on the wire and in tables.
+    /// The name of the state on the wire and in tables.
     package var name: String {
         switch self {
         case .open: "open"
@@ -166,7 +173,7 @@ package enum GroupState: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The state that a word of the wire means, or nothing.
+    /// Returns the state with a name, or nil if no such state exists.
     package init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match

@@ -1,14 +1,15 @@
 package import IssueWire
 
-/// A record with all that the daemon knows of it.
+/// A stored record with everything that the daemon knows about it.
 package struct StoredRecord: Equatable, Sendable {
     package var id: String
+    /// The id of the record's group.
     package var group: String
     package var receivedAt: Timestamp
     package var sender: Sender
-    /// What the daemon mended or cut in it, a sentence each.
+    /// A sentence for each change that the daemon made to the record, such as a repair or a cut.
     package var repairs: [String]
-    /// What the sender said, with severity, times and count filled in.
+    /// The record as sent, with severity, times and count filled in.
     package var record: IssueRecord
 
     package init(
@@ -24,7 +25,7 @@ package struct StoredRecord: Equatable, Sendable {
 }
 
 extension StoredRecord: JSONCodable {
-    /// Reads what is one flat object on the wire: the record's members stand beside the daemon's.
+    /// Reads the record from a single flat JSON object that holds the record's members and the daemon's.
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         var id: String?
         var group: String?
@@ -69,13 +70,16 @@ extension StoredRecord: JSONCodable {
     }
 }
 
-/// What the kernel says about who sent a record; a sender can't forge it.
+/// The identity of the sending process, as reported by the kernel. A sender cannot forge it.
 package struct Sender: Hashable, Sendable {
     package var uid: UInt32
     package var gid: UInt32
     package var pid: Int32
+    /// The short name of the process.
     package var command: String?
+    /// The path of the executable.
     package var executable: String?
+    /// The systemd unit of the process.
     package var unit: String?
 
     package init(
@@ -132,17 +136,20 @@ extension Sender: JSONCodable {
     }
 }
 
-/// A record, or a summary, that was given up for a destination.
+/// A record or summary that the daemon gave up sending to a destination.
 package struct DeadLetter: Equatable, Sendable {
-    /// The record's id; of a summary `summary-` and a number.
+    /// The record's id, or `summary-` and a number for a summary.
     package var record: String
     package var destination: String
-    /// Why, in a word: `refused`, `too_large` or `retries_expired`.
+    /// The reason as a keyword: `refused`, `too_large` or `retries_expired`.
     package var reason: String
+    /// The last answer of the destination.
     package var answer: String?
+    /// The number of attempts to send the record's batch or a part of it.
     package var attempts: Int64
+    /// The time at which the daemon gave up.
     package var at: Timestamp
-    /// What was to be sent, where it was asked for.
+    /// The line that was to be sent; nil unless it was requested.
     package var line: String?
 
     package init(

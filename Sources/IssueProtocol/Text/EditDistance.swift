@@ -1,6 +1,9 @@
-/// How far two words lie apart, for those who want to say what was probably meant.
+/// The edit distance of two strings, used for suggestions such as "did you mean …".
 package enum EditDistance {
-    /// The insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+    /// Returns the number of insertions, deletions, replacements and swaps of adjacent characters that turn `left` into
+    /// `right`.
+    ///
+    /// Takes time proportional to the product of the two lengths.
     package static func between(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left), Array(right))
         var beforeLast: [Int] = []

@@ -103,8 +103,8 @@ extension StoreWriter {
         } else {
             let words: StaticString =
                 group == nil
-                ? "more different issues than this application may have at a time"
-                : "more different records of this issue than are kept apart"
+                ? "too many issues of this application to store them separately"
+                : "too many variants of this issue to store them separately"
             let description = self.overflow(of: original, account, fingerprint, words)
             let key = SeriesKey.encode(description)
             let place =

@@ -1,71 +1,78 @@
 public import CProcessor
 
-/// Bytes that are gathered piece by piece, in memory that is used again.
+/// A growable byte buffer that reuses its memory and appends short runs cheaply.
 ///
-/// An array does the same, but copies each short run by a call of its own, and
-/// with a dozen short texts a record that is most of what gathering them costs.
-/// Here runs are copied in vectors, of which the last may reach beyond the run,
-/// into room that is always there.
+/// An array copies each short run with a function call. With a dozen short texts per record, these calls dominate the
+/// cost of gathering them. Here, runs are copied in vectors of 16 bytes. The last vector may write past the run, into
+/// padding that always exists.
 public struct ByteBuffer: Sendable {
-    /// What is always free behind what was gathered, once anything was.
+    /// The number of padding bytes that are always free after the contents, once the buffer has memory.
     @usableFromInline static let room = 16
 
-    /// What was gathered, and the room behind it.
+    /// The contents, followed by the padding.
     @usableFromInline var storage: [UInt8] = []
     @usableFromInline var end = 0
 
-    /// Nothing yet.
+    /// Creates an empty buffer.
     @inlinable
     public init() {}
 
+    /// Creates a buffer with a copy of `bytes`.
     package init(_ bytes: [UInt8]) {
         append(contentsOf: bytes)
     }
 
-    /// How many bytes were gathered.
+    /// The number of bytes in the buffer.
     @inlinable @inline(__always)
     public var count: Int { end }
 
-    /// How much memory it has.
+    /// The size of the allocated memory, in bytes.
     package var capacity: Int { storage.count }
 
-    /// Whether nothing was gathered.
+    /// `true` if the buffer holds no bytes.
     @inlinable @inline(__always)
     public var isEmpty: Bool { end == 0 }
 
-    /// What was gathered.
+    /// The contents.
     @inlinable @inline(__always)
     public var span: Span<UInt8> {
         @_lifetime(borrow self)
         borrowing get { storage.span.extracting(0..<end) }
     }
 
-    /// What was gathered, with the room behind it: not a copy, until either is written to.
+    /// The contents and the padding after them. Shares the memory until either is modified.
     package var bytes: [UInt8] { storage }
 
-    /// A copy of a part of it.
+    /// Returns a copy of a part of the contents.
     package subscript(range: Range<Int>) -> [UInt8] {
-        precondition(range.upperBound <= end, "A part of bytes lies within them")
+        precondition(range.upperBound <= end, "The range must be within the bytes")
         return Array(storage[range])
     }
 
-    /// Forgets all but the first bytes, and keeps the memory.
+    /// Drops all but the first `count` bytes and keeps the memory.
+    ///
+    /// - Parameter count: The number of bytes to keep; at most the current count.
     @inlinable @inline(__always)
     public mutating func truncate(to count: Int) {
-        precondition(count <= end, "What was not gathered can't be kept")
+        precondition(count <= end, "The count must not exceed the number of bytes")
         end = count
     }
 
-    /// Forgets the first bytes, and keeps the memory.
+    /// Drops the first `count` bytes and keeps the memory.
     package mutating func removeFirst(_ count: Int) {
-        precondition(count <= end, "What was not gathered can't be forgotten")
+        precondition(count <= end, "The count must not exceed the number of bytes")
         let kept = count..<end
         var room = storage.mutableSpan
         for index in kept { room[index - count] = room[index] }
         end = kept.count
     }
 
-    /// Appends a part of some bytes.
+    /// Appends a part of `bytes`.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to copy from.
+    ///   - start: The index of the first byte to copy.
+    ///   - stop: The index after the last byte to copy.
     @inlinable @inline(__always)
     public mutating func append(_ bytes: Span<UInt8>, from start: Int, to stop: Int) {
         reserveRoom(for: stop &- start)
@@ -76,14 +83,14 @@ public struct ByteBuffer: Sendable {
         end = target &+ stop &- start
     }
 
-    /// Appends what another has gathered.
+    /// Appends the contents of another buffer.
     @inlinable @inline(__always)
     public mutating func append(_ other: borrowing ByteBuffer) {
-        // With the room behind it, so that its end is copied as the rest is.
+        // Includes the padding, so that the end of the contents can be copied in vectors too.
         append(other.storage.span, from: 0, to: other.end)
     }
 
-    /// Copies a part of some bytes to where there is room for it.
+    /// Copies a part of `bytes` into memory that is large enough for it.
     @inlinable @inline(__always)
     static func copy(
         _ bytes: Span<UInt8>, from start: Int, to stop: Int, into output: inout MutableRawSpan, at target: Int
@@ -91,8 +98,8 @@ public struct ByteBuffer: Sendable {
         let length = stop &- start
         precondition(
             start >= 0 && length >= 0 && stop <= bytes.count && target >= 0
-                && target <= output.byteCount &- length &- Self.room, "A part of bytes lies within them")
-        // In vectors, the last of them reaching beyond the run, where there is as much behind it.
+                && target <= output.byteCount &- length &- Self.room, "The range must be within the bytes")
+        // In vectors: the last one may read and write past the run if at least 16 bytes follow it.
         guard length <= 64, stop <= bytes.count &- 16 else {
             return copyRun(bytes, from: start, to: stop, into: &output, at: target)
         }
@@ -106,7 +113,7 @@ public struct ByteBuffer: Sendable {
         }
     }
 
-    /// Copies a run for which a call is worth while.
+    /// Copies a run that is long enough to justify a function call.
     @usableFromInline
     static func copyRun(
         _ bytes: Span<UInt8>, from start: Int, to stop: Int, into output: inout MutableRawSpan, at target: Int
@@ -120,6 +127,8 @@ public struct ByteBuffer: Sendable {
     }
 
     /// Appends one byte.
+    ///
+    /// - Parameter byte: The byte to append.
     @inlinable @inline(__always)
     public mutating func append(_ byte: UInt8) {
         reserveRoom(for: 1)
@@ -127,32 +136,42 @@ public struct ByteBuffer: Sendable {
         end &+= 1
     }
 
+    /// Appends all of the bytes.
     package mutating func append(contentsOf bytes: [UInt8]) {
         append(bytes.span, from: 0, to: bytes.count)
     }
 
+    /// Appends all of the bytes, one at a time.
     package mutating func append(contentsOf bytes: some Sequence<UInt8>) {
         for byte in bytes { append(byte) }
     }
 
-    /// Appends bytes that are written later.
+    /// Appends bytes that the caller overwrites later.
+    ///
+    /// - Parameter count: The number of bytes to append.
     @inlinable @inline(__always)
     public mutating func appendRoom(_ count: Int) {
         reserveRoom(for: count)
         end &+= count
     }
 
-    /// Writes over the byte that was appended last.
+    /// Overwrites the last byte.
+    ///
+    /// - Parameter byte: The new value.
     @inlinable @inline(__always)
     public mutating func replaceLast(with byte: UInt8) {
         storage[end &- 1] = byte
     }
 
-    /// Writes numbers over the bytes from an index on, eight for each, the lowest first.
+    /// Overwrites the bytes from `index` with integers of eight bytes each, in little-endian order.
+    ///
+    /// - Parameters:
+    ///   - words: The integers to store.
+    ///   - index: The index of the first byte to overwrite.
     @inlinable @inline(__always)
     public mutating func store(words: Span<UInt64>, at index: Int) {
         precondition(
-            index >= 0 && index <= end &- 8 &* words.count, "Words are stored within the bytes that are there")
+            index >= 0 && index <= end &- 8 &* words.count, "The range must be within the bytes")
         var room = storage.mutableSpan
         var output = unsafe room.mutableBytes
         for place in words.indices {
@@ -161,15 +180,17 @@ public struct ByteBuffer: Sendable {
         }
     }
 
-    /// Writes over the bytes from an index on.
+    /// Overwrites the bytes from `index` with `bytes`.
     package mutating func replace(from index: Int, with bytes: Span<UInt8>) {
-        precondition(index >= 0 && index <= end - bytes.count, "Bytes are written over those that are there")
+        precondition(index >= 0 && index <= end - bytes.count, "The range must be within the bytes")
         var room = storage.mutableSpan
         var output = unsafe room.mutableBytes
         Self.copyRun(bytes, from: 0, to: bytes.count, into: &output, at: index)
     }
 
-    /// Makes room for more, so that it need not grow meanwhile.
+    /// Reserves memory, so that appending `more` bytes does not reallocate.
+    ///
+    /// - Parameter more: The number of bytes to be appended.
     @inlinable @inline(__always)
     public mutating func reserveRoom(for more: Int) {
         if end &+ more &+ Self.room > storage.count { grow(by: more) }
@@ -184,21 +205,20 @@ public struct ByteBuffer: Sendable {
     }
 }
 
-// Copies of whole runs of bytes, where one at a time would cost most of the time of decoding a record. With
-// `WordLoading.swift` and `ByteBuffer.swift` one of the places outside the seams to C that say `unsafe`: the bounds are
-// checked before each copy.
+// Copies of whole runs of bytes: copying them one at a time would dominate the cost of decoding a record. This file and
+// `WordLoading.swift` use `unsafe` outside the C wrappers. The bounds are checked before each copy.
 extension [UInt8] {
-    /// Appends a part of some bytes.
+    /// Appends a part of `bytes`.
     @inlinable @inline(__always)
     package mutating func append(contentsOf bytes: Span<UInt8>, from start: Int, to end: Int) {
-        precondition(start >= 0 && start <= end && end <= bytes.count, "A part of bytes lies within them")
+        precondition(start >= 0 && start <= end && end <= bytes.count, "The range must be within the bytes")
         reserveRoom(for: end &- start)
         unsafe bytes.withUnsafeBufferPointer { source in
             unsafe append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<end]))
         }
     }
 
-    /// Makes room for more without losing the doubling that keeps appending cheap.
+    /// Reserves memory for `more` bytes. Keeps the capacity doubling, so that repeated appends stay cheap.
     @inlinable @inline(__always)
     package mutating func reserveRoom(for more: Int) {
         if capacity - count < more {
@@ -207,11 +227,11 @@ extension [UInt8] {
     }
 }
 
-// Where thousands of things are met in turn, most of the time goes by in waiting for their memory. What is asked for a
-// little before it is needed comes while something else is done. Nothing is read here, so any place may be asked for.
+// When thousands of elements are visited in turn, most of the time is spent waiting for memory. Prefetching an element
+// a little before it is needed overlaps this wait with other work. A prefetch reads nothing, so any index is allowed.
 
 extension Array {
-    /// Has the memory of an element fetched, if there is such an element.
+    /// Prefetches the memory of an element. An index out of range is ignored.
     @inlinable @inline(__always)
     package func prefetch(at index: Int) {
         guard index >= 0, index < count else { return }
@@ -223,7 +243,7 @@ extension Array {
 }
 
 extension ByteBuffer {
-    /// Has a part of the bytes fetched, as far as they were gathered.
+    /// Prefetches a part of the buffer, as far as it is allocated.
     @inlinable @inline(__always)
     package func prefetch(from start: Int, to stop: Int) {
         let line = 64

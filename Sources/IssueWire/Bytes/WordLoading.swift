@@ -1,22 +1,29 @@
-/// Eight bytes at once, or sixteen, where looking at each alone would cost most of the time of a scan.
+/// Loads of eight or sixteen bytes at a time, where a byte-wise loop would dominate the cost of a scan.
 ///
-/// One of the few places outside the seams to C that say `unsafe`: bounds are checked before each load, or once for
-/// all loads of a scan, and any bytes are a valid integer; the standard library has no spelling of that yet that is
-/// marked safe.
+/// Uses `unsafe` outside the C wrappers: the bounds are checked before each load, or once for all loads of a scan.
+/// Every bit pattern is a valid integer. The standard library does not offer these loads as safe operations yet.
 extension Span<UInt8> {
-    /// The eight bytes from an index on, the first of them lowest.
+    /// Returns the eight bytes at an index as a little-endian integer.
+    ///
+    /// - Parameter index: The index of the first byte; seven more must follow it.
     @inlinable @inline(__always)
     public func word(at index: Int) -> UInt64 {
         unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     }
 
-    /// Where the first byte stands that a mask finds, looking at sixteen bytes at a time; where fewer than those are
-    /// left before the end, the first of what is left.
+    /// Finds the first byte that a mask selects, testing sixteen bytes at a time.
+    ///
+    /// - Parameters:
+    ///   - start: The index of the first byte to test.
+    ///   - end: The index after the last byte to test.
+    ///   - mask: Selects the matching bytes of a vector.
+    /// - Returns: The index of the first selected byte; otherwise the index of the remaining bytes, fewer than sixteen,
+    ///   that were not tested.
     @inlinable @inline(__always)
     public func scan(
         from start: Int, to end: Int, for mask: (SIMD16<Int8>) -> SIMDMask<SIMD16<Int8>>
     ) -> Int {
-        precondition(start >= 0 && end <= count, "Bytes are scanned that are there")
+        precondition(start >= 0 && end <= count, "The range must be within the bytes")
         var index = start
         while index &+ 16 <= end {
             let vector = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: SIMD16<Int8>.self)
@@ -29,10 +36,15 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Where the next zero may stand: no byte before it is one. For long runs, sixty-four bytes at a time.
+    /// Skips bytes that are not zero, 64 at a time, for long runs.
+    ///
+    /// - Parameters:
+    ///   - start: The index of the first byte to test.
+    ///   - end: The index after the last byte to test.
+    /// - Returns: An index before which no byte is zero. The byte at the index need not be zero.
     @inlinable @inline(__always)
     public func passNonzero(from start: Int, to end: Int) -> Int {
-        precondition(start >= 0 && end <= count, "Bytes are scanned that are there")
+        precondition(start >= 0 && end <= count, "The range must be within the bytes")
         var index = start
         while index &+ 64 <= end {
             var found = SIMDMask<SIMD16<Int8>>(repeating: false)
@@ -48,10 +60,16 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Gives two words at a time of the bytes from an index on, and answers where fewer than those are left.
+    /// Passes the bytes from an index to `body`, two 64-bit integers at a time.
+    ///
+    /// - Parameters:
+    ///   - start: The index of the first byte.
+    ///   - end: The index after the last byte.
+    ///   - body: Receives two little-endian integers.
+    /// - Returns: The index of the remaining bytes, fewer than sixteen, that were not passed.
     @inlinable @inline(__always)
     public func forEachPair(from start: Int, to end: Int, _ body: (UInt64, UInt64) -> Void) -> Int {
-        precondition(start >= 0 && end <= count, "Bytes are read that are there")
+        precondition(start >= 0 && end <= count, "The range must be within the bytes")
         var index = start
         while index &+ 16 <= end {
             let pair = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: SIMD2<UInt64>.self)
@@ -61,14 +79,21 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Gives two words at a time of the bytes from an index on, up to the first byte that a mask finds; of those that
-    /// have it, what stands before it. Answers where that byte is, or nothing where fewer than two words are left.
+    /// Passes the bytes from an index to `body`, two 64-bit integers at a time, up to the first byte that a mask
+    /// selects. In the integers that contain this byte, it and all later bytes are zero.
+    ///
+    /// - Parameters:
+    ///   - start: The index of the first byte.
+    ///   - end: The index after the last byte.
+    ///   - mask: Selects the bytes that stop the scan.
+    ///   - body: Receives two little-endian integers.
+    /// - Returns: The index of the selected byte, or nil if none was found before fewer than sixteen bytes remained.
     @inlinable @inline(__always)
     public func forEachPair(
         from start: Int, to end: Int, until mask: (SIMD16<Int8>) -> SIMDMask<SIMD16<Int8>>,
         _ body: (UInt64, UInt64) -> Void
     ) -> Int? {
-        precondition(start >= 0 && end <= count, "Bytes are read that are there")
+        precondition(start >= 0 && end <= count, "The range must be within the bytes")
         var index = start
         while index &+ 16 <= end {
             let vector = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: SIMD16<Int8>.self)
@@ -77,7 +102,7 @@ extension Span<UInt8> {
             let (low, high) = (UInt64(littleEndian: pair[0]), UInt64(littleEndian: pair[1]))
             let (lowFound, highFound) = (UInt64(littleEndian: found[0]), UInt64(littleEndian: found[1]))
             guard lowFound | highFound == 0 else {
-                // Below the lowest bit that is set.
+                // Keeps the bits below the lowest bit that is set.
                 guard lowFound == 0 else {
                     body(low & ((lowFound & (0 &- lowFound)) &- 1), 0)
                     return index &+ lowFound.trailingZeroBitCount >> 3
@@ -91,17 +116,24 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// Whether so many bytes from an index on are those of other bytes from an index on.
+    /// Returns `true` if two ranges of bytes are equal.
+    ///
+    /// - Parameters:
+    ///   - start: The start of the range in these bytes.
+    ///   - other: The bytes to compare with.
+    ///   - otherStart: The start of the range in `other`.
+    ///   - length: The length of both ranges.
+    /// - Returns: `true` if the ranges are equal.
     @inlinable @inline(__always)
     public func equals(from start: Int, _ other: Span<UInt8>, from otherStart: Int, count length: Int) -> Bool {
         precondition(
             start >= 0 && otherStart >= 0 && length >= 0 && start <= count &- length
-                && otherStart <= other.count &- length, "Bytes are compared that are there")
+                && otherStart <= other.count &- length, "The ranges must be within the bytes")
         guard length >= 16 else {
             for offset in 0..<length where self[start &+ offset] != other[otherStart &+ offset] { return false }
             return true
         }
-        // The last of them begins before the end of the one before it, where the length is no multiple.
+        // If the length is not a multiple of sixteen, the last vector overlaps the one before it.
         var offset = 0
         while true {
             let ours = unsafe bytes.unsafeLoadUnaligned(
@@ -116,21 +148,29 @@ extension Span<UInt8> {
     }
 }
 
-/// Tests on all bytes of a word or of a vector at once.
+/// Tests that apply to all bytes of an integer or vector at once.
 public enum ByteMask {
-    /// Sixteen bytes; what is not ASCII is below nothing among them.
+    /// Sixteen bytes. Bytes that are not ASCII are negative here.
     public typealias Vector = SIMD16<Int8>
-    /// Which of them were looked for.
+    /// Selects bytes of a vector.
     public typealias Found = SIMDMask<SIMD16<Int8>>
 
-    /// The high bit of each byte that is zero; above the first such byte there may be false ones.
+    /// Returns an integer with the high bit set in each byte that is zero in `word`. Bytes above the first match may be
+    /// false positives.
+    ///
+    /// - Parameter word: The bytes to test.
+    /// - Returns: The mask.
     @inlinable @inline(__always)
     public static func zeros(in word: UInt64) -> UInt64 {
         (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
     }
 
-    /// The high bit of each byte that ends the plain part of a JSON string: a quotation mark, a backslash, a control
-    /// character, or the start of something that is not ASCII; above the first such byte there may be false ones.
+    /// Returns an integer with the high bit set in each byte that ends the plain part of a JSON string: a quotation
+    /// mark, a backslash, a control character, or the start of a non-ASCII character. Bytes above the first match may
+    /// be false positives.
+    ///
+    /// - Parameter word: The bytes to test.
+    /// - Returns: The mask.
     @inlinable @inline(__always)
     public static func stringStops(in word: UInt64) -> UInt64 {
         let quotes = zeros(in: word ^ 0x2222_2222_2222_2222)
@@ -139,38 +179,51 @@ public enum ByteMask {
         return quotes | backslashes | controls | (word & 0x8080_8080_8080_8080)
     }
 
-    /// The bytes that end the plain part of a JSON string.
+    /// Selects the bytes that end the plain part of a JSON string.
+    ///
+    /// - Parameter bytes: The bytes to test.
+    /// - Returns: The selected bytes.
     @inlinable @inline(__always)
     public static func stringStops(in bytes: Vector) -> Found {
-        // What is not ASCII is below nothing here.
+        // Bytes that are not ASCII are negative, so they are selected as well.
         (bytes .== of("\"")) .| (bytes .== of("\\")) .| (bytes .< of(" "))
     }
 
-    /// The bytes that can't stand in a JSON string as they are.
+    /// Selects the bytes that must be escaped in a JSON string.
     @inlinable @inline(__always)
     static func escapes(in bytes: Vector) -> Found {
         let controls = (bytes .>= Vector(repeating: 0)) .& (bytes .< of(" "))
         return (bytes .== of("\"")) .| (bytes .== of("\\")) .| controls
     }
 
-    /// The bytes that are zero.
+    /// Selects the bytes that are zero.
+    ///
+    /// - Parameter bytes: The bytes to test.
+    /// - Returns: The selected bytes.
     @inlinable @inline(__always)
     public static func zeros(in bytes: Vector) -> Found {
         bytes .== Vector(repeating: 0)
     }
 
-    /// One byte, wherever it is compared with.
+    /// Returns a vector that repeats one byte, for comparisons.
+    ///
+    /// - Parameter scalar: An ASCII character.
+    /// - Returns: The vector.
     @inlinable @inline(__always)
     public static func of(_ scalar: Unicode.Scalar) -> Vector {
         Vector(repeating: Int8(bitPattern: UInt8(ascii: scalar)))
     }
 }
 
-/// Well-formed UTF-8 as table 3-7 of the Unicode standard has it: no surrogates, nothing overlong, nothing above
-/// U+10FFFF.
+/// Checks for well-formed UTF-8 as defined by table 3-7 of the Unicode standard: no surrogates, no overlong sequences,
+/// nothing above U+10FFFF.
 package enum UTF8Validation {
-    /// How many bytes the sequence at an index that starts with a byte above 0x7F takes, or nothing when it is
-    /// malformed or cut off.
+    /// Returns the length in bytes of a multi-byte sequence.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the sequence.
+    ///   - index: The index of its first byte, which is above 0x7F.
+    /// - Returns: nil if the sequence is malformed or incomplete.
     package static func sequenceLength(in bytes: Span<UInt8>, at index: Int) -> Int? {
         let first = bytes[index]
         let length: Int
@@ -199,7 +252,7 @@ package enum UTF8Validation {
         return length
     }
 
-    /// Whether all of the bytes are well-formed.
+    /// Returns `true` if all of the bytes are well-formed UTF-8.
     package static func holds(for bytes: Span<UInt8>) -> Bool {
         var index = 0
         while index < bytes.count {

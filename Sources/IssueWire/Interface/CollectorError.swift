@@ -1,8 +1,8 @@
-/// What a call is refused with: the errors of the interface, and those that every Varlink service has.
+/// The errors of the daemon's interface, and those that every Varlink service has.
 package enum CollectorError: Error, Equatable, Sendable {
     case invalidRecord(index: Int?, field: String?, reason: String)
     case invalidFilter(field: String, reason: String)
-    /// Something is larger than so many bytes, or more than so many.
+    /// Something exceeds a limit, in bytes or as a count.
     case tooLarge(limit: Int)
     case busy(retryAfter: Duration)
     case noSpace
@@ -16,10 +16,10 @@ package enum CollectorError: Error, Equatable, Sendable {
     case permissionDenied
     case expectedMore
 
-    /// An error that this version does not know, or whose parameters it can't read.
+    /// An error that this version does not know, or cannot read the parameters of.
     case unknown(name: String, parameters: JSONValue)
 
-    /// The error with which parameters are refused that could not be read.
+    /// Creates the error reply for parameters that could not be read.
     package init(refusing error: FieldError) {
         let filter = "filter."
         if error.field.hasPrefix(filter) {
@@ -31,31 +31,31 @@ package enum CollectorError: Error, Equatable, Sendable {
 }
 
 extension CollectorError: CustomStringConvertible {
-    /// A sentence for people.
+    /// A sentence for the user.
     package var description: String {
         switch self {
         case .invalidRecord(let index, let field, let reason):
-            "The record\(index.map { " \($0)" } ?? "") can't be taken: \(field.map { "\($0): " } ?? "")\(reason)."
-        case .invalidFilter(let field, let reason): "The filter can't be used: \(field): \(reason)."
-        case .tooLarge(let limit): "That is more than the daemon takes at once; the limit is \(limit)."
-        case .busy(let delay): "The daemon is busy; it asks to try again in \(delay)."
-        case .noSpace: "The daemon has no space left to store anything."
-        case .notFound(let id): "There is nothing with the id \(id), or it belongs to somebody else."
-        case .denied, .permissionDenied: "The daemon does not allow you to do that."
+            "The record\(index.map { " \($0)" } ?? "") was not accepted: \(field.map { "\($0): " } ?? "")\(reason)."
+        case .invalidFilter(let field, let reason): "The filter is invalid: \(field): \(reason)."
+        case .tooLarge(let limit): "The request is larger than the daemon accepts; the limit is \(limit)."
+        case .busy(let delay): "The daemon is busy; try again in \(delay)."
+        case .noSpace: "The daemon has no disk space left to store records."
+        case .notFound(let id): "No record or group has the id \(id), or it belongs to another user."
+        case .denied, .permissionDenied: "The daemon does not allow this user to do that."
         case .interfaceNotFound(let name): "The daemon has no interface \(name)."
         case .methodNotFound(let name): "The daemon has no method \(name)."
-        case .methodNotImplemented(let name): "This version of the daemon does not offer \(name) yet."
-        case .invalidParameter(let name): "The parameter \(name) is missing or has a value that can't be used."
-        case .expectedMore: "The call must allow more than one reply."
+        case .methodNotImplemented(let name): "This version of the daemon does not implement \(name)."
+        case .invalidParameter(let name): "The parameter \(name) is missing or invalid."
+        case .expectedMore: "The method must be called with `more`."
         case .unknown(let name, let parameters):
-            "The daemon answered with an error that this version does not know: \(name) "
+            "The daemon replied with an unknown error: \(name) "
                 + String(decoding: parameters.json, as: UTF8.self)
         }
     }
 }
 
 extension CollectorError {
-    /// The error's full name.
+    /// The full name of the error.
     package var name: String {
         switch self {
         case .invalidRecord: "org.issued.Collector.InvalidRecord"
@@ -75,14 +75,14 @@ extension CollectorError {
         }
     }
 
-    /// The reply that carries the error.
+    /// The reply that reports the error.
     package var reply: VarlinkReply {
         var writer = JSONWriter()
         writer.object(writeParameters)
         return VarlinkReply(parameters: writer.bytes, error: name)
     }
 
-    /// The error that a reply carries, or nothing when it carries none.
+    /// Reads the error that a reply reports. Returns nil if the reply reports none.
     package init?(_ reply: VarlinkReply) {
         guard let name = reply.error else { return nil }
         let details = try? ErrorDetails(json: reply.parameters.span)
@@ -144,7 +144,7 @@ extension CollectorError {
     }
 }
 
-/// The parameters of all errors that are known, each where its error has it.
+/// The parameters of all known errors. Each is nil if the error does not have it.
 struct ErrorDetails {
     var index: Int?
     var field: String?

@@ -17,13 +17,13 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     case backup = "Backup"
     case repair = "Repair"
 
-    /// The interface of the daemon.
+    /// The name of the daemon's interface.
     package static let interface = "org.issued.Collector"
 
-    /// The method's name with its interface, as a call has it.
+    /// The method's full name, including its interface, as used in calls.
     package var fullName: String { "\(Self.interface).\(rawValue)" }
 
-    /// The method that a full name means, or nothing.
+    /// Returns the method with a full name, or nil if no such method exists.
     package init?(fullName: String) {
         let prefix = "\(Self.interface)."
         guard fullName.hasPrefix(prefix) else { return nil }
@@ -31,7 +31,7 @@ package enum CollectorMethod: String, CaseIterable, Sendable {
     }
 }
 
-/// What `Report` answers: one receipt for each record, in their order.
+/// The reply of `Report`: one receipt per record, in the order of the records.
 package struct ReportReply: Equatable, Sendable {
     package var receipts: [RecordReceipt]
 
@@ -62,11 +62,12 @@ extension ReportReply: JSONCodable {
     }
 }
 
-/// What `Await` is called with.
+/// The parameters of `Await`.
 package struct AwaitParameters: Equatable, Sendable {
     package var id: String
-    /// The one whose answer is awaited, or all.
+    /// The destination to wait for; nil for all.
     package var destination: String?
+    /// The maximum time to wait; nil for the daemon's default.
     package var timeout: Duration?
 
     package init(id: String, destination: String? = nil, timeout: Duration? = nil) {
@@ -106,7 +107,7 @@ extension AwaitParameters: JSONCodable {
     }
 }
 
-/// What `Await` answers: what became of the record for each destination.
+/// The reply of `Await`: the fate of the record at each destination.
 package struct AwaitReply: Equatable, Sendable {
     package var fates: [DestinationFate]
 

@@ -1,43 +1,42 @@
-/// A value with a form in JSON.
+/// A type with a JSON representation.
 ///
-/// Readers ignore members they do not know, take a `null` for an absent member,
-/// and the last of several members with one key. Writers leave absent values
-/// out.
+/// Readers ignore unknown members, treat `null` as absent, and use the last of several members with the same key.
+/// Writers omit absent values.
 package protocol JSONCodable {
-    /// Reads the value that comes next.
+    /// Reads the next value.
     init(from scanner: inout JSONScanner) throws(FieldError)
 
     func write(to writer: inout JSONWriter)
 }
 
 extension JSONCodable {
-    /// Reads the value that some bytes are, with nothing but white space around it.
+    /// Reads a value from JSON text that contains nothing else but white space.
     package init(json: Span<UInt8>) throws(FieldError) {
         var scanner = JSONScanner(json)
         try self.init(from: &scanner)
         do {
             try scanner.end()
         } catch {
-            throw FieldError(error, expected: "all there is")
+            throw FieldError(error, expected: "a single value")
         }
     }
 
-    /// Reads the value that some bytes are, with nothing but white space around it.
+    /// Reads a value from JSON text that contains nothing else but white space.
     package init(json: [UInt8]) throws(FieldError) {
         try self.init(json: json.span)
     }
 
-    /// Reads the value that a text is.
+    /// Reads a value from JSON text that contains nothing else but white space.
     package init(json: String) throws(FieldError) {
         try self.init(json: Array(json.utf8).span)
     }
 
-    /// Reads what was read as any JSON before.
+    /// Reads a value from JSON that has been parsed already.
     package init(json: JSONValue) throws(FieldError) {
         try self.init(json: json.json.span)
     }
 
-    /// The value in JSON.
+    /// The value as JSON.
     package var json: [UInt8] {
         var writer = JSONWriter()
         write(to: &writer)
@@ -93,7 +92,7 @@ extension JSONCodable where Self: FixedWidthInteger {
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         let number = try Int64(from: &scanner)
         guard let value = Self(exactly: number) else {
-            throw FieldError(reason: "must lie between \(Self.min) and \(Self.max)")
+            throw FieldError(reason: "must be between \(Self.min) and \(Self.max)")
         }
         self = value
     }
@@ -134,13 +133,13 @@ extension Timestamp: JSONCodable {
         let time: Timestamp?
         do {
             let text = try scanner.text()
-            // No form of a time needs an escape, but a writer may use one.
+            // No form of a time needs an escape, but a writer may still use one.
             time = text.hasEscapes ? Timestamp(scanner.string(text)) : scanner.timestamp(text)
         } catch {
-            throw FieldError(error, expected: "a time as RFC 3339 has it")
+            throw FieldError(error, expected: "an RFC 3339 time")
         }
         guard let time else {
-            throw FieldError(reason: "must be a time as RFC 3339 has it, such as 2026-11-21T10:00:00.123Z")
+            throw FieldError(reason: "must be an RFC 3339 time, such as 2026-11-21T10:00:00.123Z")
         }
         self = time
     }
@@ -149,7 +148,7 @@ extension Timestamp: JSONCodable {
 }
 
 extension Duration: JSONCodable {
-    /// Reads a number of milliseconds, which can't be negative.
+    /// Reads a number of milliseconds, which must not be negative.
     package init(from scanner: inout JSONScanner) throws(FieldError) {
         let milliseconds = try Int64(from: &scanner)
         guard milliseconds >= 0 else { throw FieldError(reason: "must not be negative") }
@@ -165,7 +164,7 @@ extension JSONScanner {
     }
 }
 
-/// A choice between a few words, which stand for themselves in JSON.
+/// A type with a few named values that are strings in JSON.
 package protocol JSONStringEnum: JSONCodable, CaseIterable {
     var name: String { get }
     init?(name: String)

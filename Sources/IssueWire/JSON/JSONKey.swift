@@ -1,27 +1,35 @@
-/// A key in a form that is compared with one look: its length, its first eight bytes and its last eight.
+/// A JSON key in a form that is fast to compare: its length, its first eight bytes and its last eight.
 ///
-/// Two keys of at most 16 bytes are equal when their forms are. A longer one is
-/// told apart by what it is compared with: no interface of ours has two long
-/// keys that differ only in their middle.
+/// Keys of at most 16 bytes are equal if their forms are equal. Longer keys that differ only in the middle compare as
+/// equal; the interfaces in this package have no such keys.
 public struct JSONKey: Hashable, Sendable {
     @usableFromInline let length: Int
     @usableFromInline let head: UInt64
     @usableFromInline let tail: UInt64
 
-    /// The key that a text of the program is.
+    /// Creates the form of a key.
+    ///
+    /// - Parameter key: The key.
     @inlinable
     public init(_ key: StaticString) {
         self.init(text: key.description)
     }
 
-    /// The key that a text is.
+    /// Creates the form of a key.
+    ///
+    /// - Parameter text: The key.
     @inlinable
     public init(text: String) {
         let text = Array(text.utf8)
         self.init(text.span, from: 0, to: text.count)
     }
 
-    /// The key that stands in a range of bytes.
+    /// Creates the form of a key in a range of bytes.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the key.
+    ///   - start: The index of its first byte.
+    ///   - end: The index after its last byte.
     @inlinable @inline(__always)
     public init(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
         length = end - start
@@ -44,27 +52,37 @@ public struct JSONKey: Hashable, Sendable {
         }
     }
 
-    /// Whether two keys are the same.
+    /// Returns `true` if the forms of two keys are equal.
+    ///
+    /// - Parameters:
+    ///   - left: A key.
+    ///   - right: Another key.
+    /// - Returns: `true` if they are equal.
     @inlinable @inline(__always)
     public static func == (left: JSONKey, right: JSONKey) -> Bool {
         left.head == right.head && left.length == right.length && left.tail == right.tail
     }
 
-    /// A number of so many bits by which keys of one interface can be told apart mostly.
+    /// Returns a hash of `bits` bits that differs between most of the keys of an interface.
+    ///
+    /// - Parameter bits: The number of bits, from 1 to 63.
+    /// - Returns: The hash.
     @inlinable @inline(__always)
     public func hash(bits: Int) -> Int {
         Int(truncatingIfNeeded: (head &* 0x9E37_79B9_7F4A_7C15) >> UInt64(64 &- bits))
     }
 }
 
-/// A key as most writers write it, with its quotation marks and the colon: found where it is expected by one
+/// A key with its quotation marks and the colon, as most writers write it. It can be recognized with a single
 /// comparison.
 public struct JSONKeyLiteral: Sendable {
     @usableFromInline let bytes: (UInt64, UInt64)
     @usableFromInline let mask: (UInt64, UInt64)
     @usableFromInline let count: Int
 
-    /// The literal of a key; nothing for one of more than thirteen bytes.
+    /// Creates the literal of a key.
+    ///
+    /// - Returns: nil if the key has more than thirteen bytes.
     package init?(_ key: StaticString) {
         let text = Array("\"\(key)\":".utf8)
         guard text.count <= 16 else { return nil }
@@ -77,7 +95,10 @@ public struct JSONKeyLiteral: Sendable {
 }
 
 extension JSONScanner {
-    /// Passes a member's key and its colon where they stand next just so; nothing is passed where they don't.
+    /// Skips the next member's key and colon if they match the literal exactly.
+    ///
+    /// - Parameter literal: The expected key.
+    /// - Returns: `false` if they do not match; nothing is skipped then.
     @inlinable @inline(__always)
     public mutating func passKey(_ literal: JSONKeyLiteral) -> Bool {
         var start = position
@@ -97,7 +118,7 @@ extension JSONScanner {
 }
 
 extension JSONScanner {
-    /// Enters an object whose members are then read one by one.
+    /// Enters an object, whose members are then read one by one.
     @inline(never)
     package mutating func openFields() throws(FieldError) {
         do {
@@ -107,7 +128,7 @@ extension JSONScanner {
         }
     }
 
-    /// The key of the next member, whose value must be read or skipped next; nothing when the object ends here.
+    /// Returns the key of the next member, whose value must be read or skipped next; nil at the end of the object.
     @inline(never)
     package mutating func nextField() throws(FieldError) -> String? {
         do {
@@ -118,7 +139,7 @@ extension JSONScanner {
         }
     }
 
-    /// Reads a member's value; `null` is none.
+    /// Reads a member's value. `null` sets it to nil.
     @inline(never)
     package mutating func read<Value: JSONCodable>(_ value: inout Value?, _ key: String) throws(FieldError) {
         do {
@@ -128,14 +149,14 @@ extension JSONScanner {
         }
     }
 
-    /// Reads a member that says how many of something are wanted.
+    /// Reads a member that is a count, which must be at least 1.
     @inline(never)
     package mutating func readCount(_ count: inout Int?, _ key: String) throws(FieldError) {
         try read(&count, key)
         if let count, count < 1 { throw FieldError(field: key, reason: "must be at least 1") }
     }
 
-    /// Reads a member's list; `null` is an empty one.
+    /// Reads a member that is a list. `null` is read as an empty list.
     @inline(never)
     package mutating func read<Element: JSONCodable>(_ list: inout [Element], _ key: String) throws(FieldError) {
         do {
@@ -145,7 +166,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes the value of a member that nobody knows: a later version of the protocol may.
+    /// Skips the value of an unknown member, which a later version of the protocol may define.
     @inline(never)
     package mutating func skipField(_ key: String) throws(FieldError) {
         do {
@@ -164,11 +185,11 @@ extension JSONScanner {
     }
 }
 
-/// Which member of a JSON object is not what it should be, and why.
+/// A member of a JSON object that is invalid, and the reason.
 package struct FieldError: Error, Equatable, Sendable {
-    /// The way to it, its steps parted by dots (`filter.codes.2`); empty for the whole value.
+    /// The path of the member, with dots between its components (`filter.codes.2`); empty for the whole value.
     package var field: String
-    /// What is wrong, fit to stand behind the field's name and a colon.
+    /// The reason, worded to follow the name of the field.
     package var reason: String
 
     package init(field: String = "", reason: String) {
@@ -176,20 +197,22 @@ package struct FieldError: Error, Equatable, Sendable {
         self.reason = reason
     }
 
-    /// What a fault of the scanner means for somebody who asked for a certain kind of value.
+    /// Creates the error for a value that a scanner could not read.
+    ///
+    /// - Parameter expected: The expected kind of value, with its article.
     package init(_ error: JSONError, expected: String) {
         field = ""
         reason =
             switch error {
             case .wrongType: "must be \(expected)"
-            case .notAnInteger: "must be an integer of 64 bits"
+            case .notAnInteger: "must be a 64-bit integer"
             case .tooDeep(let limit): "is nested deeper than \(limit)"
             case .tooManyKeys(let limit): "has more than \(limit) keys"
             case .truncated, .unexpectedByte, .invalidUTF8, .invalidEscape, .trailingBytes: "is malformed JSON"
             }
     }
 
-    /// The same error, seen from the object or array in which the value stands.
+    /// Returns the same error with `step` added to the front of its path.
     package func inside(_ step: String) -> FieldError {
         FieldError(field: field.isEmpty ? step : "\(step).\(field)", reason: reason)
     }
@@ -200,9 +223,11 @@ extension FieldError: CustomStringConvertible {
 }
 
 extension Optional {
-    /// The value of a member that must be there.
+    /// Returns the value of a member that is required.
+    ///
+    /// - Throws: A `FieldError` if the value is nil.
     package func required(_ field: String) throws(FieldError) -> Wrapped {
-        guard let self else { throw FieldError(field: field, reason: "must be given") }
+        guard let self else { throw FieldError(field: field, reason: "is required") }
         return self
     }
 }

@@ -1,5 +1,5 @@
 extension JSONScanner {
-    /// Passes white space and answers the byte that follows, which stays unread.
+    /// Skips white space and returns the next byte without reading it.
     @inlinable @inline(__always)
     mutating func peek() throws(JSONError) -> UInt8 {
         guard position < bytes.count else { throw .truncated }
@@ -32,7 +32,7 @@ extension JSONScanner {
         followsValue = false
     }
 
-    /// Passes the comma before another value and says that there is one, or passes the closing bracket and says no.
+    /// Skips the comma before another value and returns `true`, or skips the closing bracket and returns `false`.
     @inlinable @inline(__always)
     mutating func next(orEnd bracket: UInt8) throws(JSONError) -> Bool {
         let byte = try peek()
@@ -45,15 +45,16 @@ extension JSONScanner {
         if followsValue {
             guard byte == UInt8(ascii: ",") else { throw .unexpectedByte(at: position) }
             position += 1
-            // A closing bracket after a comma is refused by the value that is read next.
+            // The comma must not be followed by the closing bracket.
             if try peek() == bracket { throw .unexpectedByte(at: position) }
             followsValue = false
         }
         return true
     }
 
-    /// The key of the next member and the colon behind it, where both are written as most are: no space, no escape, all
-    /// of it ASCII. Nothing, and nothing is passed, where they are not.
+    /// Reads the next member's key and colon in their most common form: without spaces, without escapes, ASCII only.
+    ///
+    /// Returns nil in any other case; nothing is read then.
     @inlinable @inline(__always)
     mutating func plainKey() -> JSONText? {
         var start = position
@@ -72,7 +73,7 @@ extension JSONScanner {
         return JSONText(start: start, end: end, hasEscapes: false)
     }
 
-    /// Passes the end of an object that follows a value at once.
+    /// Skips the end of an object if it immediately follows a value.
     @inlinable @inline(__always)
     mutating func passPlainEnd() -> Bool {
         guard followsValue, position < bytes.count, bytes[position] == UInt8(ascii: "}") else { return false }
@@ -95,7 +96,7 @@ extension JSONScanner {
         guard keys <= maximumKeys else { throw .tooManyKeys(limit: maximumKeys) }
     }
 
-    /// Passes a key and the colon behind it.
+    /// Skips a key and the colon after it.
     @discardableResult
     mutating func passKey() throws(JSONError) -> JSONText {
         guard try peek() == UInt8(ascii: "\"") else { throw .unexpectedByte(at: position) }
@@ -106,7 +107,8 @@ extension JSONScanner {
         return key
     }
 
-    /// Where the bytes from an index on are no longer the plain inside of a string, or near the end of all bytes.
+    /// Returns the index of the first byte that is not a plain part of a string. Near the end of the bytes, the index
+    /// may be lower.
     @inlinable @inline(__always)
     func plainEnd(from start: Int) -> Int {
         let index = bytes.scan(from: start, to: bytes.count) { ByteMask.stringStops(in: $0) }
@@ -115,7 +117,7 @@ extension JSONScanner {
         return index &+ (stops == 0 ? 8 : stops.trailingZeroBitCount >> 3)
     }
 
-    /// Reads on in a string of which the bytes up to an index are plain.
+    /// Reads the rest of a string whose bytes up to an index are plain.
     @usableFromInline
     mutating func textInAnyForm(from start: Int, at first: Int) throws(JSONError) -> JSONText {
         var index = first
@@ -143,7 +145,8 @@ extension JSONScanner {
         }
     }
 
-    /// A whole number of at most 18 digits and no sign, as most are. Nothing, and nothing is passed, where it is not.
+    /// Reads an integer in its most common form: at most 18 digits without a sign. Returns nil in any other case;
+    /// nothing is read then.
     @inlinable @inline(__always)
     mutating func plainInteger() -> Int64? {
         let start = position
@@ -151,7 +154,7 @@ extension JSONScanner {
         var value: Int64 = 0
         var index = start
         while index < bytes.count, Self.isDigit(bytes[index]) {
-            // It overflows beyond 18 digits only, and then it is read again.
+            // This overflows only beyond 18 digits; the number is then read again in its general form.
             value = value &* 10 &+ Int64(bytes[index] &- UInt8(ascii: "0"))
             index &+= 1
         }
@@ -168,7 +171,7 @@ extension JSONScanner {
         try word(.null)
     }
 
-    /// What to throw where the value that follows is not of the type that was asked for.
+    /// Returns the error for a value whose type is not the expected one.
     @usableFromInline
     mutating func mismatch() -> JSONError {
         do {
@@ -196,7 +199,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes one of the three words that JSON knows.
+    /// Skips one of the constants `true`, `false` and `null`.
     @inline(__always)
     mutating func word(_ word: JSONConstant) throws(JSONError) {
         let end = position &+ word.count
@@ -225,7 +228,7 @@ extension JSONScanner {
         return index
     }
 
-    /// Where the escape that starts at a backslash ends, both halves of a surrogate pair taken together.
+    /// Returns the index after the escape that starts at a backslash. A surrogate pair counts as one escape.
     func escapeEnd(at backslash: Int) throws(JSONError) -> Int {
         guard backslash + 1 < bytes.count else { throw .truncated }
         switch bytes[backslash + 1] {
@@ -249,7 +252,7 @@ extension JSONScanner {
         }
     }
 
-    /// The four hexadecimal digits of the `\u` escape at a backslash.
+    /// Returns the value of the four hexadecimal digits of the `\u` escape at a backslash.
     func codeUnit(at backslash: Int) throws(JSONError) -> UInt32 {
         guard backslash + 6 <= bytes.count else { throw .truncated }
         var unit: UInt32 = 0

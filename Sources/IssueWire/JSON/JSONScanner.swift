@@ -1,39 +1,45 @@
-/// Reads JSON (RFC 8259) from bytes, value by value, without building anything.
+/// Reads JSON (RFC 8259) from bytes, value by value, without building a tree.
 ///
-/// Strict: UTF-8 must be well-formed, surrogates paired, control characters
-/// escaped, nesting and the number of keys bounded. Keys that come twice are
-/// both seen; whoever reads an object decides (ours take the last one).
-/// A failed scanner is of no further use.
+/// The scanner is strict. UTF-8 must be well-formed, surrogates paired, and control characters escaped; nesting and the
+/// number of keys are limited. Duplicate keys are all returned, and the reader of an object decides which one counts
+/// (the readers of this package take the last one). A scanner that has thrown an error must not be used again.
 public struct JSONScanner: ~Escapable {
-    /// What is read.
+    /// The bytes to read.
     public let bytes: Span<UInt8>
-    /// How many bytes were read; nobody but the scanner moves it.
+    /// The index of the next byte. Only the scanner itself may change it.
     public var position: Int
     @usableFromInline var depth = 0
     @usableFromInline var keys = 0
     @usableFromInline let maximumDepth: Int
     @usableFromInline let maximumKeys: Int
-    /// Whether a value stands before the position in the container that is open, so that a comma must come next.
+    /// `true` after a value in the open container, so that a comma must come next.
     @usableFromInline var followsValue = false
 
-    /// What a record may have, and what stands around it in an answer.
+    /// The default maximum depth: that of a record, plus that of the reply around it.
     package static let defaultDepth = 48
-    /// A text's place is kept in 32 bits, one of them for its escapes.
+    /// The offsets of a text are stored in 32 bits each, one of them used as a flag.
     private static let maxBytes = Int(Int32.max)
 
+    /// Creates a scanner.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to read; at most 2 GiB.
+    ///   - position: The index at which to begin.
+    ///   - maximumDepth: The maximum nesting of arrays and objects.
+    ///   - maximumKeys: The maximum number of keys in all objects together.
     @_lifetime(copy bytes)
     package init(
         _ bytes: Span<UInt8>, from position: Int = 0, maximumDepth: Int = JSONScanner.defaultDepth,
         maximumKeys: Int = .max
     ) {
-        precondition(bytes.count <= Self.maxBytes, "Bytes that are scanned are fewer than 2 GiB")
+        precondition(bytes.count <= Self.maxBytes, "At most 2 GiB can be scanned")
         self.bytes = bytes
         self.position = position
         self.maximumDepth = maximumDepth
         self.maximumKeys = maximumKeys
     }
 
-    /// Begins where the value of an object's member stands, with the object open around it.
+    /// Starts at the value of an object's member, with the object already open.
     @_lifetime(copy bytes)
     package init(
         _ bytes: Span<UInt8>, atMemberValue position: Int, maximumDepth: Int = JSONScanner.defaultDepth,
@@ -43,7 +49,7 @@ public struct JSONScanner: ~Escapable {
         depth = 1
     }
 
-    /// Passes white space and answers which kind of value follows.
+    /// Skips white space and returns the kind of the next value.
     package mutating func kind() throws(JSONError) -> JSONKind {
         switch try peek() {
         case UInt8(ascii: "\""): return .string
@@ -58,20 +64,26 @@ public struct JSONScanner: ~Escapable {
 
     // MARK: Containers
 
-    /// Enters an object; then ask for its members until there is none.
+    /// Enters an object. Call ``nextMember()`` until it returns nil.
+    ///
+    /// - Throws: `JSONError` if the next value is not an object.
     @inlinable @inline(__always)
     public mutating func openObject() throws(JSONError) {
         try open(UInt8(ascii: "{"))
     }
 
-    /// Enters an array; then ask for its elements until there is none.
+    /// Enters an array. Call ``nextElement()`` until it returns `false`.
+    ///
+    /// - Throws: `JSONError` if the next value is not an array.
     @inlinable @inline(__always)
     public mutating func openArray() throws(JSONError) {
         try open(UInt8(ascii: "["))
     }
 
-    /// The key of the object's next member, whose value must be read or skipped next; nothing when the object ends
-    /// here.
+    /// Returns the key of the object's next member. Its value must be read or skipped next.
+    ///
+    /// - Returns: nil at the end of the object.
+    /// - Throws: `JSONError` if the text is malformed or has too many keys.
     @inlinable @inline(__always)
     public mutating func nextMember() throws(JSONError) -> JSONText? {
         guard let key = plainKey() else { return passPlainEnd() ? nil : try nextMemberInAnyForm() }
@@ -79,7 +91,12 @@ public struct JSONScanner: ~Escapable {
         return key
     }
 
-    /// Passes an object that is known to be one, of so many bytes and keys; nothing is passed where it has too many.
+    /// Skips an object of known extent.
+    ///
+    /// - Parameters:
+    ///   - count: The number of bytes of the object.
+    ///   - more: The number of keys in the object.
+    /// - Returns: `false` if the object exceeds the maximum number of keys; nothing is skipped then.
     @inlinable @inline(__always)
     public mutating func passObject(_ count: Int, keys more: Int) -> Bool {
         guard keys &+ more <= maximumKeys else { return false }
@@ -89,8 +106,11 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
-    /// Passes keys and values that were passed before and end with a key, where they stand again just so behind a
-    /// value.
+    /// Skips members that were read before, if the same bytes follow a value here. The bytes end with a key and its
+    /// colon.
+    ///
+    /// - Parameter before: The bytes that were read before.
+    /// - Returns: `false` if the next bytes are different; nothing is skipped then.
     @inlinable @inline(__always)
     public mutating func passMembers(_ before: Span<UInt8>) -> Bool {
         guard followsValue, !before.isEmpty, position &+ before.count <= bytes.count,
@@ -101,10 +121,13 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
-    /// How many keys were met since they are counted.
+    /// The number of keys since counting started.
     package var keyCount: Int { keys }
 
-    /// Whether the array has another element, which must be read or skipped next.
+    /// Returns `true` if the array has another element, which must be read or skipped next.
+    ///
+    /// - Returns: `false` at the end of the array.
+    /// - Throws: `JSONError` if the text is malformed.
     @inlinable @inline(__always)
     public mutating func nextElement() throws(JSONError) -> Bool {
         try next(orEnd: UInt8(ascii: "]"))
@@ -112,7 +135,10 @@ public struct JSONScanner: ~Escapable {
 
     // MARK: Scalars
 
-    /// A string's contents.
+    /// Reads a string.
+    ///
+    /// - Returns: The position of its contents.
+    /// - Throws: `JSONError` if the next value is not a well-formed string.
     @inlinable @inline(__always)
     public mutating func text() throws(JSONError) -> JSONText {
         guard try peek() == UInt8(ascii: "\"") else { throw mismatch() }
@@ -126,7 +152,10 @@ public struct JSONScanner: ~Escapable {
         return JSONText(start: start, end: end, hasEscapes: false)
     }
 
-    /// A 64-bit integer.
+    /// Reads a 64-bit integer.
+    ///
+    /// - Returns: The integer.
+    /// - Throws: `JSONError` if the next value is not such an integer.
     @inlinable @inline(__always)
     public mutating func integer() throws(JSONError) -> Int64 {
         if let value = plainInteger() { return value }
@@ -135,7 +164,7 @@ public struct JSONScanner: ~Escapable {
         return value
     }
 
-    /// A number: where it stands, and its value when it is a 64-bit integer without fraction or exponent.
+    /// Reads a number. Returns its position, and its value if it is a 64-bit integer without fraction or exponent.
     @usableFromInline
     package mutating func number() throws(JSONError) -> (start: Int, end: Int, integer: Int64?) {
         let first = try peek()
@@ -171,6 +200,7 @@ public struct JSONScanner: ~Escapable {
         return (start, index, value)
     }
 
+    /// Reads `true` or `false`.
     package mutating func bool() throws(JSONError) -> Bool {
         switch try peek() {
         case UInt8(ascii: "t"):
@@ -183,7 +213,10 @@ public struct JSONScanner: ~Escapable {
         }
     }
 
-    /// Passes a `null` and says so, or stays and says that something else is there.
+    /// Skips a `null` if it comes next.
+    ///
+    /// - Returns: `false` if another value comes next; nothing is skipped then.
+    /// - Throws: `JSONError` if the text is malformed.
     @inlinable @inline(__always)
     public mutating func null() throws(JSONError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
@@ -193,7 +226,7 @@ public struct JSONScanner: ~Escapable {
 
     // MARK: Whole values
 
-    /// Passes one value of any kind, checking all of it, and answers where it stands.
+    /// Skips one value of any kind, checking all of it, and returns its position.
     package mutating func skipValue() throws(JSONError) -> Range<Int> {
         _ = try peek()
         let start = position
@@ -201,7 +234,7 @@ public struct JSONScanner: ~Escapable {
         return start..<position
     }
 
-    /// Passes one value that may hold more and nest deeper than the limits allow; its nesting costs memory, not stack.
+    /// Skips one value that may exceed the limits of keys and depth. Deep nesting costs memory, not stack.
     package mutating func skipValueOfAnySize() throws(JSONError) {
         var open: [UInt8] = []
         repeat {
@@ -221,12 +254,12 @@ public struct JSONScanner: ~Escapable {
         } while !open.isEmpty
     }
 
-    /// Counts keys from here on.
+    /// Restarts the count of keys at zero.
     package mutating func startCountingKeys() {
         keys = 0
     }
 
-    /// Fails when anything but white space follows.
+    /// Throws if anything but white space follows.
     package mutating func end() throws(JSONError) {
         skipSpace()
         guard position == bytes.count else { throw .trailingBytes(at: position) }
@@ -234,17 +267,20 @@ public struct JSONScanner: ~Escapable {
 }
 
 extension JSONScanner {
-    /// The key that a text is, its escapes resolved.
+    /// Returns the key that a text contains, with its escapes resolved.
     ///
-    /// It changes nothing. But where a scanner is lent to be changed, asking it
-    /// what changes nothing would copy it, for each key anew.
+    /// This method changes nothing. It is `mutating` because calling a nonmutating method on an `inout` scanner would
+    /// copy the scanner for each key.
+    ///
+    /// - Parameter text: The position of the text.
+    /// - Returns: The key.
     @inlinable @inline(__always)
     public mutating func key(_ text: JSONText) -> JSONKey {
         guard text.hasEscapes else { return JSONKey(bytes, from: text.start, to: text.end) }
         return unescapedKey(text)
     }
 
-    /// The text as a string, its escapes resolved.
+    /// Returns the text as a string, with its escapes resolved.
     package func string(_ text: JSONText) -> String {
         if !text.hasEscapes, let utf8 = try? UTF8Span(validating: bytes.extracting(text.start..<text.end)) {
             return String(copying: utf8)
@@ -254,7 +290,11 @@ extension JSONScanner {
         return String(decoding: resolved[0..<resolved.count], as: UTF8.self)
     }
 
-    /// Appends the text's UTF-8, its escapes resolved.
+    /// Appends the text as UTF-8, with its escapes resolved.
+    ///
+    /// - Parameters:
+    ///   - text: The position of the text.
+    ///   - output: The buffer to append to.
     @inlinable @inline(__always)
     public func append(_ text: JSONText, to output: inout ByteBuffer) {
         if text.hasEscapes {
@@ -264,7 +304,11 @@ extension JSONScanner {
         }
     }
 
-    /// Appends a part of the bytes as they stand.
+    /// Appends a range of the bytes unchanged.
+    ///
+    /// - Parameters:
+    ///   - range: The range of the bytes.
+    ///   - output: The buffer to append to.
     @inlinable @inline(__always)
     public func append(_ range: Range<Int>, to output: inout ByteBuffer) {
         output.append(bytes, from: range.lowerBound, to: range.upperBound)
@@ -302,9 +346,9 @@ extension JSONScanner {
         }
     }
 
-    /// Appends the scalar whose escape, or pair of escapes, starts at a backslash, and answers where it ends.
+    /// Appends the scalar that an escape or a pair of escapes represents, and returns the index after it.
     private func appendScalar(at backslash: Int, to output: inout ByteBuffer) -> Int {
-        // The text was checked when it was read, so neither of these can fail.
+        // The text was validated when it was read, so neither of these can fail.
         let unit = (try? codeUnit(at: backslash)) ?? 0xFFFD
         var value = unit
         var end = backslash + 6
@@ -318,44 +362,45 @@ extension JSONScanner {
     }
 }
 
-/// Why bytes are no JSON, or not the JSON that was asked for.
+/// The reason why bytes are not JSON, or not the expected JSON.
 public enum JSONError: Error, Equatable, Sendable {
     /// The bytes end before the value does.
     case truncated
-    /// A byte that can't stand where it stands.
+    /// A byte that is not allowed at its position.
     case unexpectedByte(at: Int)
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not well-formed UTF-8.
     case invalidUTF8(at: Int)
-    /// An escape that JSON does not know, or half of a surrogate pair.
+    /// An invalid escape, or half of a surrogate pair.
     case invalidEscape(at: Int)
     case tooDeep(limit: Int)
     case tooManyKeys(limit: Int)
-    /// A well-formed value of another type than the one that was asked for.
+    /// A well-formed value of another type than expected.
     case wrongType(at: Int)
-    /// An integer that does not fit into 64 bits, or a number with a fraction where an integer was asked for.
+    /// An integer that does not fit into 64 bits, or a number with a fraction or exponent where an integer was
+    /// expected.
     case notAnInteger(at: Int)
-    /// Something follows where the value should be all.
+    /// Bytes that follow the end of the value.
     case trailingBytes(at: Int)
 }
 
 extension JSONError: CustomStringConvertible {
-    /// What is wrong, and where.
+    /// The reason and the position, for messages to the user.
     public var description: String {
         switch self {
         case .truncated: "the JSON text ends too early"
-        case .unexpectedByte(let position): "the byte at offset \(position) can't stand there in JSON"
-        case .invalidUTF8(let position): "the bytes at offset \(position) are no UTF-8"
-        case .invalidEscape(let position): "the escape at offset \(position) is none that JSON knows"
+        case .unexpectedByte(let position): "the byte at offset \(position) is not allowed there in JSON"
+        case .invalidUTF8(let position): "the bytes at offset \(position) are not valid UTF-8"
+        case .invalidEscape(let position): "the escape at offset \(position) is invalid"
         case .tooDeep(let limit): "the JSON text is nested deeper than \(limit)"
         case .tooManyKeys(let limit): "the JSON text has more than \(limit) keys"
         case .wrongType(let position): "the value at offset \(position) has another type than expected"
-        case .notAnInteger(let position): "the number at offset \(position) is no 64-bit integer"
-        case .trailingBytes(let position): "something follows the JSON text at offset \(position)"
+        case .notAnInteger(let position): "the number at offset \(position) is not a 64-bit integer"
+        case .trailingBytes(let position): "the JSON text is followed by other bytes at offset \(position)"
         }
     }
 }
 
-/// Which kind of value begins at a byte.
+/// The kind of a JSON value, as determined from its first byte.
 package enum JSONKind: Equatable, Sendable {
     case null
     case bool
@@ -365,9 +410,9 @@ package enum JSONKind: Equatable, Sendable {
     case object
 }
 
-/// One of the words that stand for a value, as the bytes that are compared at once.
+/// One of the JSON constants, as the bytes of a word.
 struct JSONConstant {
-    /// The letters, the first of them lowest.
+    /// The letters in little-endian order.
     let letters: UInt64
     let count: Int
 

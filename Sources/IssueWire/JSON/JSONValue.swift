@@ -1,15 +1,15 @@
-/// Any JSON value, members in the order in which they came.
+/// Any JSON value. Members keep their order.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number that is no 64-bit integer, in the spelling in which it came, so that nothing of it is lost.
+    /// A number that is not a 64-bit integer, with its original spelling, so that no precision is lost.
     case number(String)
     case string(String)
     case array([JSONValue])
     case object([Member])
 
-    /// One key with its value.
+    /// A key with its value.
     package struct Member: Hashable, Sendable {
         package var key: String
         package var value: JSONValue
@@ -22,13 +22,13 @@ package enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// The value of the last member with a key, where this is an object that has one.
+    /// The value of the last member with a key; nil if there is none, or if this is not an object.
     package subscript(key: String) -> JSONValue? {
         asObject?.last { $0.key == key }?.value
     }
 
-    /// The object with one member set, in the place of all that have its key or behind the others; any other value
-    /// becomes an object of that one member.
+    /// Returns the object with one member set. It replaces all members with the same key, or is appended. Any other
+    /// value is replaced by an object with that single member.
     package func with(_ key: String, _ value: JSONValue) -> JSONValue {
         var members = asObject ?? []
         guard let index = members.firstIndex(where: { $0.key == key }) else {
@@ -51,7 +51,7 @@ extension JSONValue {
         return number
     }
 
-    /// The number as near as floating point comes to it; infinite when it is too large.
+    /// The number rounded to a double; infinite if it is too large, nil if this is not a number.
     package var asDouble: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -75,7 +75,7 @@ extension JSONValue {
         return members
     }
 
-    /// A floating-point number; one that JSON has no numeral for (infinite, or none at all) becomes its name.
+    /// Creates a floating-point number. Infinity and NaN, which JSON cannot represent, become strings.
     package init(_ value: Double) {
         self = value.isFinite ? .number("\(value)") : .string("\(value)")
     }
@@ -92,24 +92,24 @@ extension JSONValue: JSONCodable {
 
     package func write(to writer: inout JSONWriter) { writer.value(self) }
 
-    /// Parses a text that is one value and nothing else.
+    /// Parses JSON text that contains a single value.
     package init(json: Span<UInt8>, maximumDepth: Int = JSONScanner.defaultDepth) throws(JSONError) {
         var scanner = JSONScanner(json, maximumDepth: maximumDepth)
         self = try Self.next(in: &scanner)
         try scanner.end()
     }
 
-    /// Parses a text that is one value and nothing else.
+    /// Parses JSON text that contains a single value.
     package init(json: [UInt8], maximumDepth: Int = JSONScanner.defaultDepth) throws(JSONError) {
         try self.init(json: json.span, maximumDepth: maximumDepth)
     }
 
-    /// Parses a text that is one value and nothing else.
+    /// Parses JSON text that contains a single value.
     package init(json: String, maximumDepth: Int = JSONScanner.defaultDepth) throws(JSONError) {
         try self.init(json: Array(json.utf8), maximumDepth: maximumDepth)
     }
 
-    /// The value that comes next; its nesting is bounded by the scanner, and so is this recursion.
+    /// Reads the next value. The scanner limits the depth, and so the recursion.
     package static func next(in scanner: inout JSONScanner) throws(JSONError) -> JSONValue {
         switch try scanner.kind() {
         case .null:
@@ -151,16 +151,20 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     }
 }
 
-/// Where a string's contents lie between its quotation marks, already known to be well-formed.
+/// The position of a string's contents between its quotation marks, already validated.
 ///
-/// Eight bytes, since a record is read as a dozen of them: the highest bit of
-/// the end says whether there are escapes. Bytes that are scanned are fewer
-/// than 2 GiB.
+/// Takes eight bytes, since each record is read as a dozen of them: the highest bit of the end tells whether there are
+/// escapes. Scanned bytes are fewer than 2 GiB.
 public struct JSONText: Equatable, Sendable {
     @usableFromInline let lower: UInt32
     @usableFromInline let upper: UInt32
 
-    /// The text between two indexes.
+    /// Creates the position of a text.
+    ///
+    /// - Parameters:
+    ///   - start: The index of its first byte.
+    ///   - end: The index after its last byte.
+    ///   - hasEscapes: `true` if it contains escapes.
     @inlinable @inline(__always)
     public init(start: Int, end: Int, hasEscapes: Bool) {
         lower = UInt32(truncatingIfNeeded: start)
@@ -171,15 +175,15 @@ public struct JSONText: Equatable, Sendable {
     @inlinable @inline(__always)
     public var start: Int { Int(lower) }
 
-    /// The index behind its last byte.
+    /// The index after its last byte.
     @inlinable @inline(__always)
     public var end: Int { Int(upper & 0x7FFF_FFFF) }
 
-    /// Whether it is written with escapes, which its reader resolves.
+    /// `true` if it contains escapes, which the reader must resolve.
     @inlinable @inline(__always)
     public var hasEscapes: Bool { upper >> 31 != 0 }
 
-    /// The number of bytes, escapes as they were written.
+    /// The number of bytes, with the escapes unresolved.
     @inlinable @inline(__always)
     public var count: Int { end &- start }
 }

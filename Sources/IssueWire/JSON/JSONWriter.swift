@@ -1,11 +1,14 @@
-/// Writes JSON, minified, into bytes that are kept and used again.
+/// Writes compact JSON into bytes that can be reused.
 ///
-/// The caller keeps the grammar: keys only in objects, each container closed.
-/// Commas are put in by the writer.
+/// The writer inserts commas. The caller is responsible for the rest of the grammar: keys only in objects, and every
+/// container closed.
 package struct JSONWriter: Sendable {
     package var bytes: [UInt8]
     private var needsComma = false
 
+    /// Creates a writer.
+    ///
+    /// - Parameter capacity: The number of bytes for which to reserve memory.
     package init(reserving capacity: Int = 0) {
         bytes = []
         bytes.reserveCapacity(capacity)
@@ -14,13 +17,13 @@ package struct JSONWriter: Sendable {
     /// The text as a string.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Starts again, keeping the memory.
+    /// Discards the bytes and keeps the memory.
     package mutating func clear() {
         bytes.removeAll(keepingCapacity: true)
         needsComma = false
     }
 
-    /// Ends a text with a byte of its own, as NUL on the socket or a line feed in a file; another may follow.
+    /// Ends a text with a delimiter, such as NUL on the socket or a line feed in a file. Another text may follow.
     package mutating func endText(with byte: UInt8) {
         bytes.append(byte)
         needsComma = false
@@ -28,18 +31,21 @@ package struct JSONWriter: Sendable {
 
     // MARK: Containers
 
+    /// Writes an object whose members the closure writes.
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         openObject()
         members(&self)
         closeObject()
     }
 
+    /// Writes an array whose elements the closure writes.
     package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         openArray()
         elements(&self)
         closeArray()
     }
 
+    /// Begins an object, which must be closed with ``closeObject()``.
     package mutating func openObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))
@@ -51,6 +57,7 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Begins an array, which must be closed with ``closeArray()``.
     package mutating func openArray() {
         separate()
         bytes.append(UInt8(ascii: "["))
@@ -64,6 +71,7 @@ package struct JSONWriter: Sendable {
 
     // MARK: Values
 
+    /// Writes the key of a member. Its value must follow.
     package mutating func key(_ key: String) {
         string(key)
         bytes.append(UInt8(ascii: ":"))
@@ -79,6 +87,7 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Writes a string, escaped as necessary.
     package mutating func string(_ value: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -91,19 +100,19 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// A string whose UTF-8 lies in bytes; what is malformed becomes U+FFFD.
+    /// Writes UTF-8 bytes as a string. Malformed sequences become U+FFFD.
     package mutating func string(utf8 value: [UInt8]) {
         string(String(decoding: value, as: UTF8.self))
     }
 
-    /// A value that is JSON already.
+    /// Writes a value that is JSON already.
     package mutating func raw(_ json: [UInt8]) {
         separate()
         bytes.append(contentsOf: json)
         needsComma = true
     }
 
-    /// A value that is JSON already.
+    /// Writes a value that is JSON already.
     package mutating func raw(_ json: String) {
         separate()
         bytes.append(contentsOf: json.utf8)
@@ -137,11 +146,13 @@ package struct JSONWriter: Sendable {
 }
 
 extension JSONWriter {
+    /// Writes a member.
     package mutating func member(_ key: String, _ value: some JSONCodable) {
         self.key(key)
         value.write(to: &self)
     }
 
+    /// Writes a member unless its value is nil.
     package mutating func member<Value: JSONCodable>(_ key: String, ifPresent value: Value?) {
         if let value { member(key, value) }
     }
@@ -193,7 +204,7 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-    /// Appends UTF-8 as the contents of a JSON string.
+    /// Appends UTF-8 as the contents of a JSON string, escaped as necessary.
     package static func append(escaped text: Span<UInt8>, to output: inout [UInt8]) {
         output.reserveRoom(for: text.count)
         for index in text.indices {
@@ -206,7 +217,7 @@ extension JSONWriter {
         }
     }
 
-    /// Whether a text can't stand in a string as it is.
+    /// Returns `true` if a text needs escapes in a JSON string.
     static func needsEscape(_ text: Span<UInt8>) -> Bool {
         var index = text.scan(from: 0, to: text.count) { ByteMask.escapes(in: $0) }
         while index < text.count {
@@ -217,6 +228,7 @@ extension JSONWriter {
         return false
     }
 
+    /// Appends the decimal digits of an integer.
     package static func append(_ value: Int64, to output: inout [UInt8]) {
         if value < 0 { output.append(UInt8(ascii: "-")) }
         var rest = value.magnitude

@@ -1,19 +1,24 @@
-/// One report of one occurrence, in the sender's words (`Record` on the wire).
+/// A report of one occurrence, as sent by the client (`Record` on the wire).
 package struct IssueRecord: Equatable, Sendable {
     package var message: String
     package var severity: Severity?
     package var domain: String?
     package var code: Int64?
+    /// The time of the last occurrence.
     package var occurredAt: Timestamp?
+    /// The time of the first occurrence, if the record stands for several.
     package var firstOccurredAt: Timestamp?
+    /// The number of occurrences that the record stands for; nil for one.
     package var count: Int64?
     package var source: SourceLocation?
     package var app: Application?
+    /// The fingerprint chosen by the sender; nil to let the daemon compute it.
     package var fingerprint: String?
     package var backtrace: [Frame]
     package var causes: [Cause]
-    /// A JSON object, as the sender wrote it.
+    /// A JSON object, as sent by the client.
     package var metadata: JSONValue?
+    /// `false` to never forward the record; nil for `true`.
     package var reportable: Bool?
 
     package init(
@@ -60,7 +65,7 @@ extension IssueRecord: JSONCodable {
         writer.closeObject()
     }
 
-    /// Reads any member but the message, or says that a record has none of that name.
+    /// Reads a member other than the message. Returns `false` if a record has no member with this key.
     package mutating func readMember(_ key: String, from scanner: inout JSONScanner) throws(FieldError) -> Bool {
         switch key {
         case "severity": try scanner.read(&severity, key)
@@ -83,7 +88,7 @@ extension IssueRecord: JSONCodable {
         return true
     }
 
-    /// Writes the members without the object around them, which may hold more.
+    /// Writes the members without the braces of the object, so that the caller can add others.
     package func writeMembers(to writer: inout JSONWriter) {
         writer.member("message", message)
         writer.member("severity", ifPresent: severity)
@@ -157,7 +162,7 @@ extension Application: JSONCodable {
     }
 }
 
-/// An error that lies beneath the reported one.
+/// An underlying error of the reported one.
 package struct Cause: Hashable, Sendable {
     package var domain: String?
     package var code: Int64?
@@ -193,10 +198,11 @@ extension Cause: JSONCodable {
     }
 }
 
-/// One frame of a backtrace, as addresses or as names.
+/// One frame of a backtrace, as an address or as a symbol.
 package struct Frame: Hashable, Sendable {
     package var image: String?
     package var buildID: String?
+    /// The offset of the return address in the image.
     package var offset: Int64?
     package var symbol: String?
     package var file: String?
@@ -244,7 +250,7 @@ extension Frame: JSONCodable {
     }
 }
 
-/// The place in the sender's code that a record names (`Source` on the wire).
+/// The source location that a record names (`Source` on the wire).
 package struct SourceLocation: Hashable, Sendable {
     package var fileID: String?
     package var line: Int64?
@@ -290,7 +296,7 @@ extension SourceLocation: JSONCodable {
     }
 }
 
-/// How bad it is, in the five steps of the wire.
+/// The severity of a record.
 package enum Severity: UInt8, CaseIterable, Comparable, Hashable, Sendable {
     case debug
     case info
@@ -298,7 +304,7 @@ package enum Severity: UInt8, CaseIterable, Comparable, Hashable, Sendable {
     case error
     case critical
 
-    /// The word that stands for it on the wire and in tables.
+    /// The name of the severity on the wire and in tables.
     package var name: String {
         switch self {
         case .debug: "debug"
@@ -309,7 +315,7 @@ package enum Severity: UInt8, CaseIterable, Comparable, Hashable, Sendable {
         }
     }
 
-    /// The severity that a word of the wire means, or nothing.
+    /// Returns the severity with a name, or nil if no such severity exists.
     package init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match

@@ -1,10 +1,10 @@
-/// The daemon's answer for one record of a report.
+/// The daemon's reply for one record of a report.
 package enum RecordReceipt: Equatable, Sendable {
     /// The record is on disk under this id.
     case stored(id: String)
-    /// The record was there already, under this id; none where it came so long ago that its id is no longer known.
+    /// The record had been stored before. The id is nil if that was too long ago for the daemon to know it.
     case duplicate(id: String?)
-    /// The record was not taken.
+    /// The record was not accepted.
     case rejected(field: String?, reason: String)
 }
 
@@ -45,7 +45,7 @@ extension RecordReceipt: JSONCodable {
     }
 }
 
-/// Why a record was not taken, as it stands in its receipt.
+/// The reason why a record was not accepted, as a member of its receipt.
 private struct Rejection: JSONCodable {
     var field: String?
     var reason: String
@@ -77,7 +77,7 @@ private struct Rejection: JSONCodable {
     }
 }
 
-/// What became of a record for one destination.
+/// The fate of a record at one destination.
 package enum Fate: UInt8, CaseIterable, Hashable, Sendable {
     case pending
     case delivered
@@ -87,7 +87,7 @@ package enum Fate: UInt8, CaseIterable, Hashable, Sendable {
     case expired
     case unconfirmed
 
-    /// The word that stands for it on the wire and in tables.
+    /// The name of the fate on the wire and in tables.
     package var name: String {
         switch self {
         case .pending: "pending"
@@ -100,20 +100,24 @@ package enum Fate: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// The fate that a word of the wire means, or nothing.
+    /// Returns the fate with a name, or nil if no such fate exists.
     package init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = match
     }
 }
 
-/// What became of one record for one destination, with the attempts and the last answer.
+/// The fate of one record at one destination, with the number of attempts and the last answer.
 package struct DestinationFate: Equatable, Sendable {
     package var destination: String
     package var fate: Fate
+    /// The number of attempts to send the record's batch or a part of it.
     package var attempts: Int64
+    /// The time at which the record got its fate; nil if it is pending.
     package var at: Timestamp?
+    /// The last answer of the destination about the record.
     package var answer: String?
+    /// `true` if the destination may have received the record twice.
     package var maybeDuplicate: Bool
 
     package init(

@@ -1,7 +1,8 @@
-/// A moment of the wall clock: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+/// A point in time of the wall clock: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var milliseconds: Int64
 
+    /// Creates a time from milliseconds since 1970-01-01T00:00:00Z.
     package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
@@ -10,8 +11,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The moment that lies a duration later, or earlier when it is negative; the last or first there is when a
-    /// duration from outside is longer than time.
+    /// Returns the time after `duration`, or before if it is negative. Saturates instead of overflowing.
     package func advanced(by duration: Duration) -> Timestamp {
         let (moment, overflow) = milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
         guard overflow else { return Timestamp(milliseconds: moment) }
@@ -20,11 +20,11 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Timestamp {
-    /// The moments that RFC 3339 can name in UTC, its years having four digits.
+    /// The times that RFC 3339 can represent in UTC, with years of four digits.
     private static let nameable: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-    /// RFC 3339 in UTC with milliseconds: `2026-11-21T10:00:00.123Z`. A moment outside the years 0 to 9999 is written
-    /// as the nearest within.
+    /// The time in RFC 3339 format, UTC with milliseconds: `2026-11-21T10:00:00.123Z`. Times outside the years 0 to
+    /// 9999 are clamped to this range.
     package var text: String {
         let milliseconds = min(max(milliseconds, Self.nameable.lowerBound), Self.nameable.upperBound)
         let day = Self.floorDivide(milliseconds, 86_400_000)
@@ -51,13 +51,17 @@ extension Timestamp {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The moment that an RFC 3339 text names, any offset, fraction of any length (cut to milliseconds), or nothing.
+    /// Parses an RFC 3339 time with any offset. The fraction may have any length and is truncated to milliseconds.
+    ///
+    /// - Returns: nil if the text is not such a time.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         self.init(bytes.span, from: 0, to: bytes.count)
     }
 
-    /// The moment that an RFC 3339 text in a range of bytes names, or nothing.
+    /// Parses an RFC 3339 time in a range of bytes.
+    ///
+    /// - Returns: nil if the text is not such a time.
     package init?(_ bytes: Span<UInt8>, from start: Int, to end: Int) {
         var index = start
         func digits(_ count: Int) -> Int64? {
@@ -105,13 +109,13 @@ extension Timestamp {
         guard index == end else { return nil }
         let seconds = ((Self.day(year: year, month: month, day: day) * 24 + hour) * 60 + minute - offset) * 60 + second
         let moment = seconds * 1000 + fraction
-        // An offset may lead out of the years that can be written again.
+        // An offset can lead out of the years that can be written.
         guard Self.nameable.contains(moment) else { return nil }
         self.init(milliseconds: moment)
     }
 
-    // Days since 1970-01-01 in the proleptic Gregorian calendar, counted in eras of 400 years that begin in March, so
-    // that the leap day is the last of its year.
+    // Days since 1970-01-01 in the proleptic Gregorian calendar, computed with eras of 400 years and with years that
+    // begin in March, so that the leap day is the last day of its year.
 
     private static func day(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
@@ -146,7 +150,7 @@ extension Timestamp {
 }
 
 extension Duration {
-    /// The whole milliseconds, or as many as 64 bits hold.
+    /// The number of whole milliseconds, clamped to 64 bits.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -1,21 +1,20 @@
-/// Makes what strangers wrote safe to show on a terminal.
+/// Makes untrusted text safe to display on a terminal.
 ///
-/// A record may hold anything: escape sequences that repaint the screen or
-/// answer as if typed, characters that turn the direction of the line, marks
-/// piled up without end. All of these become visible instead of active.
+/// A record can contain anything: escape sequences that repaint the screen or inject input, characters that change the
+/// text direction, an unbounded number of combining marks. These are made visible instead of taking effect.
 package enum TerminalSanitizer {
-    /// The text on one line.
+    /// Returns the text as a single line.
     package static func line(_ text: String) -> String {
         render(text, keepsLines: false)
     }
 
-    /// The text with its line feeds kept, for pages that have room for them.
+    /// Returns the lines of the text, for output that may span several lines.
     package static func lines(_ text: String) -> [String] {
         render(text, keepsLines: true).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
     private static func render(_ text: String, keepsLines: Bool) -> String {
-        // Most texts need no change.
+        // Most text needs no change.
         guard !text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return text }
         var harmless = ""
         harmless.reserveCapacity(text.utf8.count)
@@ -37,14 +36,14 @@ package enum TerminalSanitizer {
         return harmless
     }
 
-    /// More than any character that people write has: a family of emoji takes eleven.
+    /// More than any real character has: an emoji of a family has eleven.
     private static let maximumScalars = 16
 
-    /// Whether a terminal may obey a character, or does not show it.
+    /// Returns `true` if a terminal may interpret a character as a command or does not display it.
     package static func isActive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20..<0x7F: return false
-        // The joiners that emoji and several scripts are written with.
+        // The joiners that emoji and several scripts need.
         case 0x200C, 0x200D: return false
         default: break
         }

@@ -1,40 +1,42 @@
-/// Parts a stream of bytes into messages that each end with a NUL byte.
+/// Splits a byte stream into messages that are each terminated by a NUL byte.
 ///
-/// Receive a chunk, ask for messages until there is none, receive again. A
-/// message is a range of the decoder's own buffer, good until the next chunk,
-/// so it is never copied. Kept to that order, the buffer never holds more than
-/// one message of the greatest length and one chunk.
+/// Receive a chunk, call ``next()`` until it returns nil, then receive again. A message is returned as a range of the
+/// decoder's buffer, valid until the next chunk, so it is never copied. In this order of calls, the buffer never holds
+/// more than one message of maximum length and one chunk.
 package struct FrameDecoder: Sendable {
-    /// The greatest length of a message, its NUL not counted.
+    /// The maximum length of a message in bytes, without its NUL.
     package let limit: Int
     private var buffer: [UInt8] = []
-    /// Where the first message that was not handed out begins.
+    /// The start of the first message that was not returned yet.
     private var start = 0
-    /// Up to where no NUL was found.
+    /// The index before which no NUL was found.
     private var searched = 0
-    /// Where the received bytes end; what lies behind is room for more.
+    /// The end of the received bytes; the rest of the buffer is free.
     private var end = 0
 
+    /// Creates a decoder.
+    ///
+    /// - Parameter limit: The maximum length of a message in bytes, without its NUL.
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// Whether a message has begun whose end has not come. True only after all whole messages were asked for.
+    /// `true` if an incomplete message is buffered. Only valid after ``next()`` has returned nil.
     package var hasPartialFrame: Bool { searched == end && start < end }
 
-    /// Whether all whole messages were handed out, so that more bytes may be received.
+    /// `true` if all complete messages were returned, so that more bytes may be received.
     package var wantsBytes: Bool { searched == end }
 
-    /// The number of bytes that were received and not handed out.
+    /// The number of received bytes that were not returned yet.
     package var pendingCount: Int { end - start }
 
-    /// The size of its buffer, whatever of that is in use.
+    /// The allocated size of the buffer, in bytes.
     package var capacity: Int { buffer.count }
 
-    /// Where the message lies whose end has not come.
+    /// The range of the incomplete message.
     package var partialFrame: Range<Int> { start..<end }
 
-    /// Takes over a chunk.
+    /// Copies a chunk into the buffer.
     package mutating func receive(_ chunk: Span<UInt8>) {
         receive(atMost: chunk.count) { buffer, room in
             var bytes = buffer.mutableSpan
@@ -43,27 +45,32 @@ package struct FrameDecoder: Sendable {
         }
     }
 
-    /// Takes over a chunk.
+    /// Copies a chunk into the buffer.
     package mutating func receive(_ chunk: [UInt8]) {
         receive(chunk.span)
     }
 
-    /// Lets a reader write a chunk into the buffer itself, into the room that it is given and nowhere else, and
-    /// answers what it answered: how many bytes it wrote.
+    /// Lets a closure write a chunk directly into the free part of the buffer.
+    ///
+    /// - Parameters:
+    ///   - count: The maximum size of the chunk, in bytes.
+    ///   - read: Writes bytes into the given range of the buffer, and only there. Returns their number.
+    /// - Returns: The number of bytes that `read` returned.
     @discardableResult
     package mutating func receive<Failure: Error>(
         atMost count: Int, _ read: (_ buffer: inout [UInt8], _ room: Range<Int>) throws(Failure) -> Int
     ) throws(Failure) -> Int {
-        precondition(wantsBytes, "Messages that wait must be asked for before more bytes are received")
+        precondition(wantsBytes, "All complete messages must be read before more bytes are received")
         makeRoom(for: count)
         let received = try read(&buffer, end..<(end + count))
-        precondition((0...count).contains(received), "A reader can't have written more than there was room for")
+        precondition((0...count).contains(received), "A reader must not return more than the maximum")
         end += received
         return received
     }
 
-    /// Where the next whole message lies, without its NUL, or nothing when its end has not come. After an error there
-    /// is no message any more.
+    /// Returns the range of the next complete message, without its NUL; nil if none is complete.
+    ///
+    /// - Throws: `FrameError.tooLarge` if a message is too long. All later calls throw the same error.
     package mutating func next() throws(FrameError) -> Range<Int>? {
         guard let terminator = terminator() else {
             searched = end
@@ -72,7 +79,7 @@ package struct FrameDecoder: Sendable {
         }
         let message = start..<terminator
         guard message.count <= limit else {
-            // From now on it is as if the message had no end, so the same error comes again.
+            // Treats the message as endless from now on, so that later calls throw the same error.
             searched = end
             throw .tooLarge(limit: limit)
         }
@@ -87,7 +94,7 @@ package struct FrameDecoder: Sendable {
         borrowing get { buffer.span.extracting(message) }
     }
 
-    /// Gives back the memory while nothing is held, as for a connection that is idle.
+    /// Releases the memory if no bytes are buffered, as for an idle connection.
     package mutating func releaseMemory() {
         guard start == end else { return }
         self = FrameDecoder(limit: limit)
@@ -95,20 +102,21 @@ package struct FrameDecoder: Sendable {
 
     // MARK: Memory
 
-    /// How many bytes of a message that has come in part fit into the decoder's own buffer; 0 where a buffer had better
-    /// be lent. A sender of single bytes would otherwise have all that is held copied for each of them.
+    /// The free bytes after an incomplete message in the decoder's own buffer; 0 if a lent buffer should be used.
+    ///
+    /// Without this, a sender of single bytes would cause everything buffered to be copied for each byte.
     package var ownRoom: Int {
         let room = buffer.count - end
         return start < end && room >= Self.minOwnRoom ? room : 0
     }
 
     private static let minOwnRoom = 1 << 10
-    /// More than that is not copied with each read.
+    /// The maximum number of buffered bytes that may be copied for each read.
     private static let maxCopied = 4 << 10
 
-    /// Goes on in a buffer that is lent to it, so that not each decoder needs one of its own to receive into.
+    /// Continues in a lent buffer, so that not every decoder needs a receive buffer of its own.
     package mutating func borrow(_ borrowed: inout [UInt8]) {
-        precondition(wantsBytes, "Messages that wait lie in the decoder's own buffer")
+        precondition(wantsBytes, "All complete messages must be read before a buffer is lent")
         guard borrowed.count - (end - start) > buffer.count else { return }
         let held = start..<end
         var bytes = borrowed.mutableSpan
@@ -117,16 +125,18 @@ package struct FrameDecoder: Sendable {
         (start, end, searched) = (0, held.count, held.count)
     }
 
-    /// Keeps what is held in little memory, and gives the buffer back.
+    /// Returns the lent buffer and keeps the buffered bytes in a small one.
     ///
-    /// - Parameter first: where the bytes begin that are still wanted, if a message is that was handed out.
-    /// - Returns: how far everything has moved to the front.
+    /// - Parameters:
+    ///   - lent: Receives the lent buffer.
+    ///   - first: The start of a returned message whose bytes are still needed; nil if there is none.
+    /// - Returns: The number of bytes by which all positions have moved to the front.
     package mutating func giveBack(_ borrowed: inout [UInt8], keepingFrom first: Int? = nil) -> Int {
         let held = (first ?? start)..<end
-        // A large message that comes in pieces is not copied with each of them.
+        // A large message that arrives in pieces is not copied with each of them.
         guard 2 * held.count <= buffer.count else { return 0 }
         var kept = Array(buffer[held])
-        // It is copied again only when it has grown by half.
+        // So it is copied again only after it has grown by half.
         if held.count > Self.maxCopied { kept.append(contentsOf: repeatElement(0, count: held.count / 2)) }
         if buffer.count > borrowed.count, buffer.count <= Self.maxBorrowed { swap(&buffer, &borrowed) }
         buffer = kept
@@ -134,7 +144,7 @@ package struct FrameDecoder: Sendable {
         return held.lowerBound
     }
 
-    /// A larger buffer is not kept for others.
+    /// Larger buffers are not kept for reuse.
     private static let maxBorrowed = 256 << 10
 
     private func terminator() -> Int? {
@@ -147,7 +157,8 @@ package struct FrameDecoder: Sendable {
         return nil
     }
 
-    /// Makes room behind the end: by moving what is held to the front, and by growing where that is not enough.
+    /// Makes space for `count` bytes: moves the buffered bytes to the front, and grows the buffer if that is not
+    /// enough.
     private mutating func makeRoom(for count: Int) {
         if start == end {
             start = 0
@@ -167,9 +178,9 @@ package struct FrameDecoder: Sendable {
     }
 }
 
-/// Why a stream of messages can't go on.
+/// The reason why a stream of messages cannot continue.
 package enum FrameError: Error, Equatable, Sendable {
-    /// A message that is longer than allowed, whether or not its end has come.
+    /// A complete or incomplete message exceeds the maximum length.
     case tooLarge(limit: Int)
 }
 

@@ -1,14 +1,14 @@
-/// A call of a method, as it stands on the socket.
+/// A method call, as sent on the socket.
 package struct VarlinkCall: Equatable, Sendable {
     /// The method's full name, with its interface.
     package var method: String
-    /// The parameters, a JSON object.
+    /// The parameters as a JSON object.
     package var parameters: [UInt8]
-    /// Whether no reply is wanted.
+    /// `true` if no reply is wanted.
     package var oneway: Bool
-    /// Whether the reply may come in several parts.
+    /// `true` if several replies are accepted.
     package var more: Bool
-    /// Whether the connection shall speak something else after the reply.
+    /// `true` to switch the connection to another protocol after the reply.
     package var upgrade: Bool
 
     package init(
@@ -22,7 +22,9 @@ package struct VarlinkCall: Equatable, Sendable {
         self.upgrade = upgrade
     }
 
-    /// Decodes a message, given without its NUL.
+    /// Decodes a message.
+    ///
+    /// - Parameter message: The message without its NUL.
     package init(decoding message: Span<UInt8>) throws(VarlinkError) {
         let envelope = try Envelope(scanning: message)
         self.init(
@@ -30,12 +32,14 @@ package struct VarlinkCall: Equatable, Sendable {
             oneway: envelope.oneway, more: envelope.more, upgrade: envelope.upgrade)
     }
 
-    /// Decodes a message, given without its NUL.
+    /// Decodes a message.
+    ///
+    /// - Parameter message: The message without its NUL.
     package init(decoding message: [UInt8]) throws(VarlinkError) {
         try self.init(decoding: message.span)
     }
 
-    /// Appends the call as a message, its NUL included.
+    /// Appends the call as a message, including its NUL.
     package func encode(to writer: inout JSONWriter) {
         writer.openObject()
         writer.member("method", method)
@@ -46,14 +50,14 @@ package struct VarlinkCall: Equatable, Sendable {
         writer.endText(with: 0)
     }
 
-    /// The call as a message, its NUL included.
+    /// The call as a message, including its NUL.
     package var message: [UInt8] {
         var writer = JSONWriter(reserving: parameters.count + method.utf8.count + 64)
         encode(to: &writer)
         return writer.bytes
     }
 
-    /// Appends a call as a message, writing its parameters in place; a flag that is off is left out.
+    /// Appends a call as a message without an intermediate copy of its parameters. Flags that are off are omitted.
     package static func encode(
         _ method: String, _ parameters: some JSONCodable, oneway: Bool = false, more: Bool = false,
         to writer: inout JSONWriter
@@ -74,7 +78,7 @@ package struct VarlinkCall: Equatable, Sendable {
 }
 
 extension Span<UInt8> {
-    /// A copy of the object in a range, or an empty one where none was given.
+    /// Returns a copy of the object in a range; an empty object if the range is nil.
     package func json(in range: Range<Int>?) -> [UInt8] {
         var json: [UInt8] = []
         if let range {
@@ -87,21 +91,22 @@ extension Span<UInt8> {
 }
 
 extension VarlinkCall {
-    /// What a call says around its parameters, found without copying any of it.
+    /// The members of a call around its parameters, found without copying.
     package struct Envelope: Equatable, Sendable {
-        /// Where the method's full name lies in the message.
+        /// The position of the method's full name in the message.
         package private(set) var method: JSONText
-        /// Where the parameters lie in the message, an object; nothing when they are absent or `null`.
+        /// The range of the parameters in the message, an object; nil if they are absent or `null`.
         package private(set) var parameters: Range<Int>?
         package private(set) var oneway = false
         package private(set) var more = false
         package private(set) var upgrade = false
 
-        /// Scans a message, given without its NUL, from end to end.
+        /// Scans a whole message.
         ///
-        /// The parameters are known to be well-formed afterwards, but may nest
-        /// deeper than a scanner allows: whoever reads them says what is too deep,
-        /// so that one deep record does no harm to those beside it.
+        /// Afterwards the parameters are known to be well-formed. They may exceed the scanner's maximum depth: the
+        /// reader of the parameters reports that, so that one deep record does not invalidate the others.
+        ///
+        /// - Parameter message: The message without its NUL.
         package init(scanning message: Span<UInt8>) throws(VarlinkError) {
             var scanner = JSONScanner(message)
             let keys = EnvelopeKeys.shared
@@ -126,12 +131,12 @@ extension VarlinkCall {
                 }
             }
             try scanner.endEnvelope()
-            guard hasMethod else { throw .invalid(FieldError(field: "method", reason: "must be given")) }
+            guard hasMethod else { throw .invalid(FieldError(field: "method", reason: "is required")) }
         }
     }
 }
 
-/// The keys of calls and replies, ready to be compared.
+/// The keys of calls and replies, ready for comparison.
 struct EnvelopeKeys: Sendable {
     static let shared = EnvelopeKeys()
 
@@ -144,7 +149,7 @@ struct EnvelopeKeys: Sendable {
     let error = JSONKey("error")
 }
 
-// What calls and replies have in common, with the errors of a message.
+// Reading that calls and replies share, with errors that refer to the message.
 extension JSONScanner {
     mutating func openEnvelope() throws(VarlinkError) {
         do {
@@ -179,7 +184,7 @@ extension JSONScanner {
         }
     }
 
-    /// Where an object lies, or nothing for a `null`.
+    /// Returns the range of an object, or nil for `null`.
     mutating func envelopeParameters() throws(VarlinkError) -> Range<Int>? {
         do {
             if try null() { return nil }
@@ -206,7 +211,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes a value of any depth. The quick way is tried first, since next to none is too deep for it.
+    /// Skips a value of any depth. Tries the fast path first, since almost no value is too deep for it.
     private mutating func passWhole() throws(JSONError) -> Range<Int> {
         var slow = self
         do {
@@ -224,7 +229,8 @@ extension JSONScanner {
 }
 
 extension VarlinkError {
-    /// A value of the wrong type is a fault of the message; anything else is none of JSON.
+    /// Creates the error for a member. A value of the wrong type is well-formed JSON; any other error means that it is
+    /// not.
     fileprivate init(_ error: JSONError, in field: String, expected: String) {
         switch error {
         case .wrongType: self = .invalid(FieldError(error, expected: expected).inside(field))
@@ -235,13 +241,13 @@ extension VarlinkError {
     }
 }
 
-/// A reply to a call, or a part of one, as it stands on the socket.
+/// A reply to a call, or one of several, as sent on the socket.
 package struct VarlinkReply: Equatable, Sendable {
-    /// The parameters, a JSON object.
+    /// The parameters as a JSON object.
     package var parameters: [UInt8]
-    /// Whether another part follows.
+    /// `true` if another reply follows.
     package var continues: Bool
-    /// The error's full name, where the call failed; the parameters are the error's then.
+    /// The full name of the error if the call failed; the parameters are then those of the error.
     package var error: String?
 
     package init(parameters: [UInt8] = Array("{}".utf8), continues: Bool = false, error: String? = nil) {
@@ -250,7 +256,9 @@ package struct VarlinkReply: Equatable, Sendable {
         self.error = error
     }
 
-    /// Decodes a message, given without its NUL.
+    /// Decodes a message.
+    ///
+    /// - Parameter message: The message without its NUL.
     package init(decoding message: Span<UInt8>) throws(VarlinkError) {
         var scanner = JSONScanner(message)
         let keys = EnvelopeKeys.shared
@@ -273,12 +281,14 @@ package struct VarlinkReply: Equatable, Sendable {
         parameters = message.json(in: range)
     }
 
-    /// Decodes a message, given without its NUL.
+    /// Decodes a message.
+    ///
+    /// - Parameter message: The message without its NUL.
     package init(decoding message: [UInt8]) throws(VarlinkError) {
         try self.init(decoding: message.span)
     }
 
-    /// Appends the reply as a message, its NUL included.
+    /// Appends the reply as a message, including its NUL.
     package func encode(to writer: inout JSONWriter) {
         writer.openObject()
         writer.member("error", ifPresent: error)
@@ -289,14 +299,14 @@ package struct VarlinkReply: Equatable, Sendable {
         writer.endText(with: 0)
     }
 
-    /// The reply as a message, its NUL included.
+    /// The reply as a message, including its NUL.
     package var message: [UInt8] {
         var writer = JSONWriter(reserving: parameters.count + 64)
         encode(to: &writer)
         return writer.bytes
     }
 
-    /// Appends a reply as a message, writing its parameters in place.
+    /// Appends a reply as a message without an intermediate copy of its parameters.
     package static func encode(
         _ parameters: some JSONCodable, continues: Bool = false, to writer: inout JSONWriter
     ) {
@@ -308,19 +318,19 @@ package struct VarlinkReply: Equatable, Sendable {
     }
 }
 
-/// Why a message is no call, or no reply.
+/// The reason why a message is not a valid call or reply.
 package enum VarlinkError: Error, Equatable, Sendable {
-    /// It is no JSON.
+    /// The message is not JSON.
     case malformed(JSONError)
-    /// It is JSON, but a member is missing or has the wrong type.
+    /// The message is JSON, but a member is missing or has the wrong type.
     case invalid(FieldError)
 }
 
 extension VarlinkError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .malformed(let error): "the message is no JSON: \(error)"
-        case .invalid(let error): "the message is not what Varlink asks for: \(error)"
+        case .malformed(let error): "the message is not JSON: \(error)"
+        case .invalid(let error): "the message is not a valid Varlink message: \(error)"
         }
     }
 }

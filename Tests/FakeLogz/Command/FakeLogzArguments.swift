@@ -3,23 +3,23 @@ struct FakeLogzArguments: Hashable, Sendable {
     static let help = """
         usage: fake-logz [--token TOKEN]… [option]…
 
-        Listens on 127.0.0.1 and answers as the HTTP listener of Logz.io does. Prints one
-        line of JSON with its ports, and serves until its standard input closes, it gets
-        SIGTERM, or POST /quit comes on the control port; for 10 minutes at most.
+        Listens on 127.0.0.1 and responds like the HTTP listener of Logz.io. Prints one line
+        of JSON with its ports, and serves until its standard input closes, it gets SIGTERM,
+        or the control port receives POST /quit; for 10 minutes at most.
 
-          --token TOKEN              accept this token; may be given several times
+          --token TOKEN              accept this token (repeatable)
           --port N                   the port of the listener (default: any free one)
-          --control-port N           the port for tests to ask and command (default: any free one)
+          --control-port N           the control port for tests (default: any free one)
           --ledger FILE              append each request and each accepted line as JSON
-          --plan JSON                misbehave: [{"match": {"nth", "token", "minBytes", "path"},
+          --plan JSON                simulate faults: [{"match": {"nth", "token", "minBytes", "path"},
                                      "times": N or "forever", "fault": "read_silent" or
                                      {"status": {"code": 503, "headers": {"Retry-After": "2"}}}}, …]
-          --limit-applies-to WHAT    which size of a compressed body is limited to 10 MB:
+          --limit-applies-to WHAT    size of a compressed body that is limited to 10 MB:
                                      wire, inflated or both (default: both)
-          --allow-empty-lines        do not answer 400 for blank lines alone
-          --strict                   count lines that the service would find fault with as unexpected
-          --keep-running             run on without standard input, and for longer than 10 minutes
-          --help                     print this
+          --allow-empty-lines        do not respond with 400 only because of blank lines
+          --strict                   count lines that the service would reject silently as unexpected
+          --keep-running             keep running without standard input, and beyond 10 minutes
+          --help                     print this help
 
         Control: GET /stats /requests?since=N /accepted /wait?accepted=N&requests=N&timeout=SECONDS,
         POST /plan /tokens /expect /reset /down /up /quit.
@@ -91,7 +91,7 @@ struct FakeLogzArguments: Hashable, Sendable {
     }
 
     private static func port(_ text: String) throws(FakeLogzUsageError) -> UInt16 {
-        guard let port = UInt16(text) else { throw FakeLogzUsageError("\(text) is no port") }
+        guard let port = UInt16(text) else { throw FakeLogzUsageError("\(text) is not a port") }
         return port
     }
 }

@@ -2,12 +2,12 @@ import UnixIO
 
 /// The listener as a program, for scripts and for tests of other processes.
 package struct FakeLogzCommand: Sendable {
-    /// How the program ends.
+    /// The exit codes of the program.
     package enum ExitCode: Int32, Sendable {
         case success = 0
         case unavailable = 69
         case usage = 64
-        /// Nobody has ended it in time, so somebody has forgotten it.
+        /// The maximum running time has passed, so the program was probably forgotten.
         case overdue = 75
     }
 
@@ -20,12 +20,12 @@ package struct FakeLogzCommand: Sendable {
         self.arguments = arguments
     }
 
-    /// Runs, and ends the process.
+    /// Runs and ends the process.
     package func main() -> Never {
         CurrentProcess.exit(run())
     }
 
-    /// Runs until it is told to quit, and answers with the code to exit with.
+    /// Runs until the end and returns the exit code.
     package func run() -> Int32 {
         let parsed: FakeLogzArguments
         do throws(FakeLogzUsageError) {
@@ -47,7 +47,7 @@ package struct FakeLogzCommand: Sendable {
     }
 
     private func serve(_ parsed: FakeLogzArguments) throws(Errno) -> ExitCode {
-        // Before the first thread, which would be ended by the signal otherwise.
+        // Must precede the first thread, which the signal would end otherwise.
         let signals = try SignalReceiver([.terminate, .interrupt])
         let listener = try FakeLogz(parsed.options)
         defer { listener.stop() }
@@ -55,7 +55,7 @@ package struct FakeLogzCommand: Sendable {
         try poller.add(signals.descriptor, token: 0, for: .read)
         try poller.add(listener.control.core.quit.descriptor, token: 1, for: .read)
         let input: FileDescriptor? = parsed.keepsRunning ? nil : try? StandardStream.input.duplicate()
-        // What cannot be waited for, as a file or /dev/null, has ended already.
+        // Input that cannot be polled, such as a file or /dev/null, is treated as ended.
         let isWatched = try input?.addEnd(to: poller) ?? false
         say("{\"http\":\(listener.port),\"control\":\(listener.controlPort)}\n", on: .output)
         guard isWatched || parsed.keepsRunning else { return .success }
@@ -67,7 +67,7 @@ package struct FakeLogzCommand: Sendable {
             try poller.wait(into: &events, timeout: deadline.map { MonotonicClock.now.duration(to: $0) })
             if events.contains(where: { $0.token <= 1 }) { return .success }
             if let deadline, deadline <= MonotonicClock.now {
-                say("fake-logz: ends after 10 minutes, since nobody has ended it\n", on: .error)
+                say("fake-logz: stopped after 10 minutes\n", on: .error)
                 return .overdue
             }
             if events.contains(where: { $0.token == 2 }), try input?.hasEnded(&ignored) == true { return .success }
@@ -80,7 +80,7 @@ package struct FakeLogzCommand: Sendable {
 }
 
 extension FileDescriptor {
-    /// Whether it can be waited for, which is arranged then.
+    /// Returns `true` if the descriptor can be polled, and adds it to the poller.
     fileprivate borrowing func addEnd(to poller: borrowing Poller) throws(Errno) -> Bool {
         do throws(Errno) {
             try poller.add(self, token: 2, for: .read)
@@ -90,7 +90,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Whether nothing more can come; what has come is thrown away.
+    /// Discards the available input, and returns `true` at its end.
     fileprivate borrowing func hasEnded(_ ignored: inout [UInt8]) throws(Errno) -> Bool {
         ignored.removeAll(keepingCapacity: true)
         switch attemptRead(appendingTo: &ignored, atMost: 4096) {

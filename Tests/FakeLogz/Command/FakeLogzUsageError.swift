@@ -1,4 +1,4 @@
-/// What is wrong with a command line.
+/// An error in the command line.
 struct FakeLogzUsageError: Error, Hashable, Sendable, CustomStringConvertible {
     let description: String
 

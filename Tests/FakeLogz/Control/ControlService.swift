@@ -1,7 +1,7 @@
 import IssueProtocol
 import UnixIO
 
-/// Serves the control port, which no fault ever befalls.
+/// Serves the control port, which no fault affects.
 struct ControlService: Sendable {
     let control: ListenerControl
     let socket: OpenSocket
@@ -16,7 +16,7 @@ struct ControlService: Sendable {
                 try input.body(of: head, into: &body)
                 let answer = answer(to: head, body: body)
                 guard (try? socket.descriptor.sendAll(answer.bytes(closing: !head.keepsAlive))) != nil else { return }
-                // Only now, or its answer would be lost.
+                // Only now, since the response would be lost otherwise.
                 if head.path == "/quit", answer.status == 200 { control.quit() }
                 guard head.keepsAlive else { return }
             } catch .malformed {
@@ -41,7 +41,7 @@ struct ControlService: Sendable {
         case ("GET", "/wait"): wait(head)
         case ("GET", "/requests"): requests(since: head.query("since").flatMap { Int($0) } ?? 0)
         case ("GET", "/accepted"): accepted()
-        default: .text(404, "There is no \(head.method) \(head.path) here.\n")
+        default: .text(404, "Unknown request: \(head.method) \(head.path)\n")
         }
     }
 
@@ -57,14 +57,14 @@ struct ControlService: Sendable {
     private func tokens(_ body: [UInt8]) -> HTTPAnswer {
         guard let value = try? JSONValue(json: body), value.asObject != nil,
             let added = texts(value["add"] ?? .array([])), let revoked = texts(value["revoke"] ?? .array([]))
-        else { return .text(400, "Tokens come as {\"add\": […], \"revoke\": […]}.\n") }
+        else { return .text(400, "Expected {\"add\": […], \"revoke\": […]}.\n") }
         control.changeTokens(adding: added, revoking: revoked)
         return HTTPAnswer(status: 200)
     }
 
     private func expect(_ body: [UInt8]) -> HTTPAnswer {
         guard let value = try? JSONValue(json: body), let ids = texts(value) else {
-            return .text(400, "What is expected comes as an array of the values of event_id.\n")
+            return .text(400, "Expected an array of values of event_id.\n")
         }
         let expectation = control.compare(with: ids)
         return json(expectation.isMet ? 200 : 409) { expectation.write(to: &$0) }
@@ -74,7 +74,7 @@ struct ControlService: Sendable {
         let timeout = head.query("timeout").map { Double($0) } ?? 10
         let counts = ["accepted", "requests"].map { name in head.query(name).map { Int($0) } ?? 0 }
         guard let timeout, (0...600).contains(timeout), let accepted = counts[0], let requests = counts[1] else {
-            return .text(400, "It is /wait?accepted=N&requests=N&timeout=SECONDS, of at most 600 seconds.\n")
+            return .text(400, "Expected /wait?accepted=N&requests=N&timeout=SECONDS with at most 600 seconds.\n")
         }
         let deadline = MonotonicClock.now.advanced(by: .seconds(timeout))
         return stats(control.wait(accepted: accepted, requests: requests, deadline: deadline) ? 200 : 504)

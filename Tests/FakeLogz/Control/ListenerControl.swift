@@ -1,11 +1,11 @@
 import UnixIO
 
-/// What a test may ask of the listener, from within or through the control port.
+/// The operations of the control port, which tests can also call directly.
 struct ListenerControl: Sendable {
     let core: ListenerCore
     let door: Door
 
-    /// Replaces the plan; a port that an earlier one has closed opens again.
+    /// Replaces the plan, and reopens a port that an earlier plan has closed.
     func plan(_ steps: [FaultStep]) throws(Errno) {
         core.state.withLock { $0.plan = FaultPlan(steps) }
         if applyPortFaults() {
@@ -15,7 +15,7 @@ struct ListenerControl: Sendable {
         }
     }
 
-    /// Applies what the plan has for the port now; true when connections must end.
+    /// Applies the port faults of the plan that are due. Returns `true` if connections must end.
     func applyPortFaults() -> Bool {
         guard let change = core.state.withLock({ $0.plan.portFault() }) else { return false }
         try? door.make(change)
@@ -52,7 +52,7 @@ struct ListenerControl: Sendable {
         Expectation(expected: ids, accepted: core.state.withLock { $0.accepted }, isStrict: core.isStrict)
     }
 
-    /// Waits until so much has been seen; false at the deadline.
+    /// Waits until the counts are reached. Returns `false` at the deadline.
     func wait(accepted: Int, requests: Int, deadline: KernelInstant?) -> Bool {
         core.state.wait(deadline: deadline) { state in
             if state.accepted.count >= accepted && state.requests.count >= requests { return true }

@@ -1,7 +1,7 @@
 import IssueProtocol
 
 extension Fault {
-    /// Reads `"name"`, or `{"name": {parameters}}`.
+    /// Reads `"name"` or `{"name": {parameters}}`.
     init(_ value: JSONValue) throws(FaultPlanError) {
         let name: String
         let parameters: JSONValue
@@ -13,7 +13,7 @@ extension Fault {
             name = members[0].key
             parameters = members[0].value
         case .null, .bool, .integer, .number, .array, .object:
-            throw FaultPlanError("A “fault” is a name, or an object with a name and its parameters.")
+            throw FaultPlanError("“fault” must be a name, or an object with a name and its parameters.")
         }
         self = try Self.fault(name, FaultParameters(of: name, parameters))
     }
@@ -46,7 +46,7 @@ extension Fault {
         case "garbage": .garbage
         case "huge_answer": .hugeAnswer(bytes: try given.count("bytes"))
         case "keepalive_close": .keepAliveClose(crossing: try given.flag("crossing") ?? true)
-        default: throw FaultPlanError("There is no fault “\(name)”.")
+        default: throw FaultPlanError("Unknown fault “\(name)”.")
         }
     }
 }

@@ -1,41 +1,41 @@
-/// A way to misbehave.
+/// A fault that the listener can simulate.
 package enum Fault: Hashable, Sendable {
-    /// The port is closed, for a while or until it is opened again.
+    /// The port is closed, for a time or until it is reopened.
     case down(for: Duration?)
-    /// The port is bound, and nobody ever accepts.
+    /// The port is bound, and no connection is accepted.
     case blackhole(for: Duration?)
-    /// The port is open for a while, closed for a while, and so on.
+    /// The port is open and closed in turn.
     case flap(up: Duration, down: Duration)
-    /// Accepted, not read, not answered.
+    /// The connection is accepted, but nothing is read or sent.
     case acceptSilent
-    /// Read, its lines taken, and never answered.
+    /// The request is read and its lines are accepted, but there is no response.
     case readSilent
     case slowAnswer(Duration)
     case slowRead(bytesPerSecond: Int)
-    /// The answer comes byte by byte, with a pause behind each.
+    /// The response is sent byte by byte, with a pause after each.
     case drip(Duration)
-    /// Any answer, after a full read; no line is taken.
+    /// Any response after reading the request. No lines are accepted.
     case status(Int, headers: [HTTPField], body: String)
-    /// No token is valid any more, from the request behind so many on.
+    /// All tokens become invalid after a number of requests.
     case authFlip(after: Int)
     case tooLargeLate
-    /// 413 before the body has been read; the connection then ends in order, or is reset.
+    /// A 413 before the body was read. The connection then ends in order or is reset.
     case tooLargeEarly(reset: Bool)
     case tooLargeAbove(bytes: Int)
-    /// Lines with this text in them count as malformed.
+    /// Lines that contain this text count as malformed.
     case poison(String)
     case allMalformed
     case badRequestWithoutBody
     case badRequestWithBadJSON
     case resetMidBody(after: Int)
-    /// The lines are taken, and the connection is reset in place of an answer.
+    /// The lines are accepted, and the connection is reset instead of a response.
     case resetBeforeAnswer
     case truncatedAnswer
-    /// An answer that is no HTTP.
+    /// A response that is not HTTP.
     case garbage
-    /// 200 with a body of so many bytes, or without an end.
+    /// A 200 with a body of this size, or with an endless one if nil.
     case hugeAnswer(bytes: Int?)
-    /// 200, then the idle connection ends: at once, or crossing the next request.
+    /// A 200, after which the idle connection ends: immediately, or during the next request.
     case keepAliveClose(crossing: Bool)
 
     /// Any status without headers and body.
@@ -43,7 +43,7 @@ package enum Fault: Hashable, Sendable {
         .status(code, headers: [], body: "")
     }
 
-    /// The name in a plan.
+    /// The name of the fault in a plan.
     package var name: String {
         switch self {
         case .down: "down"
@@ -72,7 +72,7 @@ package enum Fault: Hashable, Sendable {
         }
     }
 
-    /// What becomes of the port, and for how long, where it is not a request that it befalls.
+    /// The change of the port; nil for a fault that affects requests.
     var ofPort: DoorChange? {
         switch self {
         case .down(let duration): DoorChange(to: .closed, for: duration)
@@ -87,13 +87,13 @@ package enum Fault: Hashable, Sendable {
         }
     }
 
-    /// Whether it befalls a request with this number, as far as the fault itself says.
+    /// Returns `true` if the fault affects the request with this number, by its own parameters.
     func hasBegun(_ nth: Int) -> Bool {
         guard case .authFlip(let after) = self else { return true }
         return nth > after
     }
 
-    /// Whether no answer comes that is one.
+    /// `true` if the request gets no valid response.
     var leavesUnanswered: Bool {
         switch self {
         case .down, .blackhole, .flap, .acceptSilent, .readSilent, .resetMidBody, .resetBeforeAnswer, .garbage: true

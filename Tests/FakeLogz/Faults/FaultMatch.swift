@@ -1,9 +1,9 @@
-/// Which requests a step is for; what is absent fits all.
+/// Selects the requests of a step. Absent conditions match any request.
 package struct FaultMatch: Hashable, Sendable {
-    /// The number of the request, counted from 1 since the plan was made.
+    /// The number of the request, counted from 1 since the plan was set.
     package var nth: Int?
     package var token: String?
-    /// The least declared length of the body.
+    /// The minimum declared length of the body.
     package var minBytes: Int?
     package var path: String?
 
@@ -21,7 +21,7 @@ package struct FaultMatch: Hashable, Sendable {
             && (minBytes.map { minimum in head.declaredLength.map { $0 >= minimum } ?? false } ?? true)
     }
 
-    /// Whether it can be decided before anything has been read.
+    /// `true` if the conditions can be evaluated before the request is read.
     var asksForNothingRead: Bool {
         token == nil && minBytes == nil && path == nil
     }

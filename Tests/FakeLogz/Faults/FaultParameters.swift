@@ -1,12 +1,12 @@
 import IssueProtocol
 
-/// The parameters of a fault in a plan, each of the type that is asked for.
+/// The parameters of a fault in a plan, read by type.
 struct FaultParameters {
     private let fault: String
     private let values: JSONValue
 
     init(of fault: String, _ values: JSONValue) throws(FaultPlanError) {
-        guard case .object = values else { throw FaultPlanError("The parameters of “\(fault)” are an object.") }
+        guard case .object = values else { throw FaultPlanError("The parameters of “\(fault)” must be an object.") }
         self.fault = fault
         self.values = values
     }
@@ -42,7 +42,7 @@ struct FaultParameters {
         }
     }
 
-    /// An object of texts.
+    /// Reads an object of strings.
     func headers(_ name: String) throws(FaultPlanError) -> [HTTPField] {
         try read(name, "an object of texts") { value -> [HTTPField]? in
             guard case .object(let members) = value else { return nil }
@@ -54,7 +54,7 @@ struct FaultParameters {
     }
 
     private func needed<Value>(_ name: String, _ value: Value?) throws(FaultPlanError) -> Value {
-        guard let value else { throw FaultPlanError("“\(fault)” needs “\(name)”.") }
+        guard let value else { throw FaultPlanError("“\(fault)” requires “\(name)”.") }
         return value
     }
 
@@ -62,7 +62,7 @@ struct FaultParameters {
         _ name: String, _ kind: String, _ convert: (JSONValue) -> Value?
     ) throws(FaultPlanError) -> Value? {
         guard let value = values[name] else { return nil }
-        guard let converted = convert(value) else { throw FaultPlanError("“\(name)” of “\(fault)” is \(kind).") }
+        guard let converted = convert(value) else { throw FaultPlanError("“\(name)” of “\(fault)” must be \(kind).") }
         return converted
     }
 }

@@ -1,4 +1,4 @@
-/// The script of misbehaviour: the first step that fits and is not used up applies.
+/// A list of steps. The first one that matches and is not used up applies.
 struct FaultPlan: Hashable, Sendable {
     private let steps: [FaultStep]
     private var used: [Int]
@@ -9,7 +9,7 @@ struct FaultPlan: Hashable, Sendable {
         used = Array(repeating: 0, count: steps.count)
     }
 
-    /// A request has begun; says its number, and whether it is to stay unread.
+    /// Registers the beginning of a request. Returns its number, and whether it must not be read.
     mutating func requestBegan() -> (nth: Int, isSilent: Bool) {
         seen += 1
         let nth = seen
@@ -22,7 +22,7 @@ struct FaultPlan: Hashable, Sendable {
         return (nth, true)
     }
 
-    /// The headers of a request have been read; says what goes wrong with it.
+    /// Registers the headers of a request. Returns the fault that applies to it.
     mutating func headArrived(_ head: RequestHead, nth: Int) -> Fault? {
         let first = steps.indices.first {
             isLeft($0) && steps[$0].fault.ofPort == nil && steps[$0].fault != .acceptSilent
@@ -33,10 +33,10 @@ struct FaultPlan: Hashable, Sendable {
         return steps[first].fault
     }
 
-    /// Between two requests; says what is to befall the port before the next one.
+    /// Returns the change of the port before the next request; nil for none.
     ///
-    /// That is a step whose number has come, or one without a number when all
-    /// before it are used up.
+    /// It comes from a step whose number has been reached, or from one without a number after all previous steps were
+    /// used up.
     mutating func portFault() -> DoorChange? {
         let next = seen + 1
         let first = steps.indices.first { index in
@@ -45,7 +45,7 @@ struct FaultPlan: Hashable, Sendable {
             return steps.indices[..<index].allSatisfy { !isLeft($0) }
         }
         guard let first else { return nil }
-        // However often it may apply: there is no one to count who was not let in.
+        // Applied once only, since connections that were refused cannot be counted.
         used[first] = .max
         return steps[first].fault.ofPort
     }

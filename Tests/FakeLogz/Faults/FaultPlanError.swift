@@ -1,4 +1,4 @@
-/// Why a text is no plan.
+/// The reason why a text is not a valid plan.
 package struct FaultPlanError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -1,4 +1,4 @@
-/// One line of a plan: which fault, for which requests, how often.
+/// A step of a plan: a fault, the requests it applies to, and how often.
 package struct FaultStep: Hashable, Sendable {
     package var fault: Fault
     package var times: FaultTimes

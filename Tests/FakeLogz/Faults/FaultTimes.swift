@@ -1,4 +1,4 @@
-/// How often a step applies.
+/// The number of times that a step applies.
 package enum FaultTimes: Hashable, Sendable, ExpressibleByIntegerLiteral {
     case count(Int)
     case forever

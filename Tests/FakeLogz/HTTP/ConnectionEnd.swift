@@ -1,12 +1,12 @@
 import UnixIO
 
-/// Why nothing more can be read from a connection.
+/// The reason why nothing more can be read from a connection.
 enum ConnectionEnd: Error, Hashable, Sendable {
-    /// The client has closed it, or we have.
+    /// The client or the listener has closed it.
     case closed
     case failed(Errno)
-    /// What came is no HTTP/1.1.
+    /// The request is not HTTP/1.1.
     case malformed
-    /// More than one request may have.
+    /// The request exceeds a limit.
     case tooLarge
 }

@@ -1,4 +1,4 @@
-/// What the listener answers.
+/// A response of the listener.
 struct HTTPAnswer: Hashable, Sendable {
     var status: Int
     var headers: [HTTPField] = []
@@ -12,7 +12,7 @@ struct HTTPAnswer: Hashable, Sendable {
         HTTPAnswer(status: status, headers: [HTTPField("Content-Type", "application/json")], body: json)
     }
 
-    /// The answer on the wire; a declared length may be a lie.
+    /// Returns the response as sent. The declared length may be wrong on purpose.
     func bytes(closing: Bool, declaredLength: Int? = nil) -> [UInt8] {
         headBytes(fields: [HTTPField("Content-Length", String(declaredLength ?? body.count))], closing: closing) + body
     }

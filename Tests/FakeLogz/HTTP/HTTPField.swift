@@ -1,4 +1,4 @@
-/// One header of a request or an answer, as it was written.
+/// A header of a request or response, unchanged.
 package struct HTTPField: Hashable, Sendable {
     package var name: String
     package var value: String

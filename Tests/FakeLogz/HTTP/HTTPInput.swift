@@ -1,8 +1,8 @@
 import UnixIO
 
-/// Reads requests from a connection, one after the other.
+/// Reads successive requests from a connection.
 struct HTTPInput: Sendable {
-    /// What one request may have, whatever it says about itself.
+    /// The maximum size of a request, regardless of its headers.
     static let requestLimit = 64 * 1024 * 1024
     private static let headLimit = 64 * 1024
 
@@ -14,16 +14,15 @@ struct HTTPInput: Sendable {
         self.socket = socket
     }
 
-    /// Waits for the first byte of a request; false when there will be none.
+    /// Waits for the first byte of a request. Returns `false` if there is none.
     ///
-    /// It takes that one byte and no more, so that whoever is to stay unread
-    /// stays unread.
+    /// Only that byte is read, so that a request which must stay unread stays unread.
     mutating func waitForRequest() -> Bool {
         guard next == buffer.count else { return true }
         return (try? fill(atMost: 1)) != nil
     }
 
-    /// Reads up to the empty line behind the headers.
+    /// Reads up to the empty line after the headers.
     mutating func head() throws(ConnectionEnd) -> RequestHead {
         var searched = next
         while true {
@@ -44,7 +43,7 @@ struct HTTPInput: Sendable {
         }
     }
 
-    /// Reads the body, or its first bytes, calling `took` with the size of each piece.
+    /// Reads the body or its first bytes. Calls `took` with the size of each piece.
     mutating func body(
         of head: RequestHead, atMost limit: Int = .max, piece: Int = 64 * 1024, into body: inout [UInt8],
         took: (Int) -> Void = { _ in }
@@ -70,7 +69,7 @@ struct HTTPInput: Sendable {
         }
     }
 
-    /// Reads and forgets until the client closes.
+    /// Reads and discards until the client closes.
     mutating func drain() {
         while (try? fill(atMost: 64 * 1024)) != nil { next = buffer.count }
     }

@@ -1,6 +1,6 @@
 import UnixIO
 
-/// A socket that one thread serves and another may cut off.
+/// A socket that one thread serves and another can shut down.
 final class OpenSocket: Sendable {
     let descriptor: FileDescriptor
 
@@ -8,15 +8,15 @@ final class OpenSocket: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Ends both directions, which wakes whoever waits for it.
+    /// Ends both directions, which wakes waiting threads.
     func cut() {
         try? descriptor.shutdownBoth()
     }
 
-    /// Waits until the peer has gone, or was cut off, and reads nothing.
+    /// Waits without reading until the peer has gone or the socket was shut down.
     func waitForEnd() {
         guard let poller = try? Poller(capacity: 1) else { return }
-        // By edges, since unread bytes would end every wait at once.
+        // Edge-triggered, since unread bytes would end a level-triggered wait immediately.
         guard (try? poller.add(descriptor, token: 0, for: .read, trigger: .edge)) != nil else { return }
         var events: [PollEvent] = []
         while (try? poller.wait(into: &events)) != nil {

@@ -1,5 +1,5 @@
 extension RequestHead {
-    /// Reads the bytes in front of the empty line.
+    /// Parses the bytes before the empty line.
     init(parsing bytes: [UInt8]) throws(ConnectionEnd) {
         var lines = Self.lines(of: bytes)
         let request = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false)
@@ -35,7 +35,7 @@ extension RequestHead {
             else { throw .malformed }
             framing = .length(length)
         case ["chunked"]:
-            // Two ways to find the end would be two bodies.
+            // Contradictory framing would allow two interpretations of the body.
             guard lengths.isEmpty else { throw .malformed }
             framing = .chunked
         default:

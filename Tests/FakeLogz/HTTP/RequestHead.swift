@@ -1,6 +1,6 @@
 /// The request line and the headers.
 struct RequestHead: Hashable, Sendable {
-    /// How the end of the body is found.
+    /// How the end of the body is determined.
     enum Framing: Hashable, Sendable {
         case none
         case length(Int)
@@ -14,12 +14,12 @@ struct RequestHead: Hashable, Sendable {
     let keepsAlive: Bool
     let expectsContinue: Bool
 
-    /// The target up to the question mark.
+    /// The target before the question mark.
     var path: String {
         String(target.prefix { $0 != "?" })
     }
 
-    /// The declared length of the body, where it is declared.
+    /// The declared length of the body; nil if none is declared.
     var declaredLength: Int? {
         switch framing {
         case .none: 0
@@ -32,12 +32,12 @@ struct RequestHead: Hashable, Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// A parameter of the query, its escapes resolved; the first one counts.
+    /// Returns the first value of a query parameter, with its escapes resolved.
     func query(_ name: String) -> String? {
         rawQuery(name).map(Self.unescaped)
     }
 
-    /// The target with the token replaced by a prefix of its hash.
+    /// The target with the token replaced by a part of its hash.
     var targetWithoutToken: String {
         guard let question = target.firstIndex(of: "?") else { return target }
         let query = target[target.index(after: question)...]

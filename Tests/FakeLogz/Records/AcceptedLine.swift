@@ -1,22 +1,22 @@
 package import IssueProtocol
 
-/// A line that the listener took, whatever it then said about it.
+/// A line that the listener accepted, regardless of the response.
 package struct AcceptedLine: Hashable, Sendable {
     package let connection: Int
     package let request: Int
     package let text: String
     package let fields: JSONValue
     package let eventID: String?
-    /// The line's own `type`, else the query's, else the service's default.
+    /// The `type` of the line, otherwise that of the query, otherwise the service's default.
     package let type: String
     package let tags: Set<LineTag>
 
-    /// The value of a field.
+    /// Returns the value of a field.
     package subscript(field: String) -> JSONValue? {
         fields[field]
     }
 
-    /// Writes the line with where it came from; `event` is for the ledger.
+    /// Writes the line and its origin. `event` is set for the ledger.
     func write(to writer: inout JSONWriter, event: String? = nil) {
         writer.object { writer in
             writer.member("event", ifPresent: event)
@@ -28,7 +28,7 @@ package struct AcceptedLine: Hashable, Sendable {
             writer.array { writer in
                 for tag in tags.map(\.rawValue).sorted() { writer.string(tag) }
             }
-            // The line is JSON already, and stays as it was sent.
+            // The line is JSON already, and is written unchanged.
             writer.key("fields")
             writer.raw(text)
         }

@@ -1,12 +1,12 @@
 import IssueProtocol
 
-/// How the accepted `event_id`s differ from those that were expected.
+/// The difference between the accepted and the expected values of `event_id`.
 package struct Expectation: Hashable, Sendable {
     package let missing: [String]
     package let unexpected: [String]
-    /// Lines that were accepted more than once; delivery is at least once, so this is no fault.
+    /// The ids of lines accepted more than once. Delivery is at least once, so this is not a failure.
     package let duplicated: [String: Int]
-    /// Lines with tags; in strict mode a fault.
+    /// The ids of lines with tags; in strict mode this is a failure.
     package let tagged: [String]
     package let isMet: Bool
 

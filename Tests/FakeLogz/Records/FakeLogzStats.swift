@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// The sums over all that the listener has seen.
+/// Counters of everything the listener has received.
 package struct FakeLogzStats: Hashable, Sendable {
     package var requests = 0
     package var connections = 0

@@ -1,7 +1,7 @@
 import IssueProtocol
 import UnixIO
 
-/// The append-only file of all that happened, one JSON object a line.
+/// An append-only file of all events, with one JSON object per line.
 struct LedgerFile: ~Copyable, Sendable {
     private let file: FileDescriptor
 
@@ -9,12 +9,12 @@ struct LedgerFile: ~Copyable, Sendable {
         file = try .open(path, [.writeOnly, .append, .create])
     }
 
-    /// Writes a line at once, so that it is there when the answer is.
+    /// Writes a line immediately, so that it exists before the response is sent.
     borrowing func append(_ write: (inout JSONWriter) -> Void) {
         var writer = JSONWriter()
         write(&writer)
         writer.endText(with: 0x0A)
-        // A full disk costs the copy, not the listener: memory holds it all.
+        // If the disk is full, only this copy is lost: everything is also in memory.
         try? file.writeAll(writer.bytes)
     }
 }

@@ -1,27 +1,27 @@
 import IssueProtocol
 package import UnixIO
 
-/// What the listener has seen of a request, and what it did with it.
+/// A request as received, and its result.
 package struct RecordedRequest: Hashable, Sendable {
-    /// Counted from 1 since the start.
+    /// The number of the request, counted from 1 since the start.
     package let number: Int
     package let connection: Int
-    /// Counted from 1 on its connection.
+    /// The number of the request on its connection, counted from 1.
     package let ordinal: Int
     package let arrived: KernelInstant
     package internal(set) var method: String?
-    /// The token in it is replaced by a prefix of its hash.
+    /// The target, with the token replaced by a part of its hash.
     package internal(set) var target: String?
     package internal(set) var headers: [HTTPField] = []
-    /// The bytes of the body that were read.
+    /// The number of bytes of the body that were read.
     package internal(set) var wireBytes = 0
     package internal(set) var inflatedBytes: Int?
     package internal(set) var counters: LineCounters?
-    /// The name of the fault that was applied.
+    /// The name of the applied fault.
     package internal(set) var fault: String?
-    /// The status that is answered, if one is.
+    /// The status of the response; nil if there is none.
     package internal(set) var status: Int?
-    /// Whether all of the answer was written; nothing as long as that is open.
+    /// `true` if the response was sent completely; nil while that is undecided.
     package internal(set) var isAnswered: Bool?
 
     init(number: Int, connection: Int, ordinal: Int, arrived: KernelInstant) {

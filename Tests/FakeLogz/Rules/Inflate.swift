@@ -1,8 +1,8 @@
 import CZlib
 
-/// Undoes gzip, on bare zlib: the code under test must not vouch for itself.
+/// Decompresses gzip with plain zlib: the code under test must not verify itself.
 enum Inflate {
-    /// Why there is no text.
+    /// The reason why decompression failed.
     enum Failure: Error, Hashable, Sendable {
         case overLimit
         case corrupt
@@ -13,7 +13,7 @@ enum Inflate {
         guard unsafe czlib_gzip_inflate_init(&stream) == Z_OK else { throw .corrupt }
         defer { unsafe inflateEnd(&stream) }
 
-        // zlib keeps both addresses only between these braces.
+        // zlib uses both addresses only within this scope.
         return try unsafe bytes.withUnsafeBufferPointer { input throws(Failure) in
             unsafe stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
             unsafe stream.avail_in = UInt32(input.count)
@@ -31,7 +31,7 @@ enum Inflate {
                 switch result {
                 case Z_OK: continue
                 case Z_STREAM_END:
-                    // Several streams, one after the other, are one text.
+                    // Concatenated streams are one text.
                     guard unsafe stream.avail_in > 0 else { return output }
                     guard unsafe inflateReset(&stream) == Z_OK else { throw .corrupt }
                 default: throw .corrupt

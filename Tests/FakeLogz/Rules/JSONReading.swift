@@ -1,11 +1,11 @@
 import IssueProtocol
 
-/// Tells lines that are JSON objects from those that are not.
+/// Recognizes lines that are JSON objects.
 enum JSONReading {
-    /// Deeper values are well-formed all the same, but nobody looks into them.
+    /// Deeper values are well-formed, but not examined.
     static let maximumDepth = 128
 
-    /// Whether the bytes are one JSON object, of any depth.
+    /// Returns `true` if the bytes are a single JSON object of any depth.
     static func isObject(_ bytes: [UInt8]) -> Bool {
         var scanner = JSONScanner(bytes.span)
         do throws(JSONError) {
@@ -20,7 +20,7 @@ enum JSONReading {
 }
 
 extension JSONValue {
-    /// A number that can count something.
+    /// The value as a nonnegative number.
     var asCount: Int? {
         asInteger.flatMap { $0 >= 0 ? Int($0) : nil }
     }

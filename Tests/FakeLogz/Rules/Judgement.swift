@@ -1,12 +1,12 @@
 import IssueProtocol
 
-/// What is to become of a request: an answer, and the lines that were taken.
+/// The result of a request: the response and the accepted lines.
 struct Judgement: Sendable {
-    /// A line that is taken.
+    /// An accepted line.
     struct Line: Sendable {
         let text: String
         let fields: JSONValue
-        /// Nested so deeply that nobody has looked into it.
+        /// Nested so deeply that it was not examined.
         let isBeyondReading: Bool
     }
 

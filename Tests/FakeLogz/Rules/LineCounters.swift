@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// The four numbers of a 400.
+/// The four counters of a 400 response.
 package struct LineCounters: Hashable, Sendable {
     package var malformed = 0
     package var successful = 0

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Makes the checks that the service makes silently, after its 200.
+/// Performs the checks that the service makes silently after its 200.
 struct LineInspector: Sendable {
     private enum Kind: Sendable {
         case text
@@ -15,7 +15,7 @@ struct LineInspector: Sendable {
 
     private var firstKinds: [String: Kind] = [:]
 
-    /// The tags of a line; it also fixes the types of fields that are new.
+    /// Returns the tags of a line. Records the types of new fields.
     mutating func tags(of fields: JSONValue, typeInQuery: String?) -> Set<LineTag> {
         var tags: Set<LineTag> = []
         var count = 0
@@ -39,12 +39,12 @@ struct LineInspector: Sendable {
         case .number:
             note(.number, of: name, tags: &tags)
         case .string(let text):
-            // Characters as Java counts them.
+            // Characters as counted by Java.
             if text.utf16.count > Self.longestField { tags.insert(.fieldTooLong) }
             note(.text, of: name, tags: &tags)
         case .array(let elements):
             if depth > Self.deepest { tags.insert(.tooDeep) }
-            // An array has the type of what is in it.
+            // The type of an array is that of its elements.
             for element in elements { inspect(element, name: name, depth: depth + 1, count: &count, tags: &tags) }
         case .object(let members):
             if depth > Self.deepest { tags.insert(.tooDeep) }
@@ -68,7 +68,7 @@ struct LineInspector: Sendable {
         }
     }
 
-    /// ISO 8601, or seconds or milliseconds since 1970.
+    /// Returns `true` for ISO 8601, and for seconds or milliseconds since 1970.
     private static func isTime(_ value: JSONValue) -> Bool {
         switch value {
         case .integer(let number): number >= 0

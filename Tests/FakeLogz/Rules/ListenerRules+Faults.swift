@@ -1,5 +1,5 @@
 extension ListenerRules {
-    /// What becomes of a request, where a fault may change it.
+    /// Returns the result of a request under a fault.
     func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>, under fault: Fault?) -> Judgement {
         var rules = self
         switch fault {

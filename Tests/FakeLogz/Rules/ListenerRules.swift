@@ -1,14 +1,14 @@
 import IssueProtocol
 
-/// What the documented listener does with a request.
+/// The documented behaviour of the listener.
 ///
-/// The true order of its checks is not known, so no test may depend on it.
+/// The actual order of its checks is unknown, so no test may depend on it.
 struct ListenerRules: Hashable, Sendable {
     var bodyLimit = 10_485_760
     var lineLimit = 500_000
     var limitScope = SizeLimitScope.both
     var emptyLineIsError = true
-    /// Lines with this in them count as malformed.
+    /// Lines that contain one of these texts count as malformed.
     var poison: String?
 
     func judge(_ head: RequestHead, body: [UInt8], tokens: Set<String>) -> Judgement {
@@ -33,7 +33,7 @@ struct ListenerRules: Hashable, Sendable {
         }
     }
 
-    /// As if every line were malformed.
+    /// Treats every line as malformed.
     func refuseAll(_ body: [UInt8]) -> Judgement {
         .partial(LineCounters(malformed: max(1, Self.lines(of: body).count)))
     }
@@ -82,7 +82,7 @@ struct ListenerRules: Hashable, Sendable {
         return Judgement.Line(text: text, fields: fields, isBeyondReading: false)
     }
 
-    /// A final line feed makes no line, and a carriage return is not part of one.
+    /// A final line feed does not begin another line, and a carriage return is not part of a line.
     private static func lines(of text: [UInt8]) -> [ArraySlice<UInt8>] {
         var lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
         if lines.last?.isEmpty == true { lines.removeLast() }
@@ -91,7 +91,7 @@ struct ListenerRules: Hashable, Sendable {
 }
 
 extension Judgement {
-    /// A 400, which keeps the lines that were good.
+    /// A 400 response. Good lines are still accepted.
     static func partial(_ counters: LineCounters) -> Judgement {
         var writer = JSONWriter()
         counters.write(to: &writer)

@@ -1,7 +1,7 @@
 import UnixIO
 
 extension ConnectionService {
-    /// Writes the answer, or what stands for it; says whether all was written.
+    /// Sends the response or its replacement. Returns whether it was sent completely.
     func deliver(_ answer: HTTPAnswer, under fault: Fault?, keepsAlive: Bool) -> (isComplete: Bool, next: Next) {
         let next: Next = keepsAlive ? .anotherRequest : .close
         let bytes = answer.bytes(closing: !keepsAlive)
@@ -30,7 +30,7 @@ extension ConnectionService {
         case .hugeAnswer(let bytes):
             return (sendHuge(bytes), .close)
         case .keepAliveClose(let crossing):
-            // The client is told that the connection goes on, which it does not.
+            // The headers announce that the connection stays open, but it does not.
             return (send(answer.bytes(closing: false)), crossing ? .resetOnNext : .close)
         case nil, .down, .blackhole, .flap, .acceptSilent, .slowRead, .status, .authFlip, .tooLargeLate, .tooLargeEarly,
             .tooLargeAbove, .poison, .allMalformed, .badRequestWithoutBody, .badRequestWithBadJSON:

@@ -1,8 +1,8 @@
 import UnixIO
 
-/// Serves the requests of one connection, one after the other.
+/// Serves the requests of a connection.
 struct ConnectionService: Sendable {
-    /// What becomes of the connection after an answer.
+    /// The state of the connection after a response.
     enum Next: Hashable, Sendable {
         case anotherRequest
         case close
@@ -77,7 +77,7 @@ struct ConnectionService: Sendable {
         request.status = fault?.leavesUnanswered == true ? nil : judgement.answer.status
         decide(request, judgement, typeInQuery: head.query("type"))
 
-        // In force before the answer, so that whoever has that can rely on it.
+        // Takes effect before the response, so that the client can rely on it.
         let isCut = control.applyPortFaults()
         let (isComplete, next) = deliver(judgement.answer, under: fault, keepsAlive: head.keepsAlive)
         core.state.withLock { $0.answered(number, completely: isComplete) }
@@ -94,7 +94,7 @@ struct ConnectionService: Sendable {
     ) throws(ConnectionEnd) {
         if head.expectsContinue { try? socket.descriptor.sendAll(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
         if case .slowRead(let bytesPerSecond) = fault {
-            // Else the kernel would take much of it at once on our behalf.
+            // Otherwise the kernel would receive much of the body in advance.
             try? socket.descriptor.setReceiveBuffer(bytes: 4096)
             try input.body(of: head, piece: max(1, bytesPerSecond / 20), into: &body) { count in
                 core.pause(.seconds(1) * count / bytesPerSecond)
@@ -106,7 +106,7 @@ struct ConnectionService: Sendable {
         }
     }
 
-    /// Answers before the body was read, and lets the client find out.
+    /// Responds before the body was read.
     private func answerEarly(_ request: RecordedRequest, _ input: inout HTTPInput, reset: Bool) -> Next {
         var request = request
         request.status = 413
@@ -115,14 +115,13 @@ struct ConnectionService: Sendable {
         core.state.withLock { $0.answered(request.number, completely: isComplete) }
         core.state.broadcast()
         guard !reset else { return .reset }
-        // Closing with unread bytes would be a reset, which can overtake the
-        // answer.
+        // Closing with unread bytes would cause a reset, which can overtake the response.
         try? socket.descriptor.shutdownWriting()
         input.drain()
         return .close
     }
 
-    /// Nothing sensible can be read any more.
+    /// Handles input that cannot be read any further.
     private func refuse(_ request: RecordedRequest, _ end: ConnectionEnd) -> Next {
         var request = request
         switch end {

@@ -1,6 +1,6 @@
 import UnixIO
 
-/// Threads that come and go, and are joined in the end.
+/// A group of threads that are all joined at the end.
 final class Crew: Sendable {
     private final class Member: Sendable {
         let thread: Monitor<Thread?>
@@ -20,8 +20,7 @@ final class Crew: Sendable {
 
     func start(name: String, body: @escaping @Sendable () -> Void) throws(Errno) {
         joinFinished()
-        // Entered under the lock, so that a thread that is done at once finds
-        // itself entered.
+        // Registered under the lock, so that a thread that ends immediately finds its entry.
         try roll.withLock { roll throws(Errno) in
             let number = roll.next
             roll.next += 1
@@ -33,7 +32,7 @@ final class Crew: Sendable {
         }
     }
 
-    /// Waits for all; none may be started meanwhile.
+    /// Waits for all threads. No thread may be started meanwhile.
     func join() {
         let members = roll.withLock { roll in
             defer { roll = Roll() }

@@ -1,19 +1,19 @@
 import UnixIO
 
-/// A port on the loopback interface that can close, open again, and hold its breath.
+/// A port on the loopback interface that can be closed, reopened and made unresponsive.
 final class Door: Sendable {
     private struct State: Sendable {
-        /// The listener that was made first, until the keeper takes it over.
+        /// The first listener, until the keeper thread takes it over.
         var first: OpenSocket?
         var wanted = DoorMode.open
         var actual = DoorMode.open
-        /// When the door opens by itself.
+        /// The time at which the port reopens.
         var reopening: KernelInstant?
-        /// When it closes again, and for how long it is what.
+        /// The time at which it closes, and the durations of the two phases.
         var closing: KernelInstant?
         var flapping: DoorChange.Flapping?
 
-        /// Does what its times say; true when connections must end.
+        /// Applies the changes that are due. Returns `true` if connections must end.
         mutating func turn(at now: KernelInstant) -> Bool {
             guard wanted != .ended else { return false }
             if let time = reopening, time <= now {
@@ -33,7 +33,7 @@ final class Door: Sendable {
         var connectionCount = 0
     }
 
-    /// What is behind the door, for one connection and until it ends.
+    /// Serves a connection until it ends.
     typealias Handler = @Sendable (Door, OpenSocket, _ number: Int) -> Void
 
     private static let mostConnections = 64
@@ -54,18 +54,17 @@ final class Door: Sendable {
         poller = try Poller(capacity: 2)
         try poller.add(wake.descriptor, token: 0, for: .read)
         try poller.add(first.descriptor, token: 1, for: .read)
-        // Not by way of the thread's closure, which would keep it open.
+        // Not captured by the thread's closure, which would keep it open.
         state.withLock { $0.first = first }
         try keeper.start(name: name) { [self] in keep() }
     }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     var connectionCount: Int {
         state.withLock { $0.connectionCount }
     }
 
-    /// Changes the mode; returns once it is in force, or throws where the port
-    /// was taken by somebody else meanwhile.
+    /// Changes the mode and returns once it is in effect. Throws if another process has taken the port meanwhile.
     func change(to mode: DoorMode) throws(Errno) {
         try make(DoorChange(to: mode))
     }
@@ -86,7 +85,7 @@ final class Door: Sendable {
         guard isDone == true else { throw .addressInUse }
     }
 
-    /// Ends all connections, as the end of a process would.
+    /// Ends all connections, like the end of a process.
     func cutConnections() {
         for connection in state.withLock({ Array($0.connections.values) }) { connection.cut() }
     }
@@ -102,7 +101,7 @@ final class Door: Sendable {
 
     private func keep() {
         var listener = state.withLock { $0.first.take() }
-        // Those who keep the queue of a black hole full.
+        // The connections that keep the queue of a blackhole full.
         var crowd: [OpenSocket] = []
         defer { extendLifetime(crowd) }
         var mode = DoorMode.open
@@ -137,7 +136,7 @@ final class Door: Sendable {
             guard mode != .ended else { return }
 
             let now = MonotonicClock.now
-            // A port that could not be bound again is tried again.
+            // If the port could not be bound again, it is tried again.
             let pause = wanted == mode ? turning.map { now.duration(to: $0) } : .milliseconds(20)
             try? poller.wait(into: &events, timeout: pause)
             wake.take()
@@ -168,8 +167,7 @@ final class Door: Sendable {
         state.withLock { $0.connections[number] = nil }
     }
 
-    /// Connects until the queue of those who wait to be accepted is full, so
-    /// that the next one hears nothing at all.
+    /// Connects until the accept queue is full, so that further connections get no reply at all.
     private static func fill(_ port: UInt16) -> [OpenSocket] {
         var crowd: [OpenSocket] = []
         while crowd.count < 16,

@@ -1,15 +1,15 @@
-/// What is to become of a port.
+/// A change of a port.
 struct DoorChange: Hashable, Sendable {
-    /// How long it is open and closed in turn.
+    /// The durations for which the port is open and closed in turn.
     struct Flapping: Hashable, Sendable {
         var up: Duration
         var down: Duration
     }
 
     var mode: DoorMode
-    /// It opens again by itself then.
+    /// The time after which the port reopens; nil for never.
     var duration: Duration?
-    /// It closes again by itself, and so on.
+    /// Makes the port close and reopen repeatedly.
     var flapping: Flapping?
 
     init(to mode: DoorMode, for duration: Duration? = nil, flapping: Flapping? = nil) {

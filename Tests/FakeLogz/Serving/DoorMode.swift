@@ -1,10 +1,10 @@
-/// How a port treats those who knock.
+/// How a port treats connections.
 enum DoorMode: Hashable, Sendable {
     case open
-    /// Nobody listens: a connection is refused.
+    /// Connections are refused.
     case closed
-    /// Somebody listens, and never accepts: a connection times out.
+    /// Connections are never accepted and time out.
     case blackhole
-    /// For good, on the way out.
+    /// Permanently closed, at the end.
     case ended
 }

@@ -1,11 +1,11 @@
 import UnixIO
 
-/// What all threads of a listener share.
+/// The state that all threads of a listener share.
 final class ListenerCore: Sendable {
     let state: Monitor<ListenerState>
     let rules: ListenerRules
     let isStrict: Bool
-    /// Signalled when the control port was told to quit.
+    /// Signalled when the control port receives a request to quit.
     let quit: EventCounter
 
     init(_ state: consuming ListenerState, rules: ListenerRules, isStrict: Bool) throws(Errno) {
@@ -15,7 +15,7 @@ final class ListenerCore: Sendable {
         quit = try EventCounter()
     }
 
-    /// Lets time pass, but not beyond the end of the listener.
+    /// Waits for a duration, but not beyond the end of the listener.
     func pause(_ duration: Duration) {
         let deadline = MonotonicClock.now.advanced(by: duration)
         _ = state.wait(deadline: deadline) { $0.isEnding ? true : nil }

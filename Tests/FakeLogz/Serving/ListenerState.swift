@@ -1,7 +1,7 @@
 import IssueProtocol
 import UnixIO
 
-/// All that the listener remembers.
+/// Everything that the listener records.
 struct ListenerState: ~Copyable, Sendable {
     var tokens: Set<String>
     var plan: FaultPlan
@@ -27,14 +27,15 @@ struct ListenerState: ~Copyable, Sendable {
             taggedLines: accepted.count { !$0.tags.isEmpty })
     }
 
-    /// A request has begun: its number, its number in the plan, and whether it stays unread.
+    /// Registers the beginning of a request. Returns its number, its number in the plan, and whether it must not be
+    /// read.
     mutating func requestBegan() -> (number: Int, nth: Int, isSilent: Bool) {
         requestCount += 1
         let (nth, isSilent) = plan.requestBegan()
         return (requestCount, nth, isSilent)
     }
 
-    /// It is decided what becomes of a request; its lines are taken now.
+    /// Registers the result of a request. Its lines are accepted now.
     mutating func decided(_ request: RecordedRequest, lines: [Judgement.Line], typeInQuery: String?) {
         requests.append(request)
         ledger?.append { request.write(to: &$0, event: "request") }
@@ -51,7 +52,7 @@ struct ListenerState: ~Copyable, Sendable {
         }
     }
 
-    /// The answer has been written, or could not be.
+    /// Registers whether the response was sent.
     mutating func answered(_ number: Int, completely: Bool) {
         if let index = requests.lastIndex(where: { $0.number == number }) { requests[index].isAnswered = completely }
         ledger?.append { writer in
@@ -63,7 +64,7 @@ struct ListenerState: ~Copyable, Sendable {
         }
     }
 
-    /// Forgets what was seen, and the plan; keeps the tokens and the ledger's file.
+    /// Discards the records and the plan. Keeps the tokens and the ledger file.
     mutating func reset() {
         plan = FaultPlan()
         accepted = []

@@ -1,13 +1,13 @@
 import Foundation
 import IssueProtocol
 
-/// What Foundation makes of JSON, to compare ours with.
+/// Parses JSON with Foundation, for comparison.
 enum FoundationOracle {
     static func parse(_ bytes: [UInt8]) -> Any? {
         try? JSONSerialization.jsonObject(with: Data(bytes), options: [.fragmentsAllowed])
     }
 
-    /// Whether a value of ours is the same as one of Foundation's.
+    /// Returns `true` if a value equals one of Foundation's.
     static func agrees(_ ours: JSONValue, _ theirs: Any) -> Bool {
         switch ours {
         case .null: return theirs is NSNull
@@ -19,7 +19,7 @@ enum FoundationOracle {
             return number.int64Value == integer
         case .number(let spelling):
             guard let number = theirs as? NSNumber, !isBool(number) else { return false }
-            // Foundation comes by way of a decimal number, which rounds in another way.
+            // Foundation converts through a decimal number, which rounds differently.
             let exact = Double(spelling) ?? .nan
             return abs(number.doubleValue - exact) <= abs(exact) * 1e-14
         case .string(let text):
@@ -34,7 +34,7 @@ enum FoundationOracle {
         }
     }
 
-    /// Whether a value holds a number that Foundation has no type for.
+    /// Returns `true` if a value contains a number that Foundation cannot represent.
     static func exceedsNumbers(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool, .integer, .string: false

@@ -1,13 +1,13 @@
 import IssueProtocol
 
 extension IssueRecord {
-    /// A record with chance in every member, each of which may be absent.
+    /// A record with random members. Each of them may be absent.
     static func sample(_ seed: UInt64) -> IssueRecord {
         var sampler = RecordSampler(seed: seed)
         return sampler.record()
     }
 
-    /// A record with every member that there is.
+    /// A record with all members.
     static let full = IssueRecord(
         message: "Decoding failed: \"price\"\n", severity: .critical, domain: "com.example.shop", code: -4865,
         occurredAt: Timestamp(milliseconds: 1_795_255_200_123),

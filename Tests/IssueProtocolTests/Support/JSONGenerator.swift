@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Makes JSON values, and spellings of them with white space and escapes where they are allowed.
+/// Generates JSON values, and spellings of them with white space and escapes where allowed.
 struct JSONGenerator {
     var chance: SeededGenerator
 
@@ -21,7 +21,7 @@ struct JSONGenerator {
             return .object(
                 (0..<count()).compactMap { _ in
                     let key = string()
-                    // What comes twice is a matter of its own.
+                    // Duplicate keys are tested separately.
                     guard keys.insert(key).inserted else { return nil }
                     return JSONValue.Member(key, value(depth: depth + 1))
                 })
@@ -40,7 +40,7 @@ struct JSONGenerator {
         return text
     }
 
-    /// One of the many ways to write a value.
+    /// Returns one of the many spellings of a value.
     mutating func spelling(of value: JSONValue) -> String {
         let text =
             switch value {

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Makes records of chance.
+/// Generates random records.
 struct RecordSampler {
     private var json: JSONGenerator
 

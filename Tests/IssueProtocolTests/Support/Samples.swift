@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// Model values with every member, and with those alone that must be there.
+/// Model values with all members, and with only the required ones.
 enum Samples {
     static let moment = Timestamp(milliseconds: 1_795_255_200_123)
 

@@ -1,4 +1,4 @@
-/// Chance that can be had again: SplitMix64.
+/// A reproducible random number generator: SplitMix64.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -14,7 +14,7 @@ struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Whether something that happens once in so many times happens now.
+    /// Returns `true` once in `count` calls on average.
     mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element {
