@@ -4,12 +4,12 @@ package import IssueCore
 /// A destination that can't be used because of an error in its section.
 package struct MisconfiguredDestination: Hashable, Sendable {
     package var name: String
-    /// The word for its kind in `status`.
+    /// The name of its kind in `status`.
     package var kind: String
     package var backlog: Backlog
 }
 
-/// All that the daemon goes by, section by section.
+/// The settings of the daemon, by section.
 package struct Configuration: Hashable, Sendable {
     package var socket = SocketSettings()
     package var store = StoreSettings()
@@ -17,7 +17,8 @@ package struct Configuration: Hashable, Sendable {
     package var limits = LimitSettings()
     package var forward = ForwardSettings()
     package var log = LogSettings()
-    /// None: everything is collected, and nothing is forwarded.
+    /// The Logz.io destinations. Without any destination, records are only
+    /// stored.
     package var logzIO: [LogzIODestination] = []
     package var ownStores: [SelfHostedDestination] = []
     /// Destinations whose section has an error. Their records are kept until it is fixed.
@@ -25,15 +26,16 @@ package struct Configuration: Hashable, Sendable {
 
     package init() {}
 
-    /// What holds where no file says anything else.
+    /// The configuration without any file.
     package static let `default` = Configuration()
 }
 
-/// Who may see and steer beside root and the daemon's own user (`[Access]`).
+/// The groups with rights besides root and the daemon's user (`[Access]`).
 package struct AccessSettings: Hashable, Sendable {
     package var readers: [HostGroup] = []
     package var operators: [HostGroup] = []
-    /// Whether systemd's container ranges hold no ids of people.
+    /// `true` if the user ids of systemd's container ranges do not belong to
+    /// people.
     package var containerUsers = true
 
     package init() {}
@@ -42,7 +44,7 @@ package struct AccessSettings: Hashable, Sendable {
     package var operatorIDs: Set<UInt32> { Set(operators.map(\.groupID)) }
 }
 
-/// What the daemon says about itself, and where (`[Log]`).
+/// The level and target of the diagnostic log (`[Log]`).
 package struct LogSettings: Hashable, Sendable {
     package var level = LogLevel.notice
     package var target = LogTarget.auto
@@ -50,13 +52,13 @@ package struct LogSettings: Hashable, Sendable {
     package init() {}
 }
 
-/// Where applications report, and how much of the daemon one of them may take (`[Socket]`).
+/// The socket, and the limits for its senders (`[Socket]`).
 package struct SocketSettings: Hashable, Sendable {
     package var path = "/run/issued/issued.sock"
     package var mode: UInt32 = 0o666
     package var maxConnections = 4096
     package var maxConnectionsPerUser = 1024
-    /// In bytes, as all sizes here.
+    /// In bytes, like all sizes here.
     package var maxMessageSize = 1 << 20
     package var maxRecordSize = 256 << 10
     package var maxDepth = 32
@@ -68,17 +70,17 @@ package struct SocketSettings: Hashable, Sendable {
     package init() {}
 }
 
-/// Where records are kept, how many and how long (`[Store]`).
+/// The path of the database, and the limits for its records (`[Store]`).
 package struct StoreSettings: Hashable, Sendable {
     package var path = "/var/lib/issued/issues.db"
-    /// In bytes, as all sizes here.
+    /// In bytes, like all sizes here.
     package var maxSize: Int64 = 1 << 30
     package var maxAge: Duration = .seconds(30 * 86_400)
     package var keepFree: Int64 = 256 << 20
 
     package init() {}
 
-    /// The same in the words of the store.
+    /// The retention settings in the store's type.
     package var retention: RetentionSettings {
         RetentionSettings(maxSize: maxSize, maxAge: maxAge, keepFree: keepFree)
     }
@@ -96,7 +98,7 @@ extension Configuration {
         return reading.configuration
     }
 
-    /// Reads all files and leaves out what is wrong.
+    /// Reads all files and leaves out invalid lines.
     package static func read(
         _ source: ConfigurationSource, in surroundings: HostEnvironment, for purpose: ConfigurationPurpose
     ) -> ConfigurationReading {
@@ -106,7 +108,8 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// All that holds, in the form of a file that would say the same.
+    /// The configuration as the text of a file that has the same effect. It
+    /// contains no secrets.
     package var text: String {
         var sections: [String] = []
         for section in ConfigurationSection.all where !section.isDestination {
@@ -117,7 +120,7 @@ extension Configuration {
             sections.append(Self.text("[Limits \(override.name)]", of: override, by: keys))
         }
         for destination in logzIO {
-            // What it shares with all stands in the sections for all.
+            // Values that equal the general ones are left out.
             let shared = LogzIOSettings(limits: limits, forward: forward)
             let own = (ConfigurationTable.ownLimits + ConfigurationTable.ownForwarding)
                 .filter { $0.text(shared) != $0.text(destination.settings) }
@@ -146,7 +149,8 @@ extension Configuration {
 }
 
 extension ConfigurationKey {
-    /// The value as the manual writes it, where it is the default.
+    /// Returns the default in the manual's spelling if the value equals the
+    /// default.
     fileprivate func shown(_ root: Root) -> String {
         let text = text(root)
         guard !facts.isList, !facts.defaultText.isEmpty else { return text }
@@ -157,33 +161,33 @@ extension ConfigurationKey {
 }
 
 extension Configuration {
-    /// What can be so, and is hardly meant to be; a sentence each.
+    /// One sentence for each setting that is valid but probably a mistake.
     package var warnings: [String] {
         var warnings = logzIO.filter { $0.address.isInTheClear }.map { inTheClear($0.name, "token", $0.address) }
         for store in ownStores {
             if store.tokenFile != nil, store.address.isInTheClear {
                 warnings.append(inTheClear(store.name, "credential", store.address))
             }
-            // An alias may have them, so it is no error.
+            // An alias may have capital letters, so this is not an error.
             if store.kind.word == "elasticsearch", let index = store.settings[option: "Index"],
                 index != index.lowercased()
             {
                 warnings.append(
-                    "Destination \(store.name): Index=\(index) has capital letters, which the name of an index must not "
-                        + "have, only that of an alias.")
+                    "Destination \(store.name): Index=\(index) has capital letters, which only an alias "
+                        + "may have, not an index.")
             }
         }
         return warnings
     }
 
     private func inTheClear(_ name: String, _ what: String, _ address: HTTPAddress) -> String {
-        "Destination \(name): its \(what) goes to \(address.origin) in the clear, where who is on the way can read it; "
+        "Destination \(name): its \(what) is sent to \(address.origin) unencrypted, so others can read it; "
             + "expected https."
     }
 }
 
 extension HTTPAddress {
-    /// Whether what is sent leaves this host without TLS.
+    /// `true` if requests leave this host without TLS.
     fileprivate var isInTheClear: Bool {
         let name = host.lowercased()
         let isOwn =

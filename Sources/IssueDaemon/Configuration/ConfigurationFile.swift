@@ -1,18 +1,18 @@
 import IssueProtocol
 
-/// The sections of one configuration file, in the grammar of systemd.syntax(7).
+/// The sections of one configuration file, in the syntax of systemd.syntax(7).
 ///
-/// It knows nothing of which sections and keys there are.
+/// This type does not know which sections and keys are valid.
 package struct ConfigurationFile: Hashable, Sendable {
-    /// `Key=Value` on a line, or on several that a backslash joins.
+    /// `Key=Value`, on one line or on several that are joined by backslashes.
     package struct Assignment: Hashable, Sendable {
         package var key: String
-        /// Empty takes the default back.
+        /// An empty value resets the key to its default.
         package var value: String
         package var line: Int
     }
 
-    /// `[Kind]` or `[Kind Name]`, and what stands below it.
+    /// `[Kind]` or `[Kind Name]` and the assignments below it.
     package struct Section: Hashable, Sendable {
         package var kind: String
         package var name: String?
@@ -20,13 +20,14 @@ package struct ConfigurationFile: Hashable, Sendable {
         package var assignments: [Assignment] = []
     }
 
-    /// A configuration that is longer than this is none.
+    /// The maximum size of a configuration file in bytes.
     package static let sizeLimit = 1 << 20
 
     package let path: String
     package private(set) var sections: [Section] = []
     package private(set) var problems: [ConfigurationProblem] = []
-    /// The index of the section that each problem lies in; nil if that is unknown.
+    /// The index of the section that contains each error; nil if that is
+    /// unknown.
     private(set) var problemSections: [Int?] = []
     /// `true` below a header that can't be read. The keys there belong to an
     /// unknown section, so they must not be added to the one before it.
@@ -38,7 +39,7 @@ package struct ConfigurationFile: Hashable, Sendable {
             guard let text = line.text else {
                 // It may have been a header.
                 isInUnknownSection = true
-                complain(line.number, "The line is not text in UTF-8.")
+                complain(line.number, "The line is not valid UTF-8.")
                 continue
             }
             take(text, line: line.number)
@@ -48,7 +49,7 @@ package struct ConfigurationFile: Hashable, Sendable {
     private mutating func take(_ text: String, line: Int) {
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control && $0 != "\t" }) else {
             if text.hasPrefix("[") { isInUnknownSection = true }
-            return complain(line, "The line has a control character in it.")
+            return complain(line, "The line contains a control character.")
         }
         if text.hasPrefix("[") {
             takeHeader(text, line: line)
@@ -56,15 +57,16 @@ package struct ConfigurationFile: Hashable, Sendable {
             let key = String(text[..<equals].trimmingBlanks)
             let value = String(text[text.index(after: equals)...].trimmingBlanks)
             guard !key.isEmpty else {
-                return complain(line, "There is no key before the “=”; expected Key=Value.")
+                return complain(line, "The key before “=” is missing; expected Key=Value.")
             }
             guard !isInUnknownSection else { return }
             guard !sections.isEmpty else {
-                return complain(line, "A key stands before the first section; expected a [Section] above it.")
+                return complain(line, "The key is before the first section; expected a [Section] above it.")
             }
             sections[sections.count - 1].assignments.append(Assignment(key: key, value: value, line: line))
         } else {
-            // The line is not repeated: it may be a secret that was pasted.
+            // The line is not repeated, because it may be a secret that was
+            // pasted.
             complain(line, "Expected [Section], Key=Value or a comment.")
         }
     }
@@ -72,7 +74,7 @@ package struct ConfigurationFile: Hashable, Sendable {
     private mutating func takeHeader(_ text: String, line: Int) {
         isInUnknownSection = true
         guard text.last == "]" else {
-            return complain(line, "Expected a “]” at the end of the section's name.")
+            return complain(line, "Expected “]” at the end of the section header.")
         }
         let words = text.dropFirst().dropLast().split(whereSeparator: \.isBlank)
         guard let kind = words.first, words.count <= 2 else {
@@ -94,7 +96,7 @@ extension Character {
 }
 
 extension StringProtocol {
-    /// Without the spaces and tabs around it.
+    /// The text without leading and trailing spaces and tabs.
     var trimmingBlanks: SubSequence {
         guard let first = firstIndex(where: { !$0.isBlank }), let last = lastIndex(where: { !$0.isBlank }) else {
             return self[endIndex...]
@@ -103,11 +105,11 @@ extension StringProtocol {
     }
 }
 
-/// A line that says something: without comments, and with those joined to it that a backslash continues.
+/// A logical line, without comments and joined with the lines that continue it.
 struct ConfigurationLine: Equatable {
-    /// Of the first of the lines that were joined, counted from 1.
+    /// The number of the first joined line, counted from 1.
     var number: Int
-    /// Without blanks around it; nil where it is no UTF-8.
+    /// The text without surrounding blanks; nil if it is not UTF-8.
     var text: String?
 
     static func lines(of content: [UInt8]) -> [ConfigurationLine] {
@@ -131,7 +133,7 @@ struct ConfigurationLine: Equatable {
         for line in content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
             var line = trimmed(line)
-            // A comment neither ends a line that goes on nor goes on itself.
+            // A comment neither ends a continued line nor can be continued.
             if let first = line.first, first == UInt8(ascii: "#") || first == UInt8(ascii: ";") { continue }
             let continues = line.reversed().prefix { $0 == UInt8(ascii: "\\") }.count % 2 == 1
             if continues { line = line.dropLast() }
@@ -206,9 +208,10 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     package var description: String { "\(place): \(message)" }
 }
 
-/// All that is wrong in a configuration: whoever mends it wants to do so once.
+/// All errors in a configuration, so that the operator can fix them in one
+/// pass.
 package struct InvalidConfiguration: Error, Hashable, Sendable, CustomStringConvertible {
-    /// File by file, and from top to bottom in each.
+    /// In the order of the files, and by line within a file.
     package var problems: [ConfigurationProblem]
 
     package init(_ problems: [ConfigurationProblem]) {
@@ -220,11 +223,11 @@ package struct InvalidConfiguration: Error, Hashable, Sendable, CustomStringConv
     }
 }
 
-/// Finds the name that somebody may have meant.
+/// Finds the name that a user probably meant.
 enum NearestName {
-    /// The nearest candidate, unless even that is far off.
+    /// Returns the most similar candidate; nil if none is similar enough.
     static func to(_ name: String, among candidates: some Sequence<String>) -> String? {
-        // Nobody mistypes a name of that length, and the work grows with it.
+        // No real name is that long, and the work grows with the length.
         guard name.utf8.count <= 64 else { return nil }
         let wanted = name.lowercased()
         var best: (name: String, distance: Int)?

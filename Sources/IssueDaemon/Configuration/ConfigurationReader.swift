@@ -2,7 +2,7 @@ import Destinations
 import IssueCore
 import UnixIO
 
-/// Reads the files that a source stands for.
+/// Reads the configuration files of a source.
 struct ConfigurationReader {
     let surroundings: HostEnvironment
     let purpose: ConfigurationPurpose
@@ -32,7 +32,7 @@ struct ConfigurationReader {
             configuration: builder.configuration, problems: inOrder(unreadable + merger.problems + builder.problems))
     }
 
-    /// Reads one text instead of the files.
+    /// Reads a text instead of the files.
     mutating func read(_ content: [UInt8], from path: String) -> ConfigurationReading {
         files.append(path)
         merger.take(ConfigurationFile(path: path, content: content))
@@ -50,7 +50,7 @@ struct ConfigurationReader {
         } catch {
             if mayBeMissing, error == .noSuchFile || error == .notDirectory { return }
             files.append(path)
-            complain(path, "The file cannot be read: \(error).")
+            complain(path, "The file can't be read: \(error).")
         }
     }
 
@@ -58,14 +58,14 @@ struct ConfigurationReader {
         let folder = "\(path).d"
         do throws(Errno) {
             let names = try FileSystem.names(in: folder).filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }
-            // By bytes, whatever the language of the host.
+            // By bytes, so that the order does not depend on the locale.
             for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
                 take("\(folder)/\(name)", mayBeMissing: false)
             }
         } catch {
             if error == .noSuchFile || error == .notDirectory { return }
             files.append(folder)
-            complain(folder, "The folder cannot be read: \(error).")
+            complain(folder, "The folder can't be read: \(error).")
         }
     }
 
@@ -73,18 +73,20 @@ struct ConfigurationReader {
         unreadable.append(ConfigurationProblem(at: ConfigurationLocation(file: file), message))
     }
 
-    /// File by file as they were read, and from top to bottom in each.
+    /// Sorts errors by the order in which files were read, and by line within a
+    /// file.
     private func inOrder(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
         let keys = problems.enumerated().map { offset, problem in
-            // The offset last, since sorting does not promise to keep the order
-            // of equals.
+            // The offset comes last because sorting is not guaranteed to be
+            // stable.
             (files.firstIndex(of: problem.place.file) ?? files.count, problem.place.line ?? 0, offset)
         }
         return keys.sorted(by: <).map { problems[$0.2] }
     }
 }
 
-/// Lays the files over each other, and complains of what no section and no key allows.
+/// Merges the sections of all files, and collects errors about unknown
+/// sections, unknown keys and invalid values.
 struct ConfigurationMerger {
     struct Assigned {
         var text: String
@@ -94,13 +96,15 @@ struct ConfigurationMerger {
     struct Section {
         var kind: ConfigurationSection
         var name: String?
-        /// Tells two sections of one application apart that are for different users.
+        /// Distinguishes sections of one application that are for different
+        /// users.
         var user: String?
         var place: ConfigurationLocation
-        /// What holds: the last value, or all values of a list.
+        /// The effective values: the last one, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
-        /// Keys whose value was complained of, so that it need not be missed too.
+        /// Keys with an invalid value. They must not be reported as missing,
+        /// too.
         var wrongKeys: Set<String> = []
 
         /// The scope of an error in this section.
@@ -126,7 +130,8 @@ struct ConfigurationMerger {
 
     mutating func take(_ file: ConfigurationFile) {
         files.append(file.path)
-        // The section of this file at each index, where there is one.
+        // The index in `sections` of each section of this file; nil if the
+        // section is unknown.
         var indices: [Int?] = []
         defer {
             for (problem, section) in zip(file.problems, file.problemSections) {
@@ -135,7 +140,8 @@ struct ConfigurationMerger {
                 problems.append(problem)
             }
         }
-        // What this file has said already: a second time is a mistake.
+        // The keys that this file has set so far. Setting one twice is an
+        // error.
         var said: Set<Said> = []
         for section in file.sections {
             let place = ConfigurationLocation(file: file.path, line: section.line)
@@ -148,7 +154,7 @@ struct ConfigurationMerger {
             indices.append(index)
             if kind.isDestination, !said.insert(Said(section: index)).inserted {
                 complain(
-                    place, "The destination \(section.title) is there twice; expected another name for this one.",
+                    place, "Destination \(section.title) is defined twice; give this one another name.",
                     scope: sections[index].scope)
             }
             for assignment in section.assignments {
@@ -171,7 +177,7 @@ struct ConfigurationMerger {
             return complain(place, UnknownKey.message(for: assignment.key, in: section), scope: section.scope)
         }
         guard !assignment.value.isEmpty else {
-            // From here on it is as if the key had never been said.
+            // An empty value resets the key to its default.
             sections[index].values[key.name] = nil
             said.remove(Said(section: index, key: key.name))
             return
@@ -180,7 +186,7 @@ struct ConfigurationMerger {
             sections[index].wrongKeys.insert(key.name)
             let value = key.isRepeated ? assignment.value.shownInComplaint : "…"
             return complain(
-                place, "\(key.name)=\(value) cannot be; expected \(key.expected).", scope: section.scope)
+                place, "Invalid \(key.name)=\(value); expected \(key.expected).", scope: section.scope)
         }
         let assigned = Assigned(text: assignment.value, place: place)
         if key.isList {
@@ -188,7 +194,7 @@ struct ConfigurationMerger {
         } else {
             if !said.insert(Said(section: index, key: key.name)).inserted {
                 complain(
-                    place, "\(key.name)= is there twice; expected it once, since it is no list.",
+                    place, "\(key.name)= is set twice; expected it once.",
                     scope: section.scope)
             }
             sections[index].values[key.name] = [assigned]
@@ -200,27 +206,27 @@ struct ConfigurationMerger {
     ) -> ConfigurationSection? {
         guard let kind = ConfigurationSection.named(section.kind) else {
             if ConfigurationSection.planned.contains(section.kind) {
-                complain(place, "This version does not have [\(section.kind)] yet; remove the section.")
+                complain(place, "This version does not support [\(section.kind)] yet; remove the section.")
             } else {
                 let names = ConfigurationSection.all.map(\.name)
                 let nearest = NearestName.to(section.kind, among: names)
                 let question = nearest.map { " Did you mean [\($0)]?" } ?? ""
                 complain(
                     place,
-                    "There is no section [\(section.kind.shownInComplaint)]; "
+                    "Unknown section [\(section.kind.shownInComplaint)]; "
                         + "expected one of \(names.joined(separator: ", ")).\(question)")
             }
             return nil
         }
         guard let name = section.name else { return kind }
         guard kind.mayHaveName else {
-            complain(place, "The section [\(kind.name)] has no name; expected [\(kind.name)].")
+            complain(place, "Section [\(kind.name)] takes no name; expected [\(kind.name)].")
             return nil
         }
         if kind.isDestination, ValueForm<String>.name("").parse(name) == nil {
             complain(
                 place,
-                "A destination cannot have the name “\(name.shownInComplaint)”; "
+                "Invalid destination name “\(name.shownInComplaint)”; "
                     + "expected at most 64 letters, digits, “_”, “-” and “.”.")
             return nil
         }
@@ -254,13 +260,14 @@ extension ConfigurationFile.Section {
 }
 
 extension String {
-    /// Short enough for one line of a log.
+    /// The text, shortened to fit into one log line.
     var shownInComplaint: String {
         count > 80 ? prefix(80) + "…" : self
     }
 }
 
-/// Makes typed values of the sections, and complains of what cannot be together.
+/// Creates the typed configuration from the merged sections, and checks values
+/// that depend on each other.
 struct ConfigurationBuilder {
     typealias Section = ConfigurationMerger.Section
 
@@ -277,7 +284,10 @@ struct ConfigurationBuilder {
         self.purpose = purpose
     }
 
-    /// - Parameter faulty: The scopes affected by errors that were found before.
+    /// Adds the values of the sections to the configuration.
+    ///
+    /// - Parameter faulty: The scopes affected by errors that were found
+    ///   before.
     mutating func build(_ sections: [Section], faulty: Set<ConfigurationProblem.Scope> = []) {
         self.faulty = faulty
         for section in sections where section.name == nil {
@@ -290,7 +300,7 @@ struct ConfigurationBuilder {
             Self.assign(section, to: &override, by: ConfigurationTable.application)
             configuration.limits.overrides.append(override)
         }
-        // Last, since a destination starts from what holds for all.
+        // Destinations come last because they inherit the general limits.
         for section in sections where section.kind == .logzIO { buildDestination(section) }
         for section in sections {
             if let kind = section.kind.ownStore { buildOwnStore(kind, section) }
@@ -341,10 +351,10 @@ struct ConfigurationBuilder {
         configuration.misconfigured.append(MisconfiguredDestination(name: name, kind: kind, backlog: backlog))
     }
 
-    /// Returns whether the name of a destination is free.
+    /// Returns whether the name of a destination is unique.
     ///
-    /// Of two with the same name, neither can be used: it is not known which
-    /// of them the records are meant for.
+    /// If two destinations have the same name, neither is used, because it is
+    /// unknown which of them the records are meant for.
     private mutating func checkName(_ section: Section) -> Bool {
         guard let name = section.destinationName else { return true }
         func isSame(_ other: String) -> Bool { other.lowercased() == name.lowercased() }
@@ -361,7 +371,7 @@ struct ConfigurationBuilder {
         configuration.misconfigured += clashing
         complain([
             ConfigurationProblem(
-                at: section.place, "There are two destinations “\(name)”; expected another name.", scope: section.scope)
+                at: section.place, "Two destinations are named “\(name)”; rename one of them.", scope: section.scope)
         ])
         return false
     }
@@ -386,27 +396,28 @@ struct ConfigurationBuilder {
         let size = { (bytes: Int) in SizeText.text(Int64(bytes)) }
         check(
             socket.maxRecordSize <= socket.maxMessageSize, "MaxRecordSize", "MaxMessageSize", of: section,
-            "a record (\(size(socket.maxRecordSize))) is larger than the call it comes in "
+            "a record (\(size(socket.maxRecordSize))) must not be larger than a call "
                 + "(\(size(socket.maxMessageSize)))")
         check(
             socket.maxMessageSize <= socket.maxBytesInFlightPerUser, "MaxMessageSize", "MaxBytesInFlightPerUser",
             of: section,
-            "one call (\(size(socket.maxMessageSize))) is more than a user may have in flight "
+            "a call (\(size(socket.maxMessageSize))) must not be larger than what a user may have in flight "
                 + "(\(size(socket.maxBytesInFlightPerUser)))")
         check(
             socket.maxMessageSize <= socket.maxMemory / 4, "MaxMessageSize", "MaxMemory", of: section,
-            "one call (\(size(socket.maxMessageSize))) is more than a quarter of the memory for all senders "
+            "a call (\(size(socket.maxMessageSize))) must not use more than a quarter of the memory "
                 + "(\(size(socket.maxMemory)))")
         check(
             socket.maxConnectionsPerUser <= socket.maxConnections, "MaxConnectionsPerUser", "MaxConnections",
             of: section,
-            "one user may have more connections (\(socket.maxConnectionsPerUser)) than all together "
+            "one user must not have more connections (\(socket.maxConnectionsPerUser)) than all users "
                 + "(\(socket.maxConnections))")
     }
 
-    /// Checks that the database can lie where `Path=` says.
+    /// Checks that the database can be created at `Path=`.
     ///
-    /// Not when the daemon runs: then opening it fails, and is tried again.
+    /// The daemon itself skips this: if it fails to open the database, it
+    /// retries.
     private mutating func checkStore(_ section: Section) {
         guard let place = section.place(of: "Path") else { return }
         let path = configuration.store.path
@@ -415,10 +426,10 @@ struct ConfigurationBuilder {
         }
         if let status = try? FileSystem.status(of: path), status.kind != .regular {
             return complain(
-                "Path=\(path.shownInComplaint) is \(status.kind == .directory ? "a folder" : "no regular file"); "
-                    + "expected a file in a folder of the daemon's own.")
+                "Path=\(path.shownInComplaint) is \(status.kind == .directory ? "a folder" : "not a regular file"); "
+                    + "expected a file in a folder that belongs to the daemon.")
         }
-        // systemd makes the state directory and gives it to the daemon.
+        // systemd creates the state directory and makes the daemon its owner.
         let state = surroundings.folder("STATE_DIRECTORY") ?? ServiceUnit.stateFolder
         var folder = FileSystem.parentFolder(of: path)
         guard folder != state, !folder.hasPrefix(state + "/") else { return }
@@ -429,7 +440,7 @@ struct ConfigurationBuilder {
             try FileSystem.checkWritable(folder: folder)
         } catch {
             complain(
-                "Path=\(path.shownInComplaint) can't be made: the folder \(folder) can't be written to (\(error)).")
+                "Path=\(path.shownInComplaint) can't be created: the folder \(folder) is not writable (\(error)).")
         }
     }
 
@@ -441,39 +452,39 @@ struct ConfigurationBuilder {
             complain([
                 ConfigurationProblem(
                     at: place ?? section.place,
-                    "The three reserves are \(reserved)% together; expected at most 99%, so that something is left.",
+                    "The three reserves add up to \(reserved)%; expected at most 99%, so that something is left.",
                     scope: section.scope)
             ])
             reset(["CriticalReserve", "SummaryReserve", "NoveltyReserve"], of: section)
         }
         check(
             limits.summaryInterval <= limits.summaryIntervalMax, "SummaryInterval", "SummaryIntervalMax", of: section,
-            "the first time (\(DurationText.text(limits.summaryInterval))) is longer than the longest "
+            "the first interval (\(DurationText.text(limits.summaryInterval))) must not exceed the maximum "
                 + "(\(DurationText.text(limits.summaryIntervalMax)))")
     }
 
     private mutating func checkForwarding(_ forward: ForwardSettings, of section: Section) {
         check(
             forward.connectTimeout <= forward.requestTimeout, "ConnectTimeout", "RequestTimeout", of: section,
-            "the time for a connection (\(DurationText.text(forward.connectTimeout))) is longer than the one for a "
+            "the timeout for connecting (\(DurationText.text(forward.connectTimeout))) must not exceed the one for a "
                 + "whole request (\(DurationText.text(forward.requestTimeout)))")
     }
 
-    /// Only where the section has said one of the two: else another one has
-    /// been complained of already.
+    /// Reports two values that contradict each other, if this section sets at
+    /// least one of them. Otherwise the error was reported for another section.
     private mutating func check(
         _ holds: Bool, _ key: String, _ other: String, of section: Section, _ what: String
     ) {
         guard !holds, let place = section.place(of: key) ?? section.place(of: other) else { return }
         complain([
             ConfigurationProblem(
-                at: place, "\(key)= and \(other)= cannot be together: \(what). Change one of them.",
+                at: place, "\(key)= and \(other)= contradict each other: \(what). Change one of them.",
                 scope: section.scope)
         ])
         reset([key, other], of: section)
     }
 
-    /// Gives keys that contradict each other their defaults.
+    /// Resets keys that contradict each other to their defaults.
     private mutating func reset(_ keys: [String], of section: Section) {
         guard section.name == nil else { return }
         for key in section.kind.wholeKeys where keys.contains(key.name) {
@@ -482,34 +493,34 @@ struct ConfigurationBuilder {
     }
 }
 
-/// What a configuration is read for.
+/// The purpose for which a configuration is read.
 package enum ConfigurationPurpose: Hashable, Sendable {
-    /// To go by it: all that it needs must be there.
+    /// For the daemon. Everything that it needs must be present.
     case running
-    /// To be looked at by hand, outside the service: a credential that only
-    /// the service sees is no mistake.
+    /// For `--check` and `--print-config`, outside the service. A credential
+    /// that only the service can see is not an error.
     case looking
 }
 
-/// Which files are read.
+/// The files that are read.
 package enum ConfigurationSource: Hashable, Sendable {
-    /// `/etc/issued/issued.conf` and its drop-ins, or nothing where an ordinary
-    /// user has none.
+    /// `/etc/issued/issued.conf` and its drop-ins. An ordinary user without
+    /// these files gets a configuration with paths of their own.
     case usual
-    /// That file alone, and the drop-ins in `FILE.d/`.
+    /// That file and the drop-ins in `FILE.d/`, and no others.
     case file(String)
 }
 
-/// What to say of a key that its section does not have.
+/// The error messages for keys that their section does not have.
 enum UnknownKey {
     static func message(for key: String, in section: ConfigurationMerger.Section) -> String {
         if key.lowercased().hasSuffix("token") {
-            return "A token does not belong into this file, which too many can read. Write it into a file that only "
-                + "the daemon's user can read, or into /etc/credstore/logzio-token, and name that by Credential=."
+            return "A token must not be in this file, which other users can read. Write it to a file that only "
+                + "the daemon's user can read, or to /etc/credstore/logzio-token, and set Credential= to its name."
         }
         let beginning = "\(section.title) has no key \(key.shownInComplaint)="
         if section.kind.isDestination, ConfigurationTable.guards.contains(where: { $0.name == key }) {
-            return "\(beginning), since it holds for all that comes in; expected it in [Limits]."
+            return "\(beginning) because it applies to all received records; expected it in [Limits]."
         }
         let others = ConfigurationSection.all.flatMap { other in
             [false, true].compactMap { isNamed -> String? in
@@ -519,7 +530,8 @@ enum UnknownKey {
                 return isNamed ? "[\(other.name) NAME]" : "[\(other.name)]"
             }
         }
-        // What destinations may say of their own stands first where it holds for all.
+        // A key that destinations can override is listed first with its general
+        // section.
         let isShared = others.first.map { first in
             ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
         }

@@ -125,7 +125,7 @@ extension EffectiveConfiguration {
         }
     }
 
-    /// The most errors that are shown one by one.
+    /// The maximum number of errors that are shown individually.
     package static let maxShownProblems = 10
 
     /// The errors for `status`. Those of a credential are left out: they show
@@ -171,8 +171,10 @@ package struct LastValidConfiguration: Sendable {
 
     /// Reads the newest copy.
     ///
-    /// - Parameter database: The path of the database, as far as the files say it.
-    /// - Returns: nil if there is no copy for these files, or if it is no longer valid on this host.
+    /// - Parameter database: The path of the database according to the files,
+    ///   even if they have errors.
+    /// - Returns: nil if there is no copy for these files, or if it is no
+    ///   longer valid on this host.
     package func read(besides database: String) -> Configuration? {
         let found = files(besides: database).compactMap { path in trusted(path).map { (path: path, file: $0) } }
         let newest = found.max { $0.file.status.modifiedNanoseconds < $1.file.status.modifiedNanoseconds }
@@ -184,7 +186,7 @@ package struct LastValidConfiguration: Sendable {
 
     /// Stores a valid configuration. An identical copy is left unchanged.
     ///
-    /// - Throws: The first error. All places are tried.
+    /// - Throws: The first error, after all folders have been tried.
     package func write(_ configuration: Configuration) throws(Errno) {
         let content = Array((header + configuration.text).utf8)
         var failure: Errno?
@@ -192,7 +194,7 @@ package struct LastValidConfiguration: Sendable {
             do throws(Errno) {
                 try FileSystem.writeAtomically(content, to: path, mode: 0o600)
             } catch {
-                // The second place need not exist.
+                // The second folder need not exist.
                 if error != .noSuchFile { failure = failure ?? error }
             }
         }
@@ -235,8 +237,8 @@ package struct LastValidConfiguration: Sendable {
 }
 
 extension HostEnvironment {
-    /// The folder where the daemon's state lies unless the configuration says
-    /// otherwise; nil for files of which there may be several sets on a host.
+    /// The default folder of the daemon's state. Returns nil for a file named
+    /// with `--config`, because a host may have several of them.
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
         // systemd separates several directories by colons.
         if let folder = folder("STATE_DIRECTORY")?.split(separator: ":").first { return String(folder) }

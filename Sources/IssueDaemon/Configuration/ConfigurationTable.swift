@@ -1,141 +1,153 @@
 import Destinations
 import IssueCore
 
-/// Every key that there is, once: parsing, complaints, `--print-config` and the tests of the manual read it here.
+/// The keys of each section, in the order of the manual. This is the only list
+/// of keys: parsing, error messages, `--print-config` and the tests of the
+/// manual all use it.
 enum ConfigurationTable {
     static let socket: [ConfigurationKey<SocketSettings>] = [
-        .init("Path", \.path, .socketPath, default: "/run/issued/issued.sock", "Where applications report."),
-        .init("Mode", \.mode, .mode, default: "0666", "Who may report."),
+        .init(
+            "Path", \.path, .socketPath, default: "/run/issued/issued.sock", "The socket that applications report to."),
+        .init("Mode", \.mode, .mode, default: "0666", "The permissions of the socket."),
         .init(
             "MaxConnections", \.maxConnections, .count(1...1_000_000), default: "4096",
-            "Connections at a time, of all users."),
+            "The maximum number of connections of all users."),
         .init(
             "MaxConnectionsPerUser", \.maxConnectionsPerUser, .count(1...1_000_000), default: "1024",
-            "Connections at a time, of one user."),
+            "The maximum number of connections of one user."),
         .init(
-            "MaxMessageSize", \.maxMessageSize, .size(4096...64 << 20), default: "1M", "The largest call."),
+            "MaxMessageSize", \.maxMessageSize, .size(4096...64 << 20), default: "1M", "The maximum size of a call."),
         .init(
-            "MaxRecordSize", \.maxRecordSize, .size(1024...16 << 20), default: "256K", "The largest record."),
-        .init("MaxDepth", \.maxDepth, .count(4...256), default: "32", "How deep the JSON of a record may nest."),
-        .init("MaxKeys", \.maxKeys, .count(16...65_536), default: "256", "How many keys a record may have."),
+            "MaxRecordSize", \.maxRecordSize, .size(1024...16 << 20), default: "256K", "The maximum size of a record."),
+        .init("MaxDepth", \.maxDepth, .count(4...256), default: "32", "The maximum nesting depth of a record's JSON."),
+        .init("MaxKeys", \.maxKeys, .count(16...65_536), default: "256", "The maximum number of keys in a record."),
         .init(
             "MaxBytesInFlightPerUser", \.maxBytesInFlightPerUser, .size(4096...1 << 30), default: "8M",
-            "What one user may have sent that is not yet answered."),
+            "The maximum size of one user's unanswered reports."),
         .init(
             "MaxMemory", \.maxMemory, .size(16 << 20...1 << 40), default: "256M",
-            "What the daemon holds for all senders together, their replies included."),
+            "The maximum memory for messages of all senders and the replies to them."),
         .init(
             "ReadTimeout", \.readTimeout, .duration(.milliseconds(100)...(.seconds(3600))), default: "30s",
-            "After so long with half a call, a connection is closed."),
+            "When to close a connection that has sent part of a call."),
     ]
 
     static let store: [ConfigurationKey<StoreSettings>] = [
         .init("Path", \.path, .path, default: "/var/lib/issued/issues.db", "The database, on a local disk."),
-        .init("MaxSize", \.maxSize, .size(1 << 20...1 << 50), default: "1G", "How much is kept."),
+        .init("MaxSize", \.maxSize, .size(1 << 20...1 << 50), default: "1G", "The maximum size of the database."),
         .init(
             "MaxAge", \.maxAge, .duration(.seconds(1)...(.seconds(36_525 * 86_400))), default: "30d",
-            "How long it is kept."),
-        .init("KeepFree", \.keepFree, .size(0...1 << 50), default: "256M", "What stays free on the file system."),
+            "The maximum age of a record."),
+        .init(
+            "KeepFree", \.keepFree, .size(0...1 << 50), default: "256M", "The free space to leave on the file system."),
     ]
 
     static let access: [ConfigurationKey<AccessSettings>] = [
         .init(list: "Readers", \.readers, .groups, default: "", "Groups whose members see the records of all users."),
         .init(
             list: "Operators", \.operators, .groups, default: "",
-            "Groups whose members may also act on them: forward, set states, back up, repair, erase."),
+            "Groups whose members may also set states, flush, requeue, back up, repair and purge."),
         .init(
             "ContainerUsers", \.containerUsers, .boolean, default: "yes",
-            "Whether the user ids 524288 to 1879048191 belong to containers, and to no person."),
+            "Whether the user ids 524288 to 1879048191 belong to containers, not to people."),
     ]
 
     static let forward: [ConfigurationKey<ForwardSettings>] = [
         .init(
             "BatchRecords", \.batchRecords, .count(1...100_000), default: "500",
-            "A batch leaves with so many records."),
+            "The number of records at which a batch is sent."),
         .init(
             "BatchBytes", \.batchBytes, .size(16 << 10...10 << 20), default: "1M",
-            "A batch leaves with so many bytes."),
+            "The size at which a batch is sent."),
         .init(
             "BatchDelay", \.batchDelay, .duration(.zero...(.seconds(3600))), default: "5s",
-            "A batch leaves when its oldest record has waited so long."),
+            "The age of its oldest record at which a batch is sent."),
         .init(
             "CriticalDelay", \.criticalDelay, .duration(.zero...(.seconds(3600))), default: "1s",
-            "The same for records that are critical, new or back again."),
-        .init("SendRate", \.sendRate, .rate, default: "600/min", "Records that are sent, at most."),
+            "The same for critical records, new issues and regressions."),
+        .init("SendRate", \.sendRate, .rate, default: "600/min", "The maximum rate of records sent."),
         .init(
             "ConnectTimeout", \.connectTimeout, .duration(.milliseconds(100)...(.seconds(600))), default: "10s",
-            "How long to try for a connection."),
+            "The timeout for connecting."),
         .init(
             "RequestTimeout", \.requestTimeout, .duration(.milliseconds(100)...(.seconds(3600))), default: "30s",
-            "How long a request may take."),
+            "The timeout for a request."),
         .init(
             "RetryFor", \.retryFor, .duration(.seconds(1)...(.seconds(366 * 86_400))), default: "7d",
-            "After so long a batch becomes a dead letter."),
+            "How long a batch is retried before it becomes dead letters."),
         .init(
             "BacklogShare", \.backlogShare, .share(1...100), default: "80%",
-            "How much of SendRate= what is old may take."),
+            "The share of SendRate= that a backlog may use."),
         .init(
             "DailyBytes", \.dailyBytes, .size(1 << 20...1 << 50, zero: "no limit"), default: "500M",
-            "Bytes of a day, before compression, shared among users."),
-        .init("Compression", \.compression, .boolean, default: "yes", "Whether batches are compressed."),
+            "The maximum number of bytes per day, before compression."),
+        .init("Compression", \.compression, .boolean, default: "yes", "Whether to compress batches."),
     ]
 
     static let log: [ConfigurationKey<LogSettings>] = [
-        .init("Level", \.level, .choice(), default: "notice", "How much is told."),
-        .init("Target", \.target, .choice(), default: "auto", "Where it is told."),
+        .init("Level", \.level, .choice(), default: "notice", "The lowest level that is logged."),
+        .init("Target", \.target, .choice(), default: "auto", "Where log messages go."),
     ]
 }
 
 extension ConfigurationTable {
-    /// The limits of what goes to a destination, which each may have for itself.
+    /// The limits of what is forwarded. Each destination can override them.
     static let admission: [ConfigurationKey<LimitSettings>] = [
-        .init("GroupBurst", \.groupBurst, burst, default: "5", "Records of one issue at once."),
-        .init("GroupRefill", \.groupRefill, .rate, default: "1/5min", "How fast that fills again."),
-        .init("ApplicationBurst", \.applicationBurst, burst, default: "100", "Records of one application at once."),
-        .init("ApplicationRefill", \.applicationRefill, .rate, default: "60/min", "How fast that fills again."),
+        .init("GroupBurst", \.groupBurst, burst, default: "5", "The burst of records of one issue."),
+        .init("GroupRefill", \.groupRefill, .rate, default: "1/5min", "The rate at which GroupBurst= refills."),
         .init(
-            "GlobalBurst", \.globalBurst, burst, default: "300", "Records of this host at once, shared among its users."
+            "ApplicationBurst", \.applicationBurst, burst, default: "100", "The burst of records of one application."),
+        .init(
+            "ApplicationRefill", \.applicationRefill, .rate, default: "60/min",
+            "The rate at which ApplicationBurst= refills."),
+        .init(
+            "GlobalBurst", \.globalBurst, burst, default: "300",
+            "The burst of records of this host, shared by its users."
         ),
-        .init("GlobalRefill", \.globalRefill, .rate, default: "300/min", "How fast that fills again."),
+        .init("GlobalRefill", \.globalRefill, .rate, default: "300/min", "The rate at which GlobalBurst= refills."),
     ]
 
-    /// What is guarded where records come in, whatever the destination.
+    /// The limits that apply when a record is received, before any destination.
     static let guards: [ConfigurationKey<LimitSettings>] = [
         .init(
             "NewGroupsPerApplication", \.newGroupsPerApplication, .rate, default: "100/15min",
-            "New issues; what is above joins the group overflow."),
+            "The rate of new issues; more go to an overflow group."),
         .init(
-            "NewSeriesPerApplication", \.newSeriesPerApplication, .rate, default: "1000/15min", "New kinds of record."),
+            "NewSeriesPerApplication", \.newSeriesPerApplication, .rate, default: "1000/15min",
+            "The rate of new series."),
         .init(
             "ApplicationsPerUser", \.applicationsPerUser, .count(1...1_000_000, zero: "no limit"), default: "50",
-            "Names of applications that one user may claim."),
+            "The maximum number of application names of one user."),
     ]
 
+    /// The reserves of the send rate, and when summaries are sent.
     static let reserves: [ConfigurationKey<LimitSettings>] = [
         .init(
             "CriticalReserve", \.criticalReserve, .share(0...99), default: "20%",
-            "Share that only critical records use."),
-        .init("SummaryReserve", \.summaryReserve, .share(0...99), default: "10%", "Share that only summaries use."),
+            "The share reserved for critical records."),
+        .init("SummaryReserve", \.summaryReserve, .share(0...99), default: "10%", "The share reserved for summaries."),
         .init(
             "NoveltyReserve", \.noveltyReserve, .share(0...99), default: "20%",
-            "Share that only issues seen for the first time use."),
+            "The share reserved for new issues."),
         .init(
             "SummaryInterval", \.summaryInterval, .duration(.seconds(1)...(.seconds(86_400))), default: "60s",
-            "When what was held back is told first."),
+            "The time until the first summary."),
         .init(
             "SummaryIntervalMax", \.summaryIntervalMax, .duration(.seconds(1)...(.seconds(86_400))),
-            default: "15min", "The longest time between two summaries."),
+            default: "15min", "The maximum time between two summaries."),
     ]
 
     static let limits = admission + guards + reserves
 
-    /// `[Limits NAME]`; empty where nothing else is said.
+    /// The keys of `[Limits NAME]`. An empty value means that the general limit
+    /// applies.
     static let application: [ConfigurationKey<ApplicationLimitOverride>] = [
-        .init(optional: "User", \.uid, .user, default: "", "Whose application is meant."),
-        .init(optional: "GroupBurst", \.groupBurst, burst, default: "", "Records of one issue at once."),
-        .init(optional: "GroupRefill", \.groupRefill, .rate, default: "", "How fast that fills again."),
-        .init(optional: "ApplicationBurst", \.applicationBurst, burst, default: "", "Its records at once."),
-        .init(optional: "ApplicationRefill", \.applicationRefill, .rate, default: "", "How fast that fills again."),
+        .init(optional: "User", \.uid, .user, default: "", "The user who runs the application."),
+        .init(optional: "GroupBurst", \.groupBurst, burst, default: "", "The burst of records of one issue."),
+        .init(optional: "GroupRefill", \.groupRefill, .rate, default: "", "The rate at which GroupBurst= refills."),
+        .init(optional: "ApplicationBurst", \.applicationBurst, burst, default: "", "The burst of its records."),
+        .init(
+            optional: "ApplicationRefill", \.applicationRefill, .rate, default: "", "The rate at which that refills."),
     ]
 
     private static let burst: ValueForm<Int64> = .count(1...1_000_000_000, zero: "no limit")
@@ -143,23 +155,25 @@ extension ConfigurationTable {
 
 extension ConfigurationTable {
     static let logzIO: [ConfigurationKey<LogzIOSettings>] = [
-        .init(optional: "Region", \.region, .choice(), default: "", "Where the account lives."),
-        .init(optional: "URL", \.url, .listener, default: "", "The whole address of a listener, instead."),
+        .init(optional: "Region", \.region, .choice(), default: "", "The region of the account."),
+        .init(optional: "URL", \.url, .listener, default: "", "The URL of a listener, instead of Region=."),
         .init(
             optional: "Connection", \.connection, .choice(), default: "secure",
-            "By HTTPS, by HTTP, or by TLS without an answer."),
-        .init("Credential", \.credential, .credential, default: "logzio-token", "Where the shipping token is."),
+            "HTTPS, HTTP, or a TLS stream without replies."),
+        .init(
+            "Credential", \.credential, .credential, default: "logzio-token",
+            "The credential or file that holds the shipping token."),
         .init(
             "Type", \.type, .name("a type of at most 64 letters, digits, “_”, “-” and “.”"), default: "issued",
-            "The type of the records."),
+            "The type field of the records."),
         .init(
-            optional: "MetadataKey", \.metadataKey, .metadataKey, default: "", "The key of the metadata."),
-        .init(optional: "CAFile", \.caFile, .path, default: "", "Certificates to trust instead of the system's."),
-        .init(optional: "Proxy", \.proxy, .proxy, default: "", "A proxy to go through."),
-        .init("Backlog", \.backlog, .choice(), default: "new", "What it starts with."),
+            optional: "MetadataKey", \.metadataKey, .metadataKey, default: "", "The key under which metadata is sent."),
+        .init(optional: "CAFile", \.caFile, .path, default: "", "The certificates to trust instead of the system's."),
+        .init(optional: "Proxy", \.proxy, .proxy, default: "", "The proxy to use."),
+        .init("Backlog", \.backlog, .choice(), default: "new", "Whether to forward records from before it was added."),
     ]
 
-    /// What each destination may also say for itself.
+    /// The general limits that a destination can override.
     static let ownLimits = (admission + reserves).map { $0.lifted(\LogzIOSettings.limits) }
     static let ownForwarding = forward.map { $0.lifted(\LogzIOSettings.forward) }
 
@@ -167,16 +181,19 @@ extension ConfigurationTable {
 }
 
 extension ConfigurationTable {
-    /// What each of them has before the keys of its own.
+    /// The keys that all kinds of self-hosted destination have.
     private static let ownStore: [ConfigurationKey<SelfHostedSettings>] = [
-        .init(optional: "URL", \.url, .listener, default: "", "Where it listens."),
-        .init(optional: "Credential", \.credential, .credential, default: "", "Where its password or key is."),
-        .init(optional: "CAFile", \.caFile, .path, default: "", "Certificates to trust instead of the system's."),
-        .init(optional: "Proxy", \.proxy, .proxy, default: "", "A proxy to go through."),
-        .init("Backlog", \.backlog, .choice(), default: "new", "What it starts with."),
+        .init(optional: "URL", \.url, .listener, default: "", "The URL of the server."),
+        .init(
+            optional: "Credential", \.credential, .credential, default: "",
+            "The credential or file that holds the password or key."),
+        .init(optional: "CAFile", \.caFile, .path, default: "", "The certificates to trust instead of the system's."),
+        .init(optional: "Proxy", \.proxy, .proxy, default: "", "The proxy to use."),
+        .init("Backlog", \.backlog, .choice(), default: "new", "Whether to forward records from before it was added."),
     ]
 
-    /// The keys of a kind that no other section of a destination shares.
+    /// Returns the common keys and those of one kind of self-hosted
+    /// destination, without limits and forwarding.
     static func ownStore(_ kind: SelfHostedKind) -> [ConfigurationKey<SelfHostedSettings>] {
         let name = ValueForm<String>.name("a name of at most 64 letters, digits, “_”, “-” and “.”")
         return ownStore
@@ -186,7 +203,7 @@ extension ConfigurationTable {
             }
     }
 
-    /// What each may say besides.
+    /// The general limits that a self-hosted destination can override.
     static let ownStoreLimits = (admission + reserves).map { $0.lifted(\SelfHostedSettings.limits) }
     static let ownStoreForwarding = forward.map { $0.lifted(\SelfHostedSettings.forward) }
 
@@ -195,7 +212,7 @@ extension ConfigurationTable {
     }
 }
 
-/// The sections that there are, each with its keys.
+/// A section of the configuration, and the keys it may contain.
 package enum ConfigurationSection: Hashable, Sendable {
     case socket
     case store
@@ -206,6 +223,7 @@ package enum ConfigurationSection: Hashable, Sendable {
     case logzIO
     case ownStore(SelfHostedKind)
 
+    /// The name in brackets.
     package var name: String {
         switch self {
         case .socket: "Socket"
@@ -222,12 +240,14 @@ package enum ConfigurationSection: Hashable, Sendable {
     package static let all: [ConfigurationSection] =
         [.socket, .store, .access, .limits, .forward, .log, .logzIO] + SelfHostedKind.all.map { .ownStore($0) }
 
+    /// Returns the section with this name; nil if there is none.
     package static func named(_ name: String) -> ConfigurationSection? { all.first { $0.name == name } }
 
-    /// Sections that the design has and this version does not.
+    /// Sections that are planned but not supported by this version.
     static let planned: Set<String> = ["Redaction", "Crashes"]
 
-    /// Whether `[Section NAME]` is possible.
+    /// `true` if the section may have a name of its own, as in
+    /// `[Section NAME]`.
     package var mayHaveName: Bool {
         switch self {
         case .socket, .store, .access, .forward, .log: false
@@ -235,15 +255,20 @@ package enum ConfigurationSection: Hashable, Sendable {
         }
     }
 
-    /// The kind of store of the team's own that it is about, if it is.
+    /// The kind of self-hosted destination that the section configures; nil for
+    /// any other section.
     package var ownStore: SelfHostedKind? {
         guard case .ownStore(let kind) = self else { return nil }
         return kind
     }
 
-    /// Whether it says where records go.
+    /// `true` if the section configures a destination.
     package var isDestination: Bool { self == .logzIO || ownStore != nil }
 
+    /// Returns the keys that the section may contain.
+    ///
+    /// - Parameter named: Whether the section has a name of its own. Only
+    ///   `[Limits NAME]` then has other keys.
     package func keys(named: Bool) -> [KeyMetadata] {
         switch self {
         case .socket: ConfigurationTable.socket.map(\.facts)
@@ -258,7 +283,8 @@ package enum ConfigurationSection: Hashable, Sendable {
         }
     }
 
-    /// The keys of the sections without a name, for the configuration as a whole.
+    /// The keys of a section without a name, as keys of the whole
+    /// configuration. Empty for destinations.
     var wholeKeys: [ConfigurationKey<Configuration>] {
         switch self {
         case .socket: ConfigurationTable.socket.map { $0.lifted(\.socket) }
@@ -272,11 +298,12 @@ package enum ConfigurationSection: Hashable, Sendable {
     }
 }
 
-/// One key of a section: how it is written, what it sets, and what to say of it.
+/// A key of a section: its syntax, the property it sets, and its description.
 struct ConfigurationKey<Root>: Sendable {
     let facts: KeyMetadata
-    /// Sets what the text says; a text that is not accepted changes nothing.
+    /// Assigns the parsed text to the property. An invalid text is ignored.
     let assign: @Sendable (inout Root, String) -> Void
+    /// Returns the property's value in the syntax of the file.
     let text: @Sendable (Root) -> String
 
     var name: String { facts.name }
@@ -294,7 +321,7 @@ struct ConfigurationKey<Root>: Sendable {
         text = { form.text($0[keyPath: path]) }
     }
 
-    /// A key whose value need not be there.
+    /// Creates a key whose value may be absent.
     init<Value>(
         optional name: String, _ path: any WritableKeyPath<Root, Value?> & Sendable, _ form: ValueForm<Value>,
         default defaultText: String, _ help: String
@@ -302,7 +329,8 @@ struct ConfigurationKey<Root>: Sendable {
         self.init(name, path, form.optional(), default: defaultText, help)
     }
 
-    /// A key that may stand several times, each time adding to what was said before.
+    /// Creates a key that may occur several times. Each occurrence appends to
+    /// the list.
     init<Element>(
         list name: String, _ path: any WritableKeyPath<Root, [Element]> & Sendable, _ form: ValueForm<[Element]>,
         default defaultText: String, _ help: String
@@ -323,7 +351,7 @@ struct ConfigurationKey<Root>: Sendable {
         self.text = text
     }
 
-    /// The same key of something that holds its section.
+    /// Returns the same key for a value that contains this section.
     func lifted<Whole>(
         _ path: any WritableKeyPath<Whole, Root> & Sendable
     ) -> ConfigurationKey<Whole> {
@@ -333,18 +361,19 @@ struct ConfigurationKey<Root>: Sendable {
     }
 }
 
-/// What can be said of a key without knowing what it sets.
+/// The part of a key that does not depend on the type of its value.
 package struct KeyMetadata: Sendable {
     package let name: String
-    /// As it stands in the shipped file.
+    /// The default, written as in the shipped file.
     package let defaultText: String
-    /// One line for who looks it up.
+    /// A one-line description.
     package let help: String
     package let isList: Bool
-    /// Completes “expected …”.
+    /// The end of an error message that starts with "expected".
     package let expected: String
-    /// Whether a wrong value may be repeated in a complaint.
+    /// `false` if a wrong value must not appear in an error message, because it
+    /// may be a secret.
     let isRepeated: Bool
-    /// Whether a text is a value of this key.
+    /// Returns whether a text is a valid value.
     package let accepts: @Sendable (String) -> Bool
 }

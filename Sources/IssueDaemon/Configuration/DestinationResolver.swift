@@ -1,14 +1,15 @@
 import Destinations
 import UnixIO
 
-/// Finds out where a destination is and where its token lies, or why it cannot work.
+/// Resolves the address and the credential file of a destination, and collects
+/// errors about them.
 struct DestinationResolver {
     let section: ConfigurationMerger.Section
     let surroundings: HostEnvironment
     let purpose: ConfigurationPurpose
     private(set) var problems: [ConfigurationProblem] = []
 
-    /// More than any bundle of authorities has.
+    /// The maximum size of a CA file in bytes, more than any bundle has.
     private static let maxAuthorities = 16 << 20
 
     init(
@@ -19,7 +20,7 @@ struct DestinationResolver {
         self.purpose = purpose
     }
 
-    /// Nil where something is wrong.
+    /// Returns the destination; nil if its address or credential is invalid.
     mutating func resolve(_ settings: LogzIOSettings) -> LogzIODestination? {
         let address = address(settings)
         let token = token(settings.credential)
@@ -31,7 +32,7 @@ struct DestinationResolver {
             name: section.name ?? LogzIODestination.defaultName, address: address, tokenFile: token, settings: settings)
     }
 
-    /// Nil where something is wrong.
+    /// Returns the destination; nil if its address or credential is invalid.
     mutating func resolve(_ settings: SelfHostedSettings, _ kind: SelfHostedKind) -> SelfHostedDestination? {
         if let caFile = settings.caFile { check(authorities: caFile) }
         var tokenFile: TokenFile?
@@ -41,7 +42,7 @@ struct DestinationResolver {
         }
         guard let address = settings.url else {
             if !section.wrongKeys.contains("URL") {
-                complain(of: nil, "\(section.title) does not say where to; expected URL=.")
+                complain(of: nil, "\(section.title) has no address; expected URL=.")
             }
             return nil
         }
@@ -58,20 +59,20 @@ struct DestinationResolver {
             if let connection = settings.connection, connection.scheme != url.scheme {
                 complain(
                     of: "Connection",
-                    "Connection=\(connection.rawValue) is by \(connection.scheme.rawValue), and URL= is by "
-                        + "\(url.scheme.rawValue); expected the same of both.")
+                    "Connection=\(connection.rawValue) uses \(connection.scheme.rawValue) but URL= uses "
+                        + "\(url.scheme.rawValue); expected the same scheme.")
                 return nil
             }
             return url
         case (_?, _?):
-            complain(of: "URL", "\(section.title) has both Region= and URL=; expected one of them.")
+            complain(of: "URL", "\(section.title) has both Region= and URL=; expected only one.")
             return nil
         case (nil, nil):
-            // One that is there and wrong has been complained of already.
+            // An invalid value was reported before.
             if section.wrongKeys.isDisjoint(with: ["Region", "URL"]) {
                 complain(
                     of: nil,
-                    "\(section.title) does not say where to; expected Region= (us, wa, au, ca, eu, uk or nl) "
+                    "\(section.title) has no address; expected Region= (us, wa, au, ca, eu, uk or nl) "
                         + "or URL=.")
             }
             return nil
@@ -83,14 +84,15 @@ struct DestinationResolver {
         if credential.hasPrefix("/") {
             return checked(TokenFile(path: credential, kind: .ownFile), shown: credential)
         }
-        // Never repeated: people paste the token itself here.
+        // The value is never repeated, because users paste the token itself
+        // here.
         let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
         let shown =
             credential == LogzIOSettings().credential
             ? "“\(credential)”"
             : mayBeToken
-                ? "that Credential= names (is that the token itself? Credential= takes the name of the file that holds it)"
-                : "that Credential= names"
+                ? "named by Credential= (is this the token itself? Credential= takes the name of its file)"
+                : "named by Credential="
         if let folder = surroundings.folder("CREDENTIALS_DIRECTORY") {
             return checked(TokenFile(path: "\(folder)/\(credential)", kind: .credential), shown: shown)
         }
@@ -101,14 +103,14 @@ struct DestinationResolver {
         case .running:
             let advice =
                 surroundings.folder("STATE_DIRECTORY") == nil
-                ? "systemd (LoadCredential=), which has not started this daemon. Without systemd, name a file "
+                ? "systemd (LoadCredential=), which did not start this daemon. Without systemd, name a file "
                     + "with the token by its absolute path: Credential=/path/to/file."
-                : "systemd (LoadCredential=), which had none of that name. Write the token into a file of that name in "
-                    + "\(surroundings.credentialStore), readable by root alone, have LoadCredential= name it, and "
+                : "systemd (LoadCredential=), but none has that name. Write the token to a file with that name in "
+                    + "\(surroundings.credentialStore), readable only by root, add it to LoadCredential=, and "
                     + "restart the service."
             complain(
                 of: "Credential",
-                "\(section.title) has no shipping token: the credential \(shown) is handed over by \(advice)",
+                "\(section.title) has no shipping token: the credential \(shown) must be passed by \(advice)",
                 scope: credentialScope)
             return TokenFile(path: credential, kind: .notPassed)
         }
@@ -118,32 +120,33 @@ struct DestinationResolver {
         section.destinationName.map { .credential($0) } ?? section.scope
     }
 
-    /// Complains if the file holds no token. The destination can be used once
-    /// it does.
+    /// Reports an error if the file contains no token. The destination can be
+    /// used as soon as it does.
     private mutating func checked(_ file: TokenFile, shown: String) -> TokenFile {
         do throws(TokenFileError) {
             switch file.kind {
             case .ownFile, .notPassed: _ = try file.read(asUser: surroundings.userID)
-            // The service manager reads those as root.
+            // The service manager reads these files as root.
             case .credential:
                 try CurrentProcess.withOriginalRights { () throws(TokenFileError) in _ = try file.read() }
             }
             return file
         } catch {
-            // By hand, only root sees where the service manager looks.
+            // Without root, `--check` can't see the files that the service
+            // manager reads.
             if purpose == .looking, file.kind == .credential, error == .unreadable(.accessDenied) { return file }
             let advice =
                 switch file.kind {
                 case .credential:
-                    "Write the token into a file of that name in \(surroundings.credentialStore), readable by root "
-                        + "alone, have LoadCredential= name it, and restart the service."
+                    "Write the token to a file with that name in \(surroundings.credentialStore), readable only by "
+                        + "root, add it to LoadCredential=, and restart the service."
                 case .ownFile, .notPassed:
-                    "Write the token into that file, readable by the daemon's user alone (mode 0600)."
+                    "Write the token to that file, readable only by the daemon's user (mode 0600)."
                 }
             let what = file.kind == .credential ? "credential" : "file"
             complain(
                 of: "Credential",
-                "\(section.title) has no shipping token: the \(what) \(shown) cannot be used, \(error). \(advice)",
+                "\(section.title) has no shipping token: the \(what) \(shown) can't be used: \(error). \(advice)",
                 scope: credentialScope)
             return file
         }
@@ -154,14 +157,14 @@ struct DestinationResolver {
             let file = try FileDescriptor.open(path, .nonBlocking)
             var content: [UInt8] = []
             while content.count < Self.maxAuthorities, try file.read(appendingTo: &content, atMost: 1 << 16) > 0 {}
-            // OpenSSL's two words for it.
+            // The two PEM labels that OpenSSL accepts.
             let isFound = ["-----BEGIN CERTIFICATE-----", "-----BEGIN TRUSTED CERTIFICATE-----"].contains {
                 content.contains(Array($0.utf8))
             }
             guard !isFound else { return }
-            complain(of: "CAFile", "CAFile=\(path) has no certificate in it; expected a file in PEM.")
+            complain(of: "CAFile", "CAFile=\(path) contains no certificate; expected a PEM file.")
         } catch {
-            complain(of: "CAFile", "CAFile=\(path) cannot be read: \(error); expected a file with certificates.")
+            complain(of: "CAFile", "CAFile=\(path) can't be read: \(error); expected a file with certificates.")
         }
     }
 

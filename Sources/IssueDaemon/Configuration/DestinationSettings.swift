@@ -2,10 +2,10 @@ package import Destinations
 package import IssueCore
 import IssueProtocol
 
-/// How a listener of Logz.io is spoken to.
+/// The protocol that is used for a Logz.io listener.
 package enum LogzIOConnection: String, CaseIterable, Hashable, Sendable {
     case secure, insecure
-    /// By TLS, line by line and without an answer.
+    /// TLS, one line per record and without replies.
     case streaming
 
     var scheme: LogzAddress.Scheme {
@@ -26,10 +26,11 @@ package enum LogzIOConnection: String, CaseIterable, Hashable, Sendable {
 
 /// An account at Logz.io that records are forwarded to.
 package struct LogzIODestination: Hashable, Sendable {
-    /// What `status` and the fates call it.
+    /// The name in `status` and in fates.
     package var name: String
     package var address: LogzAddress
-    /// Read again whenever the token may have changed.
+    /// The file with the token. It is read again when the token may have
+    /// changed.
     package var tokenFile: TokenFile
     package var settings: LogzIOSettings
 
@@ -40,13 +41,13 @@ package struct LogzIODestination: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// The name of the one whose section has none.
+    /// The name of a destination whose section has no name.
     package static let defaultName = "logzio"
 
-    /// The listener, fit to be shown.
+    /// The URL of the listener, without secrets.
     package var listener: String { address.url }
 
-    /// What the shipper goes by.
+    /// The settings for the shipper.
     package var shipping: LogzSettings {
         var shipping = LogzSettings(address: address)
         shipping.type = settings.type
@@ -56,15 +57,15 @@ package struct LogzIODestination: Hashable, Sendable {
     }
 }
 
-/// What stands in a section `[LogzIO]`.
+/// The settings of a `[LogzIO]` section.
 package struct LogzIOSettings: Hashable, Sendable {
     package var region: LogzRegion?
     package var url: LogzAddress?
-    /// Nil: as the URL says, and otherwise secure.
+    /// nil means the scheme of the URL, or secure if there is none.
     package var connection: LogzIOConnection?
     package var credential = "logzio-token"
     package var type = "issued"
-    /// Nil: `<platform>.metadata`.
+    /// nil means `<platform>.metadata`.
     package var metadataKey: String?
     package var caFile: String?
     package var proxy: String?
@@ -78,21 +79,23 @@ package struct LogzIOSettings: Hashable, Sendable {
     }
 }
 
-/// A store of the team's own that records are forwarded to.
+/// A self-hosted destination, such as ClickHouse, Elasticsearch or an OTLP
+/// receiver.
 package struct SelfHostedDestination: Hashable, Sendable {
     package var kind: SelfHostedKind
-    /// What `status` and the fates call it.
+    /// The name in `status` and in fates.
     package var name: String
     package var address: HTTPAddress
-    /// Read again whenever it may have changed; nothing where the store needs none.
+    /// The file with the credential; nil if the server needs none. It is read
+    /// again when it may have changed.
     package var tokenFile: TokenFile?
     package var settings: SelfHostedSettings
 
-    /// What the shipper goes by.
+    /// The settings for HTTP requests.
     var http: HTTPSettings { HTTPSettings(address, caFile: settings.caFile, proxy: settings.proxy, settings.forward) }
 }
 
-/// A kind of store, or of way to one, that a team runs itself.
+/// A kind of self-hosted destination.
 package struct SelfHostedKind: Sendable {
     let format: any StoreFormat.Type
 
@@ -100,10 +103,11 @@ package struct SelfHostedKind: Sendable {
         self.format = format
     }
 
-    /// The name of its section.
+    /// The name of its configuration section.
     package var section: String { format.section }
 
-    /// The word in `status` for it, and the name of the one whose section has none.
+    /// The name of the kind in `status`, and of a destination whose section has
+    /// no name.
     package var word: String { format.kind }
 
     static func named(_ section: String) -> SelfHostedKind? { all.first { $0.section == section } }
@@ -115,27 +119,32 @@ extension SelfHostedKind: Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(section) }
 }
 
-/// What stands in the section of a store of the team's own.
+/// The settings in the section of a self-hosted destination.
 package struct SelfHostedSettings: Hashable, Sendable {
     package var url: HTTPAddress?
-    /// Nil: none is needed.
+    /// nil if the server needs no credential.
     package var credential: String?
     package var caFile: String?
     package var proxy: String?
     package var backlog = Backlog.new
-    /// There are none unless the section sets some: the store is the team's own.
+    /// Unlimited unless the section sets limits, because the server belongs to
+    /// the user.
     package var limits = LimitSettings.withoutLimits
     package var forward: ForwardSettings
     private var options: [String: String] = [:]
 
-    /// What a key says that only this kind of store has.
+    /// The value of a key that only this kind of destination has.
     package subscript(option name: String) -> String? {
         get { options[name] }
         set { options[name] = newValue }
     }
 
-    /// - Parameter kind: Whose keys have defaults.
-    /// - Parameter shared: What `[Forward]` says for all.
+    /// Creates the default settings.
+    ///
+    /// - Parameter kind: The kind of destination, whose own keys get their
+    ///   defaults.
+    /// - Parameter shared: The settings of `[Forward]`, which the batch sizes,
+    ///   the send rate and the daily limit are not taken from.
     package init(_ kind: SelfHostedKind, _ shared: ForwardSettings) {
         let own = ForwardSettings.withoutLimits
         forward = shared
@@ -150,7 +159,7 @@ package struct SelfHostedSettings: Hashable, Sendable {
 }
 
 extension HTTPSettings {
-    /// As a destination's section says it.
+    /// Creates the settings from those of a destination's section.
     init(_ address: HTTPAddress, caFile: String?, proxy: String?, _ forward: ForwardSettings) {
         self.init(address: address)
         self.caFile = caFile
@@ -162,10 +171,10 @@ extension HTTPSettings {
     }
 }
 
-/// What a destination starts with.
+/// The records that a new destination starts with.
 package enum Backlog: String, CaseIterable, Hashable, Sendable {
-    /// With what comes after it was configured.
+    /// Records that are stored after it was configured.
     case new
-    /// With what the store holds already.
+    /// All records in the store.
     case all
 }

@@ -1,18 +1,21 @@
 package import UnixIO
 
-/// What the process was started with: who it is, and the variables that count for it.
+/// The user, environment variables and system paths of the process.
+///
+/// Tests replace them to be independent of the host.
 package struct HostEnvironment: Sendable {
     package var userID: UInt32
     package var variables: [String: String]
     package var homeFolder: String?
     package var systemFile = "/etc/issued/issued.conf"
-    /// Where the service manager takes credentials from.
+    /// The folder from which the service manager reads credentials.
     package var credentialStore = "/etc/credstore"
-    /// What a user without a runtime folder puts his number behind.
+    /// The prefix of the folder for a user without a runtime folder. The user
+    /// id is appended.
     package var temporaryFolder = "/tmp/issued"
     package var runtimeFolder = "/run/user"
 
-    /// Where unit files are, the most important first.
+    /// The folders of unit files, in decreasing order of precedence.
     package var unitFolders = [
         "/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
         "/lib/systemd/system",
@@ -24,6 +27,7 @@ package struct HostEnvironment: Sendable {
         self.homeFolder = homeFolder
     }
 
+    /// The environment of the current process.
     package static var present: HostEnvironment {
         let names = ["CREDENTIALS_DIRECTORY", "HOME", "STATE_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"]
         var variables: [String: String] = [:]
@@ -33,8 +37,10 @@ package struct HostEnvironment: Sendable {
             userID: userID, variables: variables, homeFolder: UserDatabase.homeFolder(of: userID))
     }
 
-    /// A variable that names a folder; a relative one is ignored, as the XDG
-    /// base directory specification has it.
+    /// Returns the value of a variable that names a folder.
+    ///
+    /// Returns nil if it is unset or relative. The XDG base directory
+    /// specification requires relative paths to be ignored.
     func folder(_ variable: String) -> String? {
         guard let value = variables[variable], value.hasPrefix("/") else { return nil }
         return value
@@ -42,7 +48,8 @@ package struct HostEnvironment: Sendable {
 }
 
 extension HostEnvironment {
-    /// What an ordinary user goes by who has started the daemon himself, without any file.
+    /// The configuration of a daemon that an ordinary user started without any
+    /// file.
     var userConfiguration: Configuration {
         var configuration = Configuration.default
         configuration.socket.path = "\(userRuntimeFolder)/issued.sock"
@@ -50,10 +57,11 @@ extension HostEnvironment {
         return configuration
     }
 
-    /// Whether the daemon is an ordinary user's own, and not the host's.
+    /// `true` if the daemon belongs to an ordinary user, and not to the host.
     var isOrdinaryUser: Bool { userID != 0 && folder("STATE_DIRECTORY") == nil }
 
-    /// Where a user without folders of his own keeps what is his, among what is others'.
+    /// The folder for a user without a runtime folder, in a directory that
+    /// other users can write to.
     var ownTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }
 
     private var userRuntimeFolder: String {
@@ -62,18 +70,20 @@ extension HostEnvironment {
         if let status = try? FileSystem.status(of: usual), status.kind == .directory, status.uid == userID {
             return "\(usual)/issued"
         }
-        // Another user may have taken that name, and must not keep the daemon
-        // from starting. Clients find the other place only by ISSUED_SOCKET.
+        // Another user may have taken that name, which must not prevent the
+        // daemon from starting. Clients find the other path only with
+        // ISSUED_SOCKET.
         return isTemporaryFolderTaken ? userStateFolder : ownTemporaryFolder
     }
 
-    /// `true` if another user made the folder that would be this user's own.
+    /// `true` if another user created the folder with this user's name.
     private var isTemporaryFolderTaken: Bool {
         guard let status = try? FileSystem.status(of: ownTemporaryFolder, followingLinks: false) else { return false }
         return status.kind != .directory || status.uid != userID
     }
 
-    /// The socket of a user whose folder below `/tmp` is taken; nil if nothing is wrong.
+    /// The socket of a user whose folder in `/tmp` was created by another user;
+    /// nil if that is not the case.
     var socketBesidesTakenFolder: String? {
         guard isOrdinaryUser, userRuntimeFolder == userStateFolder, isTemporaryFolderTaken else { return nil }
         return "\(userRuntimeFolder)/issued.sock"
@@ -86,10 +96,12 @@ extension HostEnvironment {
     }
 }
 
-/// A folder that nobody but ourselves may enter.
+/// A folder that no other user may enter.
 package enum PrivateFolder {
-    /// Makes the folder where it is missing, and trusts one that is there only
-    /// if it is ours alone: under /tmp a stranger could have put it there.
+    /// Creates the folder if it is missing.
+    ///
+    /// - Throws: `notDirectory` or `accessDenied` if an existing folder is not
+    ///   private to this user. In /tmp, another user could have created it.
     package static func prepare(_ path: String, userID: UInt32 = CurrentProcess.userID) throws(Errno) {
         try FileSystem.makeFolders(path, mode: 0o700)
         let status = try FileSystem.status(of: path, followingLinks: false)

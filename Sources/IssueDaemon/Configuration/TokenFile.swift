@@ -1,14 +1,16 @@
 package import Destinations
 package import UnixIO
 
-/// The file that holds a token, read again whenever the token may have changed.
+/// The file that contains a token. It is read again when the token may have
+/// changed.
 package struct TokenFile: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// Handed over by the service manager, which sees to who can read it.
+        /// A credential passed by the service manager, which controls who can
+        /// read it.
         case credential
-        /// A file of the host, which its owner alone may be able to read.
+        /// A file of the host. Only its owner may be able to read it.
         case ownFile
-        /// A credential of that name that the service manager did not hand over.
+        /// A credential that the service manager did not pass.
         case notPassed
     }
 
@@ -22,7 +24,12 @@ package struct TokenFile: Hashable, Sendable {
 
     private static let sizeLimit = 8192
 
-    /// - Parameter userID: Who we are; a file of another user is not ours to trust.
+    /// Reads the token.
+    ///
+    /// - Parameter userID: The daemon's user. A file of any other user except
+    ///   root is not trusted.
+    /// - Throws: `TokenFileError` if the file can't be read, is not private or
+    ///   does not contain a token.
     package func read(asUser userID: UInt32 = CurrentProcess.userID) throws(TokenFileError) -> ShippingToken {
         guard kind != .notPassed else { throw .notPassed }
         let (status, content) = try readAll()
@@ -41,8 +48,8 @@ package struct TokenFile: Hashable, Sendable {
 
     private func readAll() throws(TokenFileError) -> (FileStatus, [UInt8]) {
         do throws(Errno) {
-            // The status is that of the file which is read, whatever is put in
-            // its place meanwhile; and a pipe must not make us wait.
+            // The status must be that of the file that is read, even if the
+            // path is replaced meanwhile. A pipe must not block.
             let file = try FileDescriptor.open(path, .nonBlocking)
             let status = try file.status()
             guard status.kind == .regular else { return (status, []) }
@@ -57,7 +64,8 @@ package struct TokenFile: Hashable, Sendable {
     }
 }
 
-/// Why a file gives no token. Says nothing of what is in it.
+/// The reason why a file yields no token. It never contains any of the file's
+/// content.
 package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(Errno)
     case notAFile
@@ -71,19 +79,19 @@ package enum TokenFileError: Error, Hashable, Sendable, CustomStringConvertible 
     package var description: String {
         switch self {
         case .unreadable(let error):
-            "it cannot be read: \(error)"
+            "it can't be read: \(error)"
         case .notAFile:
             "it is not a regular file"
         case .othersMayRead(let mode):
-            "others than its owner may use it (mode \(ValueForm<UInt32>.mode.text(mode))); expected 0600 or 0400"
+            "other users can access it (mode \(ValueForm<UInt32>.mode.text(mode))); expected 0600 or 0400"
         case .ownedByAnother(let uid):
             "it belongs to user \(uid); expected the daemon's own user, or root"
         case .tooLarge:
-            "it is too long for a token"
+            "it is too large for a token"
         case .empty:
             "it is empty"
         case .noToken:
-            "it holds more than a token: blanks, control characters or several lines"
+            "it contains more than a token: blanks, control characters or several lines"
         case .notPassed:
             "systemd did not pass it"
         }

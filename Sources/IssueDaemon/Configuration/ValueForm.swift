@@ -2,17 +2,18 @@ import Destinations
 package import IssueCore
 import UnixIO
 
-/// How a value of one type is written in a configuration file, and what to say where it is not.
+/// The syntax of a value in a configuration file: how to parse it, print it and
+/// describe it.
 struct ValueForm<Value>: Sendable {
-    /// Completes “expected …”.
+    /// The end of an error message that starts with "expected".
     let expected: String
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
-    /// Whether a wrong value is repeated in the complaint: never where it may
-    /// be the token, put into the wrong place.
+    /// `false` if a wrong value must not appear in an error message, because it
+    /// may be a token in the wrong place.
     var isRepeated = true
 
-    /// The same form for a value that need not be there; nothing at all means so.
+    /// Returns the same syntax for an optional value. An empty text means nil.
     func optional() -> ValueForm<Value?> {
         let form = self
         return ValueForm<Value?>(
@@ -115,10 +116,10 @@ extension ValueForm where Value == Share {
 }
 
 extension ValueForm where Value == [HostGroup] {
-    /// Groups of this host, by name or number, with blanks between them.
+    /// Groups of this host, by name or number, separated by blanks.
     static var groups: Self {
         ValueForm(
-            expected: "groups of this host, with blanks between them",
+            expected: "groups of this host, separated by blanks",
             parse: { text in
                 var groups: [HostGroup] = []
                 for word in text.split(whereSeparator: \.isBlank) {
@@ -133,10 +134,11 @@ extension ValueForm where Value == [HostGroup] {
 extension ValueForm where Value == UInt32 {
     static var user: Self {
         ValueForm(
-            expected: "the name or the number of a user of this host",
+            expected: "the name or number of a user of this host",
             parse: { text in
                 guard !text.isEmpty, text.allSatisfy(\.isASCIIDigit) else { return UserDatabase.userID(named: text) }
-                // The last number means “nobody in particular” to the kernel.
+                // (uid_t)-1 means "unchanged" to chown(2) and setresuid(2), so
+                // it is not a user.
                 return UInt32(text).flatMap { $0 == .max ? nil : $0 }
             }, text: { "\($0)" })
     }
@@ -161,7 +163,7 @@ extension ValueForm where Value == String {
             }, text: { $0 })
     }
 
-    /// What can stand in a URL and in a JSON key as it is.
+    /// A name that needs no quoting in a URL or a JSON key.
     static func name(_ expected: String) -> Self {
         ValueForm(
             expected: expected,
@@ -173,14 +175,14 @@ extension ValueForm where Value == String {
 
     static var metadataKey: Self {
         ValueForm(
-            expected: "a key of letters, digits and “_” that no other field of a line has",
+            expected: "a key of letters, digits and “_” that is not the name of another field",
             parse: { LogzPayload.isUsable(metadataKey: $0) ? $0 : nil }, text: { $0 })
     }
 
-    /// An absolute path, or the name of a file under `$CREDENTIALS_DIRECTORY`.
+    /// An absolute path, or the name of a file in `$CREDENTIALS_DIRECTORY`.
     static var credential: Self {
         ValueForm(
-            expected: "the name of a credential of the service, or the absolute path of a file with the token",
+            expected: "the name of a service credential, or the absolute path of a file with the token",
             parse: { text in
                 if text.hasPrefix("/") { return path.parse(text) }
                 guard !text.contains("/"), text != ".", text != "..", text.utf8.count <= 255 else { return nil }
@@ -213,13 +215,15 @@ extension ValueForm where Value: CaseIterable & RawRepresentable & Sendable, Val
     }
 }
 
-/// A number without a sign, possibly with a fraction, as it stands before a unit.
+/// An unsigned decimal number in front of a unit.
 struct DecimalNumber {
     private var whole: Int64
     private var fraction: Int64 = 0
     private var scale: Int64 = 1
 
-    /// Takes the digits at the start of a text away; nil where there are none, or too many.
+    /// Parses the digits at the start of `text` and removes them.
+    ///
+    /// Returns nil if there are none, or too many for 64 bits.
     init?(takenFrom text: inout Substring) {
         let digits = text.prefix { $0.isASCIIDigit }
         guard !digits.isEmpty, let whole = Int64(digits) else { return nil }
@@ -227,17 +231,18 @@ struct DecimalNumber {
         text = text.dropFirst(digits.count)
         guard text.first == "." else { return }
         let decimals = text.dropFirst().prefix { $0.isASCIIDigit }
-        // Six are enough for a microsecond, and for every size that anyone writes.
+        // Six digits are enough for microseconds.
         guard !decimals.isEmpty, decimals.count <= 6, let fraction = Int64(decimals) else { return nil }
         self.fraction = fraction
         for _ in decimals { scale *= 10 }
         text = text.dropFirst(decimals.count + 1)
     }
 
-    /// So many units, towards zero; nil where 64 bits do not hold it.
+    /// Returns the product with a unit, rounded towards zero; nil if it does
+    /// not fit into 64 bits.
     func times(_ unit: Int64) -> Int64? {
         let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
-        // Divided first: a unit times a million can be too much.
+        // Divides first, because a unit times a million may overflow.
         let part = unit / scale * fraction + unit % scale * fraction / scale
         let (sum, overflowAgain) = product.addingReportingOverflow(part)
         return overflow || overflowAgain ? nil : sum
@@ -249,17 +254,22 @@ extension Character {
     var isASCIILetter: Bool { isASCII && isLetter }
 }
 
-/// Times as systemd.time(7) writes them: `5s`, `2min 30s`, `7d`; a bare number is in seconds.
+/// Durations in the syntax of systemd.time(7): `5s`, `2min 30s`, `7d`. A number
+/// without a unit is in seconds.
 package enum DurationText {
+    /// Returns the duration; nil if the text is invalid.
     package static func parse(_ text: String) -> Duration? {
         parse(text, bareUnit: 1_000_000_000)
     }
 
-    /// With a unit behind each number, for where a bare one would be doubtful.
+    /// Returns the duration; nil if the text is invalid or a number has no
+    /// unit.
     package static func parseWithUnits(_ text: String) -> Duration? {
         parse(text, bareUnit: nil)
     }
 
+    /// Returns the shortest text that `parse(_:)` reads as the same duration,
+    /// rounded down to microseconds.
     package static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         var rest = seconds
@@ -307,7 +317,7 @@ package enum DurationText {
     }
 }
 
-/// A group of this host, as the file names it and as the kernel does.
+/// A group of this host: its name in the configuration, and its id.
 package struct HostGroup: Hashable, Sendable {
     package var name: String
     package var groupID: UInt32
@@ -317,7 +327,8 @@ package struct HostGroup: Hashable, Sendable {
         self.groupID = groupID
     }
 
-    /// Nil where this host has no group of that name.
+    /// Looks up a group by name or number. Returns nil if this host has none of
+    /// that name.
     init?(named name: String) {
         let isNumber = name.allSatisfy(\.isASCIIDigit)
         guard let groupID = isNumber ? UInt32(name) : UserDatabase.groupID(named: name), groupID != .max else {
@@ -327,11 +338,12 @@ package struct HostGroup: Hashable, Sendable {
     }
 }
 
-/// The URL of a proxy, without anything in it that is secret.
+/// The syntax of a proxy URL without secrets.
 enum ProxyURL {
     private static let schemes: Set<String> = ["http", "https", "socks5", "socks5h"]
 
-    /// False also for a URL with a user, since that is where a password stands.
+    /// Returns `false` for a URL with a user, too, because it may contain a
+    /// password.
     static func isUsable(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3 || parts.count == 4 && parts[3].isEmpty, parts[1].isEmpty,
@@ -360,10 +372,11 @@ enum ProxyURL {
     }
 }
 
-/// Rates: so many in such a time, `1/5min` or `60/min`; `0` is no limit.
+/// Rates: a count per duration, as in `1/5min` or `60/min`. `0` means no limit.
 package enum RateText {
     private static let largest: Int64 = 1_000_000_000
 
+    /// Returns the rate; nil if the text is invalid.
     package static func parse(_ text: String) -> Rate? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { $0.trimmingBlanks }
         guard let digits = parts.first, !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit),
@@ -371,7 +384,7 @@ package enum RateText {
         else { return nil }
         if parts.count == 1 { return count == 0 ? .unlimited : nil }
         guard parts.count == 2 else { return nil }
-        // “60/min” is sixty in one minute.
+        // "60/min" means 60 in one minute.
         let period = parts[1].first?.isASCIIDigit == true ? String(parts[1]) : "1\(parts[1])"
         guard !parts[1].isEmpty, let duration = DurationText.parseWithUnits(period),
             duration >= .milliseconds(1), duration <= .seconds(366 * 86_400)
@@ -379,6 +392,7 @@ package enum RateText {
         return count == 0 ? .unlimited : Rate(count, per: duration)
     }
 
+    /// Returns the text that `parse(_:)` reads as the same rate.
     package static func text(_ rate: Rate) -> String {
         guard !rate.isUnlimited else { return "0" }
         let period = DurationText.text(rate.period)
@@ -387,10 +401,12 @@ package enum RateText {
     }
 }
 
-/// Sizes as systemd writes them: `64K`, `1G`, each unit 1024 times the one before; a bare number is in bytes.
+/// Sizes in systemd's syntax, such as `64K` or `1G`. Units are powers of 1024,
+/// and a number without a unit is in bytes.
 package enum SizeText {
     private static let units: [(name: Character, shift: Int64)] = [("T", 40), ("G", 30), ("M", 20), ("K", 10)]
 
+    /// Returns the size in bytes; nil if the text is invalid.
     package static func parse(_ text: String) -> Int64? {
         var rest = text[...].trimmingBlanks
         guard let number = DecimalNumber(takenFrom: &rest) else { return nil }
@@ -400,6 +416,7 @@ package enum SizeText {
         return number.times(1 << unit.shift)
     }
 
+    /// Returns the shortest text for a number of bytes without a fraction.
     package static func text(_ bytes: Int64) -> String {
         for unit in units where bytes != 0 && bytes % (1 << unit.shift) == 0 {
             return "\(bytes >> unit.shift)\(unit.name)"

@@ -2,7 +2,7 @@ import Foundation
 import IssueDaemon
 import Testing
 
-@Suite("The grammar of a configuration file")
+@Suite("Syntax of a configuration file")
 struct ConfigurationFileTests {
     private func file(_ text: String) -> ConfigurationFile {
         ConfigurationFile(path: "a.conf", content: Array(text.utf8))
@@ -12,7 +12,7 @@ struct ConfigurationFileTests {
         file(text).sections.flatMap { section in section.assignments.map { "\($0.line) \($0.key)=\($0.value)" } }
     }
 
-    @Test("Sections hold keys, blanks around a value are not part of it, comments and empty lines are nothing")
+    @Test("Sections contain keys; blanks around values, comments and empty lines are ignored")
     func sections() {
         let file = file("\u{FEFF}# one\n\n[Socket]\nPath = /run/a b \r\n  ; two\nMode=\n\n[LogzIO second]\nURL=a=b\n")
 
@@ -25,7 +25,7 @@ struct ConfigurationFileTests {
         #expect(file.sections[1].assignments.map(\.value) == ["a=b"])
     }
 
-    @Test("A backslash joins lines as systemd joins them, over comments too")
+    @Test("A backslash joins lines as in systemd, even across comments")
     func continuation() {
         #expect(
             values("[A]\nKey=value 2 \\\n       value 2 continued\nB=1\n") == [
@@ -37,7 +37,7 @@ struct ConfigurationFileTests {
         #expect(values("[A]\n# no \\\nB=1\n") == ["3 B=1"])
     }
 
-    @Test("Each line that is none is told with its number, and reading goes on")
+    @Test("Each invalid line is reported with its number, and the lines after it are read")
     func problems() {
         let file = ConfigurationFile(
             path: "a.conf",
@@ -50,17 +50,17 @@ struct ConfigurationFileTests {
         #expect(file.sections[0].assignments.map(\.key) == ["B"])
     }
 
-    @Test("A line that is not understood is not repeated, since it may be a secret")
+    @Test("An invalid line is not repeated in the error because it may be a secret")
     func secrets() {
         let problems = file("[LogzIO]\nabcdefSECRETabcdef\n").problems
         #expect(problems.count == 1)
         #expect(!"\(problems)".contains("SECRET"))
     }
 
-    @Test("Every beginning of the shipped file, and every byte of it replaced, is read or complained of")
+    @Test("Truncated and randomly changed files are read or rejected without a crash")
     func truncations() throws {
         let shipped = try ShippedFile.bytes()
-        // The last part has every kind of line in it.
+        // The last part contains every kind of line.
         for end in stride(from: 0, through: shipped.count, by: 7) {
             _ = ConfigurationFile(path: "a.conf", content: Array(shipped[..<end]))
         }

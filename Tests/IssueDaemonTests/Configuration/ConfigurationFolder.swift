@@ -1,7 +1,7 @@
 import Foundation
 import IssueDaemon
 
-/// A folder of a test's own with configuration files in it, gone when the test ends.
+/// A temporary folder for configuration files, removed when the test ends.
 struct ConfigurationFolder: ~Copyable {
     let path: String
 
@@ -15,7 +15,7 @@ struct ConfigurationFolder: ~Copyable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Writes a file, and gives its path.
+    /// Writes a file and returns its path.
     @discardableResult
     func write(_ text: String, to name: String, mode: Int = 0o644) throws -> String {
         let file = "\(path)/\(name)"
@@ -26,7 +26,7 @@ struct ConfigurationFolder: ~Copyable {
         return file
     }
 
-    /// Surroundings that see nothing outside this folder.
+    /// An environment whose paths are all in this folder.
     func surroundings(userID: UInt32 = getuid(), _ variables: [String: String] = [:]) -> HostEnvironment {
         var surroundings = HostEnvironment(userID: userID, variables: variables, homeFolder: "\(path)/home")
         surroundings.systemFile = "\(path)/issued.conf"
@@ -36,17 +36,17 @@ struct ConfigurationFolder: ~Copyable {
         return surroundings
     }
 
-    /// Writes a text as the system's file and reads it.
+    /// Writes `text` as the system's file and reads it.
     func load(
         _ text: String, for purpose: ConfigurationPurpose = .running, _ variables: [String: String] = [:]
     ) throws(InvalidConfiguration) -> Configuration {
         _ = try? write(text, to: "issued.conf")
-        // As the service has it, whoever runs the tests.
+        // As in the service, regardless of the user who runs the tests.
         let variables = variables.merging(["STATE_DIRECTORY": "/var/lib/issued"]) { own, _ in own }
         return try Configuration.load(.usual, in: surroundings(variables), for: purpose)
     }
 
-    /// What is said of a text that cannot be, without the folder's path.
+    /// The errors in `text`, without the folder's path; empty if it is valid.
     func problems(
         of text: String, for purpose: ConfigurationPurpose = .running, _ variables: [String: String] = [:]
     ) -> [String] {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reading the configuration")
 struct ConfigurationReadingTests {
-    @Test("Every section's keys reach their places")
+    @Test("The keys of every section set their values")
     func places() throws {
         let folder = try ConfigurationFolder()
         let configuration = try folder.load(
@@ -51,7 +51,7 @@ struct ConfigurationReadingTests {
         #expect(configuration.access.operatorIDs == [0])
     }
 
-    @Test("All that is wrong is told at once, with file and line, what was expected and the nearest key")
+    @Test("All errors are reported at once, with file, line, expected value and the most similar key")
     func allAtOnce() throws {
         let folder = try ConfigurationFolder()
         let problems = folder.problems(
@@ -83,14 +83,14 @@ struct ConfigurationReadingTests {
                 "issued.conf:8:", "issued.conf:9:", "issued.conf:12:", "issued.conf:14:", "issued.conf:15:",
                 "issued.conf:17:", "issued.conf:18:", "issued.conf:19:",
             ])
-        #expect(problems[0].contains("There is no section [Sokcet]") && problems[0].hasSuffix("Did you mean [Socket]?"))
+        #expect(problems[0].contains("Unknown section [Sokcet]") && problems[0].hasSuffix("Did you mean [Socket]?"))
         #expect(problems[1] == "issued.conf:4: [Socket] has no key MaxConections=. Did you mean MaxConnections=?")
-        #expect(problems[2] == "issued.conf:5: Mode=rw cannot be; expected permissions in octal, such as 0666.")
+        #expect(problems[2] == "issued.conf:5: Invalid Mode=rw; expected permissions in octal, such as 0666.")
         #expect(problems[3] == "issued.conf:6: [Socket] has no key MaxSize=; expected it in [Store].")
-        #expect(problems[5].contains("[Store] has no name"))
-        #expect(problems[6].contains("This version does not have [Redaction] yet"))
+        #expect(problems[5].contains("[Store] takes no name"))
+        #expect(problems[6].contains("This version does not support [Redaction] yet"))
         #expect(problems[7].contains("expected a rate such as 60/min"))
-        #expect(problems[8].contains("GroupRefill= is there twice"))
+        #expect(problems[8].contains("GroupRefill= is set twice"))
         #expect(problems[9].contains("has no shipping token"))
         #expect(problems[11].contains("Credential="))
         #expect(problems[12].contains("expected it in [Limits]"))
@@ -98,12 +98,12 @@ struct ConfigurationReadingTests {
     }
 
     @Test(
-        "Values that cannot be together are told where one of them stands",
+        "Contradicting values are reported at the line of one of them",
         arguments: [
             ("[Socket]\nMaxRecordSize=2M\n", "issued.conf:2: MaxRecordSize= and MaxMessageSize="),
             ("[Socket]\nMaxMessageSize=16M\n", "issued.conf:2: MaxMessageSize= and MaxBytesInFlightPerUser="),
             ("[Socket]\nMaxConnections=10\n", "issued.conf:2: MaxConnectionsPerUser= and MaxConnections="),
-            ("[Limits]\nSummaryReserve=60%\n", "issued.conf:2: The three reserves are 100% together"),
+            ("[Limits]\nSummaryReserve=60%\n", "issued.conf:2: The three reserves add up to 100%"),
             ("[Limits]\nSummaryInterval=1h\n", "issued.conf:2: SummaryInterval= and SummaryIntervalMax="),
             ("[Forward]\n\nRequestTimeout=5s\n", "issued.conf:3: ConnectTimeout= and RequestTimeout="),
         ])
@@ -115,15 +115,15 @@ struct ConfigurationReadingTests {
     }
 
     @Test(
-        "What the design has and this version has not is refused with a sentence",
+        "Planned sections are rejected with a message of their own",
         arguments: ["Redaction", "Crashes"])
     func planned(section: String) throws {
         let folder = try ConfigurationFolder()
         let problems = folder.problems(of: "[\(section)]\nURL=http://a\n")
-        #expect(problems == ["issued.conf:1: This version does not have [\(section)] yet; remove the section."])
+        #expect(problems == ["issued.conf:1: This version does not support [\(section)] yet; remove the section."])
     }
 
-    @Test("Drop-ins are read after the file in order of name, and the later one wins")
+    @Test("Drop-ins are read after the file, ordered by name, and the last value wins")
     func dropIns() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Store]\nMaxAge=2d\nMaxSize=2G\n[Access]\nReaders=root\n", to: "issued.conf.d/20-b.conf")
@@ -140,7 +140,7 @@ struct ConfigurationReadingTests {
         #expect(configuration.access.readers.map(\.name) == ["0", "root"])
     }
 
-    @Test("A key with nothing after it takes the default back, and empties a list")
+    @Test("An empty value resets a key to its default, and empties a list")
     func reset() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Store]\nMaxAge=\n[Access]\nReaders=\nReaders=root\n", to: "issued.conf.d/20.conf")
@@ -153,7 +153,7 @@ struct ConfigurationReadingTests {
         #expect(configuration.access.readers.map(\.name) == ["root"])
     }
 
-    @Test("An error in a drop-in names the drop-in, in the order in which files are read")
+    @Test("Errors in drop-ins name the drop-in, in the order in which the files are read")
     func dropInErrors() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Log]\nLevel=x\n", to: "issued.conf.d/b.conf")
@@ -166,7 +166,7 @@ struct ConfigurationReadingTests {
                 == ["issued.conf:2:", "issued.conf.d/a.conf:3:", "issued.conf.d/b.conf:2:"])
     }
 
-    @Test("A file that is named must be there, and is read alone with its own drop-ins")
+    @Test("A file that is named must exist, and is read only with its own drop-ins")
     func named() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Store]\nMaxAge=9d\n", to: "issued.conf")
@@ -182,7 +182,7 @@ struct ConfigurationReadingTests {
         }
     }
 
-    @Test("Limits of one application are told apart by its user, and a later file changes the same section")
+    @Test("Sections for one application are distinguished by user, and a later file changes the same section")
     func applications() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Limits shop]\nUser=7\nGroupBurst=9\n", to: "issued.conf.d/a.conf")
@@ -202,7 +202,7 @@ struct ConfigurationReadingTests {
         #expect(problems == ["issued.conf:2: [Limits shop] has no key GlobalBurst=; expected it in [Limits]."])
     }
 
-    @Test("An ordinary user without any file has everything in his own folders")
+    @Test("Without a file, an ordinary user's daemon uses folders of that user")
     func ownFolders() throws {
         let folder = try ConfigurationFolder()
         func paths(_ variables: [String: String], userID: UInt32 = 1234) throws -> [String] {
@@ -227,7 +227,7 @@ struct ConfigurationReadingTests {
         if getuid() != 0 {
             #expect(try paths([:], userID: getuid())[0] == "\(folder.path)/run/\(getuid())/issued/issued.sock")
         }
-        // A folder of that number which belongs to another is not trusted.
+        // A folder with that number but another owner is not trusted.
         try FileManager.default.createDirectory(atPath: "\(folder.path)/run/4321", withIntermediateDirectories: true)
         #expect(try paths([:], userID: 4321)[0] == "\(folder.path)/tmp-4321/issued.sock")
 
@@ -239,7 +239,7 @@ struct ConfigurationReadingTests {
         #expect(try paths(["XDG_RUNTIME_DIR": "/r"]) == system)
     }
 
-    @Test("A private folder is made for us alone, and one that others may enter is not trusted")
+    @Test("A private folder is created with mode 0700, and one that others can enter is not trusted")
     func privateFolder() throws {
         let folder = try ConfigurationFolder()
         let path = "\(folder.path)/a/b"
@@ -255,7 +255,7 @@ struct ConfigurationReadingTests {
         #expect(throws: (any Error).self) { try PrivateFolder.prepare(path) }
     }
 
-    @Test("What is printed reads as the same configuration")
+    @Test("The printed configuration is read as the same configuration")
     func printing() throws {
         let folder = try ConfigurationFolder()
         let token = try folder.write("t\n", to: "token", mode: 0o600)

@@ -9,7 +9,7 @@ struct DestinationTests {
     private let secret = "NeverToBeSeenAnywhere0123456789"
 
     @Test(
-        "A region has its host, and the connection its port",
+        "The region determines the host, and the connection the port",
         arguments: [
             ("us", "listener.logz.io"), ("wa", "listener-wa.logz.io"), ("au", "listener-au.logz.io"),
             ("ca", "listener-ca.logz.io"), ("eu", "listener-eu.logz.io"), ("uk", "listener-uk.logz.io"),
@@ -25,7 +25,7 @@ struct DestinationTests {
         #expect(try folder.load(text + "Connection=streaming\n").logzIO.first?.listener == "https://\(host):5052/")
     }
 
-    @Test("Several destinations each have a name, limits and a pace of their own over those of all")
+    @Test("Each destination has a name, and can override the general limits and rates")
     func several() throws {
         let folder = try ConfigurationFolder()
         let token = try folder.write(secret, to: "token", mode: 0o600)
@@ -66,31 +66,31 @@ struct DestinationTests {
     }
 
     @Test(
-        "A destination that cannot work is told with its line",
+        "An invalid destination is reported with its line",
         arguments: [
-            ("[LogzIO]\nCredential=/T\n", "issued.conf:1: [LogzIO] does not say where to"),
+            ("[LogzIO]\nCredential=/T\n", "issued.conf:1: [LogzIO] has no address"),
             ("[LogzIO]\nRegion=us\nURL=http://a\nCredential=/T\n", "issued.conf:3: [LogzIO] has both"),
             (
                 "[LogzIO]\nURL=https://a\nConnection=insecure\nCredential=/T\n",
-                "issued.conf:3: Connection=insecure is by http"
+                "issued.conf:3: Connection=insecure uses http"
             ),
-            ("[LogzIO]\nURL=ftp://a\nCredential=/T\n", "issued.conf:2: URL=… cannot be"),
+            ("[LogzIO]\nURL=ftp://a\nCredential=/T\n", "issued.conf:2: Invalid URL=…;"),
             (
                 "[LogzIO]\nURL=http://a\nConnection=streaming\nCredential=/T\n",
-                "issued.conf:3: Connection=streaming is by https"
+                "issued.conf:3: Connection=streaming uses https"
             ),
             ("\n[LogzIO x]\nRegion=us\n", "issued.conf:2: [LogzIO x] has no shipping token"),
             ("[LogzIO]\nRegion=us\nCredential=/none\n", "issued.conf:3: [LogzIO] has no shipping token"),
-            ("[LogzIO]\nRegion=us\nCredential=/T\nCAFile=/none\n", "issued.conf:4: CAFile=/none cannot be read"),
+            ("[LogzIO]\nRegion=us\nCredential=/T\nCAFile=/none\n", "issued.conf:4: CAFile=/none can't be read"),
             (
                 "[LogzIO]\nRegion=us\nCredential=/T\n[LogzIO]\nType=a\n",
-                "issued.conf:4: The destination [LogzIO] is there twice"
+                "issued.conf:4: Destination [LogzIO] is defined twice"
             ),
             (
                 "[LogzIO]\nRegion=us\nCredential=/T\n[LogzIO logzio]\nRegion=us\nCredential=/T\n",
-                "issued.conf:4: There are two destinations “logzio”"
+                "issued.conf:4: Two destinations are named “logzio”"
             ),
-            ("[LogzIO a/b]\nRegion=us\n", "issued.conf:1: A destination cannot have the name"),
+            ("[LogzIO a/b]\nRegion=us\n", "issued.conf:1: Invalid destination name"),
         ])
     func broken(text: String, beginning: String) throws {
         let folder = try ConfigurationFolder()
@@ -100,7 +100,7 @@ struct DestinationTests {
         #expect(problems.first?.hasPrefix(beginning) == true, "\(problems)")
     }
 
-    @Test("A credential comes from the service manager's folder; by hand, from where that takes it")
+    @Test("A credential is read from the service manager's folder, and by --check from its source")
     func credentials() throws {
         let folder = try ConfigurationFolder()
         try folder.write(secret, to: "credentials/logzio-token", mode: 0o440)
@@ -116,7 +116,7 @@ struct DestinationTests {
         #expect(folder.problems(of: text).count == 1)
     }
 
-    @Test("A token is read again, trimmed", arguments: ["abc", "abc\n", "  abc \r\n\n"])
+    @Test("A token is trimmed, and read again after a change", arguments: ["abc", "abc\n", "  abc \r\n\n"])
     func trimmed(content: String) throws {
         let folder = try ConfigurationFolder()
         let file = TokenFile(path: try folder.write(content, to: "token", mode: 0o600), kind: .ownFile)
@@ -127,7 +127,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "What holds no token is refused",
+        "A file without a token is rejected",
         arguments: [
             ("", TokenFileError.empty), (" \n\n", .empty), ("a b", .noToken), ("a\nb", .noToken), ("a\u{1}", .noToken),
             (String(repeating: "a", count: 5000), .noToken),
@@ -140,7 +140,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "A file that others may use is refused, and so is one of another user",
+        "A file that other users can access is rejected",
         arguments: [
             0o640, 0o604, 0o660, 0o644, 0o601,
         ])
@@ -157,7 +157,7 @@ struct DestinationTests {
         #expect(!problems[0].contains(secret))
     }
 
-    @Test("A file of another user, a folder and a pipe are no token files")
+    @Test("A file of another user, a folder and a pipe are rejected")
     func noFiles() throws {
         let folder = try ConfigurationFolder()
         let path = try folder.write(secret, to: "token", mode: 0o600)
@@ -182,7 +182,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("However a token is printed, it does not show itself")
+    @Test("Printing a token in any way does not reveal it")
     func neverPrinted() throws {
         struct Holder<Token> { var token: Token }
         let folder = try ConfigurationFolder()
@@ -200,7 +200,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "A token in the wrong place is never repeated",
+        "A token in the wrong place is not repeated in the error",
         arguments: [
             "Token=%", "token=%", "ShippingToken=%", "Credential=%", "URL=https://listener.logz.io:8071/?token=%",
             "Proxy=http://user:%@proxy:1", "%",

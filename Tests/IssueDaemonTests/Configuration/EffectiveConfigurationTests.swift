@@ -5,11 +5,11 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("Running in spite of configuration errors")
+@Suite("Running despite configuration errors")
 struct EffectiveConfigurationTests {
     private let source = ConfigurationSource.usual
 
-    /// Reads a text as a start of the daemon does, whose last valid configuration was another text.
+    /// Decides which configuration a daemon uses that starts with `text`.
     private func decide(
         _ text: String, lastValid: String? = nil, running: String? = nil, in folder: borrowing ConfigurationFolder
     ) throws -> EffectiveConfiguration {
@@ -23,7 +23,7 @@ struct EffectiveConfigurationTests {
         return EffectiveConfiguration(try read(text), lastValid: lastValid, running: running)
     }
 
-    @Test("Without errors the files are used, also where only a credential is missing")
+    @Test("Without errors the files are used, even if a credential is missing")
     func valid() throws {
         let folder = try ConfigurationFolder()
         let plain = try decide("[Store]\nMaxAge=1d\n", in: folder)
@@ -35,12 +35,12 @@ struct EffectiveConfigurationTests {
         #expect(found.configuration.logzIO.map(\.name) == ["logzio"])
         #expect(found.problems.map(\.scope) == [.credential("logzio")])
         #expect(found.adviceByDestination["logzio"]?.contains("issued.conf:3: [LogzIO] has no shipping token") == true)
-        // The state of the destination shows it, which also sees the file appear.
+        // The state of the destination shows it, and is updated when the file appears.
         #expect(found.faults.isEmpty)
     }
 
     @Test(
-        "An error in a destination's section pauses that destination alone",
+        "An error in a destination's section pauses only that destination",
         arguments: [
             "Region=mars", "URL=http://a\nRegion=eu", "Region=eu\nNonsense=1", "Region=eu\nCAFile=/none", "",
             "Region=eu\nGroupBurst=x", "Region=eu\na pasted line", "Region=eu\nRegion=eu",
@@ -109,12 +109,12 @@ struct EffectiveConfigurationTests {
         #expect(found.basis == .validLines && found.problems.count == 3)
         #expect(found.configuration.socket.maxKeys == 99 && found.configuration.log.level == .info)
         #expect(found.configuration.socket.maxDepth == 32 && found.configuration.log.target == .auto)
-        // Ten of all users and 1,024 of one can't be together.
+        // A maximum of 10 for all users and 1,024 for one user contradict each other.
         #expect(found.configuration.socket.maxConnections == Configuration.default.socket.maxConnections)
         #expect(!found.suspendsRetention)
     }
 
-    @Test("The keys below a header that can't be read belong to no section")
+    @Test("Keys below an invalid header belong to no section")
     func brokenHeader() throws {
         let folder = try ConfigurationFolder()
         let found = try decide(
@@ -128,13 +128,13 @@ struct EffectiveConfigurationTests {
     }
 
     @Test(
-        "An error widens no rights",
+        "An error never grants rights",
         arguments: [
-            // The valid line, with another error.
+            // The line is valid, and the error is elsewhere.
             ("[Access]\nOperators=1 2\n[Log]\nLevel=x\n", [2]),
             ("[Access]\nReaders=2\nOperators=2 no-such-group-here\n", []),
             ("[Access]\nOperatrs=\n", []),
-            // What a file would have withdrawn is not known.
+            // The invalid section may have withdrawn rights.
             ("[Acess]\nOperators=\n[Access]\nOperators=1 2\n", [2]),
         ] as [(String, Set<UInt32>)])
     func access(text: String, operators: Set<UInt32>) throws {
@@ -157,7 +157,7 @@ struct EffectiveConfigurationTests {
         #expect(try decide(lines, in: folder).configuration.socket.mode == 0o666)
     }
 
-    @Test("An error elsewhere does not turn people into container users")
+    @Test("An error elsewhere does not change which user ids belong to containers")
     func containerUsers() throws {
         let folder = try ConfigurationFolder()
         let lines = "[Access]\nContainerUsers=no\n"
@@ -166,7 +166,7 @@ struct EffectiveConfigurationTests {
         #expect(try decide(other, lastValid: lines, in: folder).configuration.access.containerUsers)
     }
 
-    @Test("Nothing is removed by age or size where it is not known how much is to be kept")
+    @Test("Retention is suspended while its settings are unknown")
     func retention() throws {
         let folder = try ConfigurationFolder()
         let database = try folder.write(String(repeating: "x", count: 5_000), to: "state/issues.db")
@@ -178,7 +178,7 @@ struct EffectiveConfigurationTests {
         #expect(store.path == database)
     }
 
-    @Test("A reload with an error changes nothing, a missing credential excepted")
+    @Test("A reload with an error changes nothing, unless only a credential is missing")
     func reload() throws {
         let folder = try ConfigurationFolder()
         let token = try folder.write("token", to: "token", mode: 0o600)
@@ -187,14 +187,14 @@ struct EffectiveConfigurationTests {
         let kept = try decide(bad, lastValid: good, running: good, in: folder)
         #expect(kept.basis == .lastValid)
         #expect(kept.configuration.logzIO.count == 1 && kept.configuration.store == StoreSettings())
-        // At a start the destination is paused, and a reload with the same error leaves it so.
+        // At the start the destination is paused, and it stays paused after a reload with the same error.
         let started = try decide(bad, lastValid: good, running: bad, in: folder)
         #expect(started.basis == .files && started.configuration.misconfigured.count == 1)
         let lost = try decide("[LogzIO]\nRegion=us\nCredential=/none\n", lastValid: good, running: good, in: folder)
         #expect(lost.isValid && lost.configuration.logzIO.first?.listener == "https://listener.logz.io:8071/")
     }
 
-    @Test("A valid configuration is kept, readable by the daemon alone, and is found again whatever the files say")
+    @Test("A copy of a valid configuration is kept, private to the daemon, and is found again despite errors in the files")
     func lastValid() throws {
         let folder = try ConfigurationFolder()
         for name in ["state", "elsewhere"] {
@@ -211,13 +211,13 @@ struct EffectiveConfigurationTests {
             #expect(status.mode == 0o600)
         }
 
-        // The line that said where the database is can't be read.
+        // The line with the path of the database is invalid.
         try folder.write("[Store]\nPath=elsewhere\nMaxAge=4d\n", to: "issued.conf")
         let found = EffectiveConfiguration(source, in: surroundings)
         #expect(found.basis == .lastValid && found.configuration.store.path == database)
         #expect(found.configuration.store.maxAge == .seconds(3 * 86_400))
 
-        // One that others could have written is not used, nor one of other files.
+        // A copy that others could have written, or one of other files, is not used.
         try folder.write("[Log]\nLevel=x\n", to: "issued.conf")
         #expect(copy.read(besides: database) == valid.configuration)
         #expect(LastValidConfiguration(of: .file("/x"), in: surroundings).read(besides: database) == nil)
@@ -228,7 +228,7 @@ struct EffectiveConfigurationTests {
         #expect(EffectiveConfiguration(source, in: surroundings).basis == .validLines)
     }
 
-    @Test("At most ten errors are shown one by one")
+    @Test("At most ten errors are shown individually")
     func many() throws {
         let folder = try ConfigurationFolder()
         let found = try decide("[Log]\n" + String(repeating: "Levle=x\n", count: 500), in: folder)

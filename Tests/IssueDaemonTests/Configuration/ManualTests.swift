@@ -2,15 +2,15 @@ import Foundation
 import IssueDaemon
 import Testing
 
-@Suite("The shipped file is the manual")
+@Suite("The shipped file and the manual page are complete")
 struct ManualTests {
-    @Test("Read as it is, it changes nothing")
+    @Test("The shipped file equals the defaults")
     func asItIs() throws {
         let folder = try ConfigurationFolder()
         #expect(try folder.load(ShippedFile.text()) == .default)
     }
 
-    @Test("With every default uncommented, it changes nothing")
+    @Test("The shipped file with all defaults uncommented equals the defaults")
     func uncommented() throws {
         let folder = try ConfigurationFolder()
         let text = ShippedFile.uncommented(try ShippedFile.text())
@@ -21,7 +21,7 @@ struct ManualTests {
     }
 
     @Test(
-        "Every key stands in its section with its default, and in the manual page",
+        "Every key is in its section with its default, and in the manual page",
         arguments: ConfigurationSection.all.filter { !$0.isDestination })
     func complete(section: ConfigurationSection) throws {
         let text = ShippedFile.uncommented(try ShippedFile.text())
@@ -34,7 +34,7 @@ struct ManualTests {
         for key in section.keys(named: false) { #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n")) }
     }
 
-    @Test("A destination's keys stand there with their defaults, and in the manual page")
+    @Test("The keys of destinations are in the file with their defaults, and in the manual page")
     func destination() throws {
         let text = try ShippedFile.text()
         let page = try ShippedFile.manualPage()
@@ -51,7 +51,7 @@ struct ManualTests {
     }
 
     @Test(
-        "Each default is a value of its key, and each key has a line of help", arguments: ConfigurationSection.all)
+        "Each default is a valid value, and each key has a description", arguments: ConfigurationSection.all)
     func defaults(section: ConfigurationSection) {
         for key in section.keys(named: false) + section.keys(named: true) {
             #expect(key.defaultText.isEmpty || key.accepts(key.defaultText), "\(key.name)")
@@ -59,7 +59,7 @@ struct ManualTests {
         }
     }
 
-    @Test("The destination that the manual shows works once a region is given")
+    @Test("The destination in the example works as soon as a region is set")
     func example() throws {
         let folder = try ConfigurationFolder()
         try folder.write("token\n", to: "credentials/logzio-token")
@@ -78,7 +78,7 @@ struct ManualTests {
         #expect(configuration.logzIO.first?.name == "logzio")
     }
 
-    @Test("Every beginning of it is a configuration, or is complained of with a line")
+    @Test("Every truncation of the file is valid or reported with a line")
     func truncations() throws {
         let folder = try ConfigurationFolder()
         let text = ShippedFile.uncommented(try ShippedFile.text())

@@ -2,9 +2,9 @@ import IssueCore
 import IssueDaemon
 import Testing
 
-@Suite("Sections of the team's own stores")
+@Suite("Sections of self-hosted destinations")
 struct OwnStoreConfigurationTests {
-    @Test("They take everything in large batches, unless the section says else, and share the times of [Forward]")
+    @Test("By default they have no limits, use large batches, and share the times of [Forward]")
     func defaults() throws {
         let folder = try ConfigurationFolder()
         let configuration = try folder.load(
@@ -40,12 +40,12 @@ struct OwnStoreConfigurationTests {
     }
 
     @Test(
-        "One that cannot work is complained of with a line",
+        "An invalid section is reported with its line",
         arguments: [
-            ("[OTLP]\n", "issued.conf:1: [OTLP] does not say where to"),
+            ("[OTLP]\n", "issued.conf:1: [OTLP] has no address"),
             ("[OTLP]\nURL=http://a\nDatabase=x\n", "issued.conf:3: [OTLP] has no key Database="),
             ("[ClickHouse]\nURL=http://a\nCredential=/none\n", "issued.conf:3: [ClickHouse] has no shipping token"),
-            ("[ClickHouse]\nURL=http://a\nTable=a b\n", "issued.conf:3: Table=a b cannot be"),
+            ("[ClickHouse]\nURL=http://a\nTable=a b\n", "issued.conf:3: Invalid Table=a b;"),
             (
                 "[OTLP]\nURL=http://a\nUser=x\n",
                 "issued.conf:3: [OTLP] has no key User=; expected it in [Limits NAME] or [ClickHouse] or [Elasticsearch]."
@@ -54,15 +54,15 @@ struct OwnStoreConfigurationTests {
                 "[Limits]\nUser=x\n",
                 "issued.conf:2: [Limits] has no key User=; expected it in [Limits NAME] or [ClickHouse] or [Elasticsearch]."
             ),
-            ("[OTLP]\nURL=http://a\nCAFile=/etc/hosts\n", "issued.conf:3: CAFile=/etc/hosts has no certificate in it"),
-            ("[OTLP x]\nURL=http://a\n[ClickHouse x]\nURL=http://b\n", "issued.conf:3: There are two destinations “x”"),
+            ("[OTLP]\nURL=http://a\nCAFile=/etc/hosts\n", "issued.conf:3: CAFile=/etc/hosts contains no certificate"),
+            ("[OTLP x]\nURL=http://a\n[ClickHouse x]\nURL=http://b\n", "issued.conf:3: Two destinations are named “x”"),
         ])
     func faults(text: String, beginning: String) throws {
         let problems = try ConfigurationFolder().problems(of: text)
         #expect(problems.first?.hasPrefix(beginning) == true, "\(problems)")
     }
 
-    @Test("What can be so and is hardly meant is warned of, and used")
+    @Test("Settings that are probably a mistake cause a warning, and are used")
     func warnings() throws {
         let folder = try ConfigurationFolder()
         let token = try folder.write("token", to: "token", mode: 0o600)
@@ -86,8 +86,8 @@ struct OwnStoreConfigurationTests {
             """)
         #expect(
             configuration.warnings.map { $0.prefix { $0 != "," } } == [
-                "Destination logzio: its token goes to logs.example.com:8070 in the clear",
-                "Destination far: its credential goes to ch.example.com:8123 in the clear",
+                "Destination logzio: its token is sent to logs.example.com:8070 unencrypted",
+                "Destination far: its credential is sent to ch.example.com:8123 unencrypted",
                 "Destination elasticsearch: Index=Issues has capital letters",
             ])
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files that are shipped, as the tests read them.
+/// The shipped configuration file and its manual page.
 enum ShippedFile {
     private static var root: URL {
         var url = URL(fileURLWithPath: #filePath)
@@ -23,7 +23,7 @@ enum ShippedFile {
         return String(decoding: try Data(contentsOf: url), as: UTF8.self).replacingOccurrences(of: "\\-", with: "-")
     }
 
-    /// With the mark before each default taken away.
+    /// Returns the text with all commented-out defaults uncommented.
     static func uncommented(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { line in line.wholeMatch(of: /#([A-Z][A-Za-z]*=.*)/).map { String($0.1) } ?? String(line) }

@@ -2,10 +2,10 @@ import IssueCore
 import IssueDaemon
 import Testing
 
-@Suite("How values are written")
+@Suite("Syntax of configuration values")
 struct ValueTests {
     @Test(
-        "Times are as systemd writes them",
+        "Durations use systemd's syntax",
         arguments: [
             ("5", Duration.seconds(5)), ("5s", .seconds(5)), ("2min 30s", .seconds(150)), ("2min30s", .seconds(150)),
             ("7d", .seconds(604_800)), ("1h", .seconds(3600)), ("500ms", .milliseconds(500)), ("1.5h", .seconds(5400)),
@@ -17,7 +17,7 @@ struct ValueTests {
     }
 
     @Test(
-        "What is no time is refused",
+        "Invalid durations are rejected",
         arguments: [
             "", " ", "s", "-5s", "5x", "5 s s", "1..5s", "1.s", ".5s", "5S", "+5", "٣s", "0x10", "1e3",
             "99999999999999999999s", "300000000d", "9223372036854775807s", "1,5s", "infinity",
@@ -27,7 +27,7 @@ struct ValueTests {
     }
 
     @Test(
-        "Sizes are as systemd writes them",
+        "Sizes use systemd's syntax",
         arguments: [
             ("64K", 65_536), ("1G", 1 << 30), ("1.5M", 1_572_864), ("512", 512), ("512B", 512), ("2 T", 2 << 40),
             ("0", 0),
@@ -37,14 +37,14 @@ struct ValueTests {
     }
 
     @Test(
-        "What is no size is refused",
+        "Invalid sizes are rejected",
         arguments: ["", "K", "-1K", "1KB", "1k", "1KiB", "1 2", "9999999999T", "99999999999999999999", "1.K", "٣K"])
     func noSizes(text: String) {
         #expect(SizeText.parse(text) == nil)
     }
 
     @Test(
-        "Rates are so many in such a time",
+        "A rate is a count per duration",
         arguments: [
             ("1/5min", Rate(1, per: .seconds(300))), ("60/min", Rate(60, per: .seconds(60))),
             ("100/15min", Rate(100, per: .seconds(900))), ("5 / s", Rate(5, per: .seconds(1))),
@@ -55,7 +55,7 @@ struct ValueTests {
     }
 
     @Test(
-        "What is no rate is refused",
+        "Invalid rates are rejected",
         arguments: [
             "", "/", "5", "5/", "/min", "-1/min", "5/5", "5/0s", "5/min/s", "1.5/s", "5/x", "99999999999/s", "1/1us",
         ])
@@ -63,7 +63,7 @@ struct ValueTests {
         #expect(RateText.parse(text) == nil)
     }
 
-    @Test("What is written can be read again", arguments: [0, 1, 999, 1_000, 60_000_000, 90_000_000, 86_400_000_123])
+    @Test("A printed value is parsed as the same value", arguments: [0, 1, 999, 1_000, 60_000_000, 90_000_000, 86_400_000_123])
     func roundTrip(microseconds: Int) {
         let duration = Duration.microseconds(microseconds)
         #expect(DurationText.parse(DurationText.text(duration)) == duration)
@@ -74,7 +74,7 @@ struct ValueTests {
     }
 
     @Test(
-        "Each key takes what it is for, within its bounds",
+        "Each key accepts valid values within its bounds, and no others",
         arguments: [
             ("Socket", "Mode", ["0666", "660", "0000"], ["0888", "66", "01777", "-1", "0o66"]),
             ("Socket", "Path", ["/run/x.sock"], ["run/x", "@x", "/run/", "/" + String(repeating: "a", count: 107)]),

@@ -4,7 +4,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("For whom --check checks files")
+@Suite("The user as which --check checks files")
 struct CheckSubjectTests {
     private let users = [
         UserDatabase.User(name: "root", userID: 0, groupID: 0),
@@ -20,7 +20,7 @@ struct CheckSubjectTests {
         }
     }
 
-    @Test("Root checks as the user of the unit, other users as themselves, and the check says which")
+    @Test("Root checks as the user of the unit, other users as themselves, and the check names the user")
     func choice() throws {
         #expect(try subject(callerID: 0).choice == .other(users[1]))
         #expect(try subject(callerID: 0).explanation == "user issued, the user of issued.service")
@@ -36,7 +36,7 @@ struct CheckSubjectTests {
         #expect(missing.explanation == "user root, since there is no user issued")
     }
 
-    @Test("The unit's user and its writable folders are read from the unit and its drop-ins")
+    @Test("The unit's user and writable folders are read from the unit and its drop-ins")
     func unit() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Service]\nUser=issued\nProtectSystem=strict\n", to: "lib/issued.service")
@@ -53,7 +53,7 @@ struct CheckSubjectTests {
         #expect(subject.warnings(on: "/opt/issues.db", unit: unit).first?.contains("ReadWritePaths=/opt") == true)
     }
 
-    @Test("A database that can't lie where Path= says is an error of the check")
+    @Test("A database that can't be created at Path= is an error")
     func path() throws {
         let folder = try ConfigurationFolder()
         func problems(_ path: String) throws -> [String] {

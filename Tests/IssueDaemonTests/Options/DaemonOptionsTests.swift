@@ -7,7 +7,7 @@ import UnixIO
 @Suite("The command line of issued")
 struct DaemonOptionsTests {
     @Test(
-        "Options are what the manual says",
+        "Valid command lines are accepted",
         arguments: [
             ([], DaemonOptions.Action.run, ConfigurationSource.usual),
             (["--config", "a"], .run, .file("a")),
@@ -32,7 +32,7 @@ struct DaemonOptionsTests {
     }
 
     @Test(
-        "A command line that cannot be is refused",
+        "Invalid command lines are rejected",
         arguments: [
             ["--config"], ["--config="], ["a"], ["--what"], ["--check", "a", "b"], ["--check", "a", "--config", "b"],
             ["--check", "--version"], ["--version=1"], ["--help=x"], ["--check="], ["-x"], ["--", "a"], [""],
@@ -44,7 +44,7 @@ struct DaemonOptionsTests {
     }
 
     private struct Decision: Equatable {
-        /// Nil: the daemon runs.
+        /// nil if the daemon runs.
         var code: Int32?
         var output: String
         var complaints: String
@@ -64,17 +64,17 @@ struct DaemonOptionsTests {
         }
     }
 
-    @Test("What is hardly meant is a warning of the check, and no error")
+    @Test("A probable mistake is a warning, not an error")
     func warning() throws {
         let folder = try ConfigurationFolder()
         let token = try folder.write("token", to: "token", mode: 0o600)
         let file = try folder.write("[OTLP]\nURL=http://far:4318\nCredential=\(token)\n", to: "a.conf")
         let found = decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings())
         #expect(found.code == 0 && found.output.isEmpty)
-        #expect(found.complaints.contains("\nWarning: Destination otlp: its credential goes to far:4318 in the clear"))
+        #expect(found.complaints.contains("\nWarning: Destination otlp: its credential is sent to far:4318 unencrypted"))
     }
 
-    @Test("A check says nothing when all is well, and otherwise all that is wrong, with exit code 78")
+    @Test("A check lists all errors and exits with 78, or prints nothing else and exits with 0")
     func check() throws {
         let folder = try ConfigurationFolder()
         let surroundings = folder.surroundings()
@@ -90,13 +90,13 @@ struct DaemonOptionsTests {
         #expect(found.complaints.split(separator: "\n").count == 3)
         #expect(
             found.complaints.hasPrefix("\(said)\(bad):2: [Log] has no key Levle=. Did you mean Level=?\n\(bad):3: "))
-        // The daemon itself starts in spite of them.
+        // The daemon itself starts despite them.
         #expect(decide(["--config", bad], in: surroundings).code == nil)
         #expect(decide(["--print-config", "--config", bad], in: surroundings).code == 78)
         #expect(decide(["--config", good], in: surroundings) == Decision(nil, "", ""))
     }
 
-    @Test("What is asked for goes to the output, and a wrong command line ends with 64")
+    @Test("Requested output goes to standard output, and an invalid command line exits with 64")
     func answers() throws {
         let folder = try ConfigurationFolder()
         let surroundings = folder.surroundings(userID: 0)
