@@ -51,17 +51,17 @@ package final class Daemon {
             report(effective, log)
             if let socket = surroundings.socketBesidesTakenFolder {
                 log.warning(
-                    "The temporary folder belongs to another user; set ISSUED_SOCKET for programs that report",
+                    "Temporary folder belongs to another user; set ISSUED_SOCKET for programs that report",
                     ["folder": surroundings.ownTemporaryFolder, "socket": socket])
             }
             do {
                 let daemon = try Daemon(effective, source, surroundings, log)
                 return try daemon.run().rawValue
             } catch let end as DaemonFailure {
-                log.error("The daemon can't run", ["error": end.message])
+                log.error("Daemon failed; exiting", ["error": end.message])
                 return end.code.rawValue
             } catch {
-                log.error("The daemon can't run", ["error": "\(error)"])
+                log.error("Daemon failed; exiting", ["error": "\(error)"])
                 return ExitCode.unavailable.rawValue
             }
         }
@@ -74,11 +74,11 @@ package final class Daemon {
         }
         if !effective.problems.isEmpty {
             log.error(
-                "Running in spite of configuration errors",
+                "Running despite configuration errors",
                 ["errors": "\(effective.problems.count)", "how": effective.explanation])
         }
         for warning in effective.configuration.warnings {
-            log.warning("The configuration can be used, and says what is hardly meant", ["warning": warning])
+            log.warning("Configuration warning", ["warning": warning])
         }
     }
 
@@ -213,7 +213,7 @@ package final class Daemon {
         try? notification.reloading(at: MonotonicClock.now)
         let fresh = EffectiveConfiguration(source, in: surroundings, lastValid: lastValid, running: effective)
         log.setLevel(fresh.configuration.log.level)
-        if fresh.basis == .files { log.notice("The configuration was read again") }
+        if fresh.basis == .files { log.notice("Configuration reloaded") }
         Self.report(fresh, log)
         effective = fresh
         if fresh.isValid { lastValid = fresh.configuration }
@@ -221,7 +221,7 @@ package final class Daemon {
             try run?.reload(fresh.configuration)
             if let run { configurationTakesEffect(run.board) }
         } catch {
-            log.error("Configuration could not be applied", ["error": "\(error)"])
+            log.error("Could not apply the configuration", ["error": "\(error)"])
         }
         _ = lifecycle.reloaded()
         try? notification.ready(status: run?.summary ?? "The database can't be opened")
@@ -234,7 +234,7 @@ package final class Daemon {
         do throws(Errno) {
             try LastValidConfiguration(of: source, in: surroundings).write(configuration)
         } catch {
-            log.warning("Could not keep a copy of the valid configuration", ["error": "\(error)"])
+            log.warning("Could not save a copy of the valid configuration", ["error": "\(error)"])
         }
     }
 
@@ -342,12 +342,12 @@ extension Daemon {
                     storeLock: storeLock, damaged: { wakeUp.storeDamaged() },
                     log: log)
                 configurationTakesEffect(run.board)
-                if told != nil { log.notice("The database could be opened", ["file": configuration.store.path]) }
+                if told != nil { log.notice("Database opened", ["file": configuration.store.path]) }
                 return run
             } catch let failure as StoreFailure {
                 if failure != told {
                     log.error(
-                        "The database can't be opened, trying again until it can",
+                        "Could not open the database; retrying",
                         ["file": configuration.store.path, "error": "\(failure)"])
                     standIn?.end(timeout: Self.retry)
                     standIn = try UnavailableStoreServer(

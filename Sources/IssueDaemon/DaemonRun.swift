@@ -117,7 +117,7 @@ final class DaemonRun {
             writer.onCardinalityOverflow = { onCardinalityOverflow in
                 guard crowding.withLock({ $0.came(onCardinalityOverflow, at: Clock.monotonic) }) else { return }
                 log.warning(
-                    "A user reports under too many different names, keeping the rest together",
+                    "User reports too many different names; combining the rest",
                     ["uid": "\(onCardinalityOverflow.uid)", "names": onCardinalityOverflow.kind.rawValue])
             }
         }
@@ -172,13 +172,13 @@ final class DaemonRun {
         let socket = socket
         do {
             try destinations.start(configuration, writer: writer, board: board, log: log) { socket.fatesMoved() }
-            if lacksForwarding { log.notice("Forwarding has begun") }
+            if lacksForwarding { log.notice("Forwarding started") }
             lacksForwarding = false
         } catch let damage as StoreFailure where damage.isDamage {
             writer.reportCorruption(damage)
         } catch {
             if !lacksForwarding {
-                log.error("Forwarding can't begin, trying again until it can", ["error": "\(error)"])
+                log.error("Could not start forwarding; retrying", ["error": "\(error)"])
             }
             lacksForwarding = true
         }
@@ -196,7 +196,7 @@ final class DaemonRun {
         board.forgetForwarders()
         startForwardingAgain(configuration)
         if configuration.socket != fixed.socket || configuration.store.path != fixed.path {
-            log.notice("Changes of the section Socket and of the store's path take effect with the next start")
+            log.notice("Changes of [Socket] and of the database path take effect after a restart")
         }
     }
 
@@ -226,7 +226,7 @@ final class DaemonRun {
         if thread.wait(until: min(deadline, Clock.kernel(now.advanced(by: Self.questionPatience)))) { return }
         queries.refuseAll()
         if !thread.wait(until: deadline) {
-            log.warning("Some senders do not take their receipts, ending without them")
+            log.warning("Some senders do not read their receipts; stopping without them")
         }
     }
 
@@ -246,7 +246,9 @@ final class DaemonRun {
         // Whoever closes the file last leaves no log behind, and only the writer may.
         writer.snapshots.end(timeout: Self.readerPatience / 2)
         let left = readers.count { !$0.wait(until: deadline) } + questionThreads.wait(until: deadline)
-        if left > 0 { log.warning("Some threads still read the database, ending without them", ["threads": "\(left)"]) }
+        if left > 0 {
+            log.warning("Some threads still read the database; stopping without them", ["threads": "\(left)"])
+        }
         queries.finish()
         writer.stop()
         socket.end()

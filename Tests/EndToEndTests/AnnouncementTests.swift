@@ -12,18 +12,18 @@ struct AnnouncementTests {
                 daemon.log.split(separator: words, omittingEmptySubsequences: false).count - 1
             }
             _ = try client.report((0..<5).map { _ in IssueRecord(message: "Broken", app: Application(name: "shop")) })
-            try await eventually("it is told") { lines("A new issue has come up") == 1 }
+            try await eventually("it is told") { lines("New issue reported") == 1 }
             _ = try client.report([IssueRecord(message: "Broken", severity: .critical, app: Application(name: "shop"))])
-            try await eventually("it is told") { lines("A critical issue was reported") == 1 }
+            try await eventually("it is told") { lines("Critical issue reported") == 1 }
             #expect(daemon.log.contains("app=shop"))
             #expect(daemon.log.contains("issue=Broken"))
             for word in 0..<200 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
             #expect(try client.status().store.groups == 201)
             // One of his own was told above.
-            try await eventually("some are told") { lines("A new issue has come up") >= 10 }
+            try await eventually("some are told") { lines("New issue reported") >= 10 }
             _ = try daemon.terminate()
-            #expect(lines("A new issue has come up") < 30)
-            #expect(lines("Issues were too many to be told one by one") > 0)
+            #expect(lines("New issue reported") < 30)
+            #expect(lines("Too many issues to announce individually") > 0)
         }
     }
 
@@ -33,7 +33,7 @@ struct AnnouncementTests {
             let client = try RawClient(path: daemon.socket)
             for word in 0..<20 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
             #expect(try client.status().store.groups == 6)
-            let words = "A user reports under too many different names, keeping the rest together"
+            let words = "User reports too many different names; combining the rest"
             try await eventually("it is told") { daemon.log.contains(words) }
             _ = try daemon.terminate()
             let lines = daemon.log.split(separator: "\n").filter { $0.contains(words) }

@@ -53,8 +53,8 @@ struct ClientRefusalTests {
     @Test(
         "What it refuses since its disk is full or gives nothing comes again, and is stored once",
         arguments: [
-            (Errno.deviceFull, ["There is no space left for reports"]),
-            (.inputOutput, ["Reports can't be stored", "could not be read, opening it anew"]),
+            (Errno.deviceFull, ["No space left; refusing reports"]),
+            (.inputOutput, ["Could not store reports", "Could not read the database; reopening it"]),
         ])
     func failingDisk(error: Errno, refusals: [String]) async throws {
         let tools = try ScratchFolder(named: "client-refusal")

@@ -18,7 +18,7 @@ struct DamageTests {
         #expect(try client.report("Collecting goes on").count == 1)
         let kept = try #require(try setAside(daemon).first { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
         #expect(try Data(contentsOf: URL(filePath: daemon.folder["state/\(kept)"])) == content)
-        #expect(daemon.log.contains("setting it aside"))
+        #expect(daemon.log.contains("moving it aside"))
     }
 
     @Test("A damaged one is set aside at the start, and collecting goes on in a new one")
@@ -104,7 +104,7 @@ struct DamageTests {
             try await eventually("it was noticed") {
                 let client = try? RawClient(path: daemon.socket)
                 _ = try? client?.report((0..<50).map { IssueRecord(message: "New \($0)", domain: "d\($0)") })
-                return daemon.log.contains("setting it aside")
+                return daemon.log.contains("moving it aside")
             }
             try await eventually("reports are answered again") {
                 guard let client = try? RawClient(path: daemon.socket) else { return false }

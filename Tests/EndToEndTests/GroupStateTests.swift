@@ -11,7 +11,7 @@ struct GroupStateTests {
         daemon.log.split(separator: words, omittingEmptySubsequences: false).count - 1
     }
 
-    private static let back = "An issue that was resolved has come back"
+    private static let back = "Issue regressed"
 
     @Test("A resolved issue is open again with its next record, which is told once, whatever a kill comes between")
     func regression() async throws {
@@ -64,7 +64,7 @@ struct GroupStateTests {
             for record in heard { #expect(try second.awaitFates(of: record).map(\.fate) == [.delivered]) }
             #expect(listener.compare(with: heard).isMet)
             #expect(try second.destination().ledger.withheld == 3)
-            #expect(Self.lines("A critical issue was reported", of: daemon) == 0)
+            #expect(Self.lines("Critical issue reported", of: daemon) == 0)
             #expect(try daemon.file.ledgerFaults == [])
         }
     }

@@ -179,9 +179,9 @@ struct HostileBackupTests {
             let who = "uid=0 pid=\(ProcessInfo.processInfo.processIdentifier) command="
             for request in ["backup", "repair", "requeue", "flush", "purge"] {
                 try await eventually("\(request) has ended") {
-                    daemon.log.contains("notice: An operator's request has ended request=\(request) \(who)")
+                    daemon.log.contains("notice: Operator request finished request=\(request) \(who)")
                 }
-                #expect(daemon.log.contains("notice: An operator's request begins request=\(request) \(who)"))
+                #expect(daemon.log.contains("notice: Operator request started request=\(request) \(who)"))
             }
             #expect(daemon.log.contains("notice: A state was changed request=set_state \(who)"))
             #expect(daemon.log.contains("private"))

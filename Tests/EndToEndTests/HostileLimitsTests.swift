@@ -24,7 +24,7 @@ struct HostileLimitsTests {
             _ = try victim.report([IssueRecord(message: "INTRUSION DETECTED", severity: .critical)])
             try await eventually("it is announced") { daemon.log.contains("INTRUSION DETECTED") }
             _ = try daemon.terminate()
-            let summary = daemon.log.split(separator: "\n").filter { $0.contains("too many to be told one by one") }
+            let summary = daemon.log.split(separator: "\n").filter { $0.contains("Too many issues to announce individually") }
             #expect(summary.contains { $0.contains("users=\"11") || $0.contains("users=11") })
         }
     }
@@ -40,7 +40,7 @@ struct HostileLimitsTests {
             _ = try victim.report([IssueRecord(message: "INTRUSION DETECTED", severity: .critical)])
             try await eventually("it is announced") { daemon.log.contains("INTRUSION DETECTED") }
             _ = try daemon.terminate()
-            let told = daemon.log.split(separator: "\n").filter { $0.contains("A critical issue was reported") }
+            let told = daemon.log.split(separator: "\n").filter { $0.contains("Critical issue reported") }
             #expect(told.count < 20)
         }
     }

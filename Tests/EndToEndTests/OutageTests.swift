@@ -100,11 +100,11 @@ struct OutageTests {
                 try client.destination().ledger.deadLettered == 20
             }
             #expect(try client.destination().reason == "server_error")
-            #expect(!daemon.log.contains("takes records again"))
+            #expect(!daemon.log.contains("accepts records again"))
             try listener.plan()
             _ = try report(1, as: "Now", to: client)
             try await eventually("it is taken") { try client.destination().ledger.delivered == 1 }
-            #expect(daemon.log.contains("takes records again"))
+            #expect(daemon.log.contains("accepts records again"))
         }
     }
 
@@ -115,15 +115,15 @@ struct OutageTests {
         try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
             _ = try report(3, as: "Locked out", to: client)
-            try await eventually("it is told") { daemon.log.contains("A destination is paused") }
+            try await eventually("it is told") { daemon.log.contains("Destination paused") }
             try daemon.writeToken("another-token")
             listener.addToken("another-token")
             if reloads { try daemon.reload() } else { try daemon.restart() }
             try await eventually("it is told", within: .seconds(30)) {
-                daemon.log.contains("A destination takes records again")
+                daemon.log.contains("Destination accepts records again")
             }
-            #expect(daemon.log.split(separator: "A destination is paused").count == 2)
-            #expect(daemon.log.split(separator: "A destination takes records again").count == 2)
+            #expect(daemon.log.split(separator: "Destination paused").count == 2)
+            #expect(daemon.log.split(separator: "Destination accepts records again").count == 2)
         }
     }
 
@@ -177,7 +177,7 @@ struct OutageTests {
             #expect(destination.reason == "many_lines_refused")
             #expect(destination.ledger.deadLettered == 0)
             #expect(destination.ledger.balances)
-            #expect(!daemon.log.contains("takes records again"))
+            #expect(!daemon.log.contains("accepts records again"))
             // It holds across a restart, with two batches that have no end.
             try daemon.restart()
             let again = try RawClient(path: daemon.socket)

@@ -38,7 +38,7 @@ struct ReloadTests {
             _ = try client.report("Before")
             try daemon.configure("[Log]\nLevel=error")
             try daemon.reload()
-            #expect(!daemon.log.contains("read again"))
+            #expect(!daemon.log.contains("Configuration reloaded"))
             _ = try client.report("After")
             guard OtherUser.obstacle == nil else { return }
             #expect(try OtherUser.client(4242, of: daemon).allRecords().isEmpty)

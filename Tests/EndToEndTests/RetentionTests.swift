@@ -21,7 +21,7 @@ struct RetentionTests {
 
             try daemon.configure("[Store]\nMaxSize=1M")
             try daemon.reload()
-            try await eventually("it has said so") { daemon.log.contains("The oldest records were removed") }
+            try await eventually("it has said so") { daemon.log.contains("Removed the oldest records") }
             let last = try client.report("The last")[0]
             try await eventually("the file has become smaller") {
                 let store = try client.status().store

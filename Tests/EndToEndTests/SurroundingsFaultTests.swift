@@ -91,15 +91,15 @@ struct SurroundingsFaultTests {
             for _ in 0..<3 {
                 #expect(CollectorError(try client.reply()) == .busy(retryAfter: .seconds(1)))
             }
-            #expect(daemon.log.split(separator: "\n").count { $0.contains("The database can't be opened") } == 1)
-            #expect(daemon.log.contains("trying again until it can file=\(daemon.database)"))
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("Could not open the database") } == 1)
+            #expect(daemon.log.contains("retrying file=\(daemon.database)"))
 
             try FileManager.default.removeItem(atPath: folder)
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             try await eventually("it could be opened") {
                 (try? RawClient(path: daemon.socket).report("Late"))?.count == 1
             }
-            #expect(daemon.log.contains("The database could be opened"))
+            #expect(daemon.log.contains("Database opened"))
             #expect(try daemon.terminate() == .exit(0))
         }
     }
@@ -109,7 +109,7 @@ struct SurroundingsFaultTests {
         try await DaemonFixture.with(starts: false) { daemon in
             _ = try daemon.takeStateFolder()
             try daemon.start()
-            #expect(daemon.log.contains("The database can't be opened, trying again until it can"))
+            #expect(daemon.log.contains("Could not open the database; retrying"))
             try daemon.reload()
             #expect(try daemon.terminate(within: .seconds(10)) == .exit(0))
         }

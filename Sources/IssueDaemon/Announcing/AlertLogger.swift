@@ -120,9 +120,9 @@ final class AlertLogger: Sendable {
         let title = String(stored.record.message.prefix(Self.titleCharacters))
         let (level, words): (LogLevel, StaticString) =
             switch event {
-            case .criticalIssue: (.warning, "A critical issue was reported")
-            case .regressedIssue: (.warning, "An issue that was resolved has come back")
-            case .newIssue, .issuesUntold, .destinationChanged: (.notice, "A new issue has come up")
+            case .criticalIssue: (.warning, "Critical issue reported")
+            case .regressedIssue: (.warning, "Issue regressed")
+            case .newIssue, .issuesUntold, .destinationChanged: (.notice, "New issue reported")
             }
         log.event(
             event, level, words,
@@ -136,7 +136,7 @@ final class AlertLogger: Sendable {
     private func tell(_ untold: SuppressedAlerts) {
         guard !untold.isNothing else { return }
         log.event(
-            .issuesUntold, untold.isUrgent ? .warning : .notice, "Issues were too many to be told one by one",
+            .issuesUntold, untold.isUrgent ? .warning : .notice, "Too many issues to announce individually",
             [
                 "new": "\(untold.new)", "critical": "\(untold.critical)", "regressed": "\(untold.regressed)",
                 "most_of_uid": untold.users.first.map { "\($0.uid)" } ?? "", "users": Self.text(of: untold),

@@ -23,7 +23,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if answer.verdict.isTaken { taking = answer.summary.text }
         if answer.rejected > 0 {
             service.log.warning(
-                "Some records were rejected and nobody can say which, calling all of their request unconfirmed",
+                "Destination rejected unnamed records; the whole request is unconfirmed",
                 [
                     "destination": service.destination.name, "count": "\(answer.rejected)",
                     "of": "\(shipment.range.count)", "answer": answer.summary.text,
@@ -166,7 +166,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let rest = try book(outcome, answer.summary.text, at: now)
         if ended {
             service.log.info(
-                "A batch has come to its end",
+                "Batch finished",
                 ["destination": service.destination.name, "lines": "\(lines.count)", "answer": answer.summary.text])
         }
         if let rest {
@@ -205,7 +205,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             service.log.warning(
-                "Records were given up, keeping them as dead letters",
+                "Could not deliver records; they are kept as dead letters",
                 [
                     "destination": service.destination.name, "count": "\(dead.count)", "answer": words,
                 ])
@@ -264,7 +264,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             state.told = told
             service.log.event(
                 .destinationChanged, .warning,
-                "A destination is paused, keeping its records until it is set right",
+                "Destination paused; records are kept until it is fixed",
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                     "advice": view.advice ?? "",
@@ -277,8 +277,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             service.log.event(
                 .destinationChanged, .warning,
                 isReached
-                    ? "A destination does not take records now, keeping them and trying again"
-                    : "A destination can't be reached, keeping its records and trying again",
+                    ? "Destination unavailable; records are kept and retried"
+                    : "Destination unreachable; records are kept and retried",
                 [
                     "destination": name, "reason": view.reason ?? "", "answer": view.lastAnswer ?? "",
                 ])
@@ -286,7 +286,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             guard machine.isTaking, state.told != nil else { return }
             state.told = nil
             service.log.event(
-                .destinationChanged, .notice, "A destination takes records again", ["destination": name])
+                .destinationChanged, .notice, "Destination accepts records again", ["destination": name])
         }
     }
 }

@@ -347,7 +347,7 @@ final class ForwardingService: Sendable {
                 break
             } catch {
                 log.error(
-                    "Forwarding has failed, trying again soon",
+                    "Forwarding failed; retrying",
                     ["destination": destination.name, "error": "\(error)"])
             }
             let deadline = MonotonicClock.now.advanced(by: Self.recovery)

@@ -155,7 +155,7 @@ package enum LogTarget: String, CaseIterable, Hashable, Sendable {
 extension Log {
     func began(_ request: String, by requester: Sender, _ parameters: String) {
         notice(
-            "An operator's request begins",
+            "Operator request started",
             [
                 "request": request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
                 "command": requester.command ?? "", "parameters": parameters,
@@ -165,7 +165,7 @@ extension Log {
     /// - Parameter result: `done`, or the reason why not.
     func ended(_ request: String, by requester: Sender, result: String) {
         notice(
-            "An operator's request has ended",
+            "Operator request finished",
             [
                 "request": request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
                 "command": requester.command ?? "", "result": result,

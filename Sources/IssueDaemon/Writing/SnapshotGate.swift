@@ -211,14 +211,14 @@ struct WALRelief {
     private mutating func logReaders(_ writer: StoreWriter, _ now: MonotonicInstant) {
         guard mayLog(now) else { return }
         log.notice(
-            "Questions are interrupted, since the write-ahead log can't be emptied while they run",
+            "Interrupting queries that keep the WAL from being reset",
             ["bytes": "\(writer.walBytes)"])
     }
 
     private mutating func logOthers(_ writer: StoreWriter, _ now: MonotonicInstant) {
         guard mayLog(now) else { return }
         log.warning(
-            "The write-ahead log can't be emptied; another program may be reading the database, or the disk is full",
+            "Could not reset the WAL; another program may be reading the database, or the disk is full",
             ["bytes": "\(writer.walBytes)"])
     }
 

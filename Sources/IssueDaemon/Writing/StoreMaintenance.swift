@@ -169,11 +169,11 @@ struct StoreMaintenance {
         switch forgotten.part {
         case .range:
             log.log(
-                level, "The oldest records were removed",
+                level, "Removed the oldest records",
                 ["reason": forgotten.reason.rawValue, "records": "\(records)", "expired": "\(expired)"])
         case .noisiest(let thinning):
             log.log(
-                level, "Old records of the noisiest issues were removed",
+                level, "Removed old records of the most frequent issues",
                 [
                     "reason": forgotten.reason.rawValue, "uid": "\(thinning.user)", "records": "\(records)",
                     "expired": "\(expired)",

@@ -28,14 +28,16 @@ struct StoreOpening: Sendable {
             tell(left, log)
             return writer
         } catch .foreign(let words) {
-            log.error("The database is not ours to use, setting it aside and going on in a new one", ["error": words])
+            log.error(
+                "Database belongs to another program or version; moving it aside and starting a new one",
+                ["error": words])
         } catch {
             let isOfTheFile = error.isDamage && !error.isUnreadable
             guard error.mayBeOfTheFile, isOfTheFile || canHaveAnother else { throw error }
             log.error(
                 error.isDamage
-                    ? "The database is damaged, setting it aside and going on in a new one"
-                    : "The database can't be opened, setting it aside and going on in a new one",
+                    ? "Database is damaged; moving it aside and starting a new one"
+                    : "Could not open the database; moving it aside and starting a new one",
                 ["error": "\(error)"])
         }
         setAside(log: log)
@@ -46,9 +48,9 @@ struct StoreOpening: Sendable {
         switch finding {
         case .whole: break
         case .brokenOff(let commits):
-            log.warning("The database's log breaks off, going on without what stands behind", ["commits": "\(commits)"])
-        case .unreadable: log.warning("The database's log can't be read, going on without what it held")
-        case .gone: log.warning("The database's log is gone, going on without what it held")
+            log.warning("WAL of the database is damaged; commits after the damage are lost", ["commits": "\(commits)"])
+        case .unreadable: log.warning("WAL of the database is unreadable; its commits are lost")
+        case .gone: log.warning("WAL of the database is missing; its commits are lost")
         }
     }
 
@@ -111,7 +113,7 @@ struct StoreOpening: Sendable {
         for ending in ["-shm", "-journal"] { move(ending, to: name, log) }
         let isLogAlone = isLogKept && (try? FileSystem.status(of: name)) == nil
         log.notice(
-            isLogAlone ? "The old log is kept" : "The old database is kept",
+            isLogAlone ? "Kept the old WAL" : "Kept the old database",
             ["file": isLogAlone ? name + "-wal" : name])
     }
 
@@ -121,7 +123,7 @@ struct StoreOpening: Sendable {
         } catch .noSuchFile {
             return
         } catch {
-            log.error("A file could not be set aside", ["file": path + ending, "error": "\(error)"])
+            log.error("Could not move a file aside", ["file": path + ending, "error": "\(error)"])
         }
     }
 
@@ -130,7 +132,7 @@ struct StoreOpening: Sendable {
         guard (try? FileSystem.status(of: path).size) ?? 0 == 0,
             let size = try? FileSystem.status(of: path + "-wal").size, size > 0
         else { return }
-        log.error("The database is gone and its log is not, setting that aside and going on in a new one")
+        log.error("Database is missing but its WAL is not; moving the WAL aside and starting a new database")
         setAside(log: log)
     }
 

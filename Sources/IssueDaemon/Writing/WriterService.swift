@@ -13,7 +13,7 @@ final class WriterService: Sendable {
     struct Listener: Sendable {
         var stored: @Sendable ([CallOutcome]) -> Void
         var refused: @Sendable ([Refusal]) -> Void
-        /// Reports can be stored again, or no more for that reason.
+        /// Reports can be stored again (nil), or no longer for the given reason.
         var changed: @Sendable (StoreFailure?) -> Void
         /// The file is damaged: nothing more is written to it.
         var damaged: @Sendable () -> Void
@@ -164,7 +164,7 @@ final class WriterService: Sendable {
                 setAside(damage, listener)
                 isSetAside = true
             } else if !isSetAside, !work.submissions.isEmpty, !opening.isInPlace(file) {
-                log.error("The database was removed or replaced, going on in what is there now")
+                log.error("Database was removed or replaced; continuing with the file that is there now")
                 abandon(listener)
                 isSetAside = true
             }
@@ -286,13 +286,13 @@ final class WriterService: Sendable {
     private func changed(to end: CommitEnd, _ listener: Listener) {
         switch end {
         case .stored:
-            log.notice("Reports can be stored again")
+            log.notice("Storing reports again")
             listener.changed(nil)
         case .refused(let failure):
             if failure == .noSpace {
-                log.warning("There is no space left for reports, refusing them until there is")
+                log.warning("No space left; refusing reports until there is")
             } else {
-                log.error("Reports can't be stored, asking their senders to try again", ["error": "\(failure)"])
+                log.error("Could not store reports; asking senders to retry", ["error": "\(failure)"])
             }
             listener.changed(failure)
         case .damaged: break
@@ -302,10 +302,10 @@ final class WriterService: Sendable {
     private func setAside(_ damage: StoreFailure, _ listener: Listener) {
         switch opening.verdict(on: damage) {
         case .confirmed:
-            log.error("The database is damaged, setting it aside and going on in a new one")
+            log.error("Database is damaged; moving it aside and starting a new one")
             opening.setAside(log: log)
-        case .healthy: log.warning("The database could not be read, opening it anew", ["checked": "all of it"])
-        case .untold: log.warning("The database could not be read, opening it anew", ["checked": "in part"])
+        case .healthy: log.warning("Could not read the database; reopening it", ["checked": "all of it"])
+        case .untold: log.warning("Could not read the database; reopening it", ["checked": "in part"])
         }
         abandon(listener)
     }
@@ -369,7 +369,7 @@ final class WriterService: Sendable {
         } catch {
             if error.isDamage { return error }
             if upkeep.failed(by: error, at: Clock.monotonic) {
-                log.warning("The store could not be kept in order, trying again later", ["error": "\(error)"])
+                log.warning("Store maintenance failed; retrying later", ["error": "\(error)"])
             }
             return error
         }
@@ -386,7 +386,7 @@ final class WriterService: Sendable {
         } catch {
             if error != before {
                 log.warning(
-                    "The log could not be copied into the database, trying again later", ["error": "\(error)"])
+                    "WAL checkpoint failed; retrying later", ["error": "\(error)"])
             }
             return error
         }

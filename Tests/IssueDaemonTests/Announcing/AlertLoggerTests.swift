@@ -41,7 +41,7 @@ struct AnnouncerTests {
         announcer.committed()
         #expect(
             lines.first() == """
-                issued: notice: Issues were too many to be told one by one new=15 critical=0 regressed=0 \
+                issued: notice: Too many issues to announce individually new=15 critical=0 regressed=0 \
                 most_of_uid=12345 users="12345: 15"
 
                 """)
@@ -62,7 +62,7 @@ struct AnnouncerTests {
         #expect(
             lines.all == [
                 """
-                issued: warning: Issues were too many to be told one by one new=0 critical=1 regressed=0 \
+                issued: warning: Too many issues to announce individually new=0 critical=1 regressed=0 \
                 most_of_uid=12345 users="12345: 1"
 
                 """

@@ -194,7 +194,7 @@ struct EffectiveConfigurationTests {
         #expect(lost.isValid && lost.configuration.logzIO.first?.listener == "https://listener.logz.io:8071/")
     }
 
-    @Test("A copy of a valid configuration is kept, private to the daemon, and is found again despite errors in the files")
+    @Test("A private copy of a valid configuration is kept, and is found despite errors in the files")
     func lastValid() throws {
         let folder = try ConfigurationFolder()
         for name in ["state", "elsewhere"] {

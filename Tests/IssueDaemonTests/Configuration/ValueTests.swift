@@ -63,7 +63,9 @@ struct ValueTests {
         #expect(RateText.parse(text) == nil)
     }
 
-    @Test("A printed value is parsed as the same value", arguments: [0, 1, 999, 1_000, 60_000_000, 90_000_000, 86_400_000_123])
+    @Test(
+        "A printed value is parsed as the same value",
+        arguments: [0, 1, 999, 1_000, 60_000_000, 90_000_000, 86_400_000_123])
     func roundTrip(microseconds: Int) {
         let duration = Duration.microseconds(microseconds)
         #expect(DurationText.parse(DurationText.text(duration)) == duration)

@@ -12,7 +12,7 @@ struct JournalEventTests {
         let log = Log(level: .notice, form: .journal, journal: path) { line in
             Issue.record("it was written as a line: \(line)")
         }
-        log.event(.newIssue, .notice, "A new issue has come up", ["group": "g1", "issue": issue])
+        log.event(.newIssue, .notice, "New issue reported", ["group": "g1", "issue": issue])
         var bytes: [UInt8] = []
         #expect(try Readiness.wait(journal, for: .read, timeout: .seconds(10)))
         _ = try journal.read(appendingTo: &bytes, atMost: 1 << 16)
@@ -23,7 +23,7 @@ struct JournalEventTests {
     func native() throws {
         #expect(
             String(decoding: try entry("Broken"), as: UTF8.self) == """
-                MESSAGE=A new issue has come up group=g1 issue=Broken
+                MESSAGE=New issue reported group=g1 issue=Broken
                 PRIORITY=5
                 SYSLOG_IDENTIFIER=issued
                 MESSAGE_ID=\(LogEvent.newIssue.messageID)
@@ -45,12 +45,12 @@ struct JournalEventTests {
         let lines = Mutex<[String]>([])
         for (form, path) in [(LogForm.plain, "/run/systemd/journal/socket"), (.journal, "/nonexistent/socket")] {
             let log = Log(level: .notice, form: form, journal: path) { line in lines.withLock { $0.append(line) } }
-            log.event(.destinationChanged, .warning, "A destination is paused", ["destination": "logzio"])
+            log.event(.destinationChanged, .warning, "Destination paused", ["destination": "logzio"])
         }
         #expect(
             lines.withLock { $0 } == [
-                "issued: warning: A destination is paused destination=logzio\n",
-                "<4>A destination is paused destination=logzio\n",
+                "issued: warning: Destination paused destination=logzio\n",
+                "<4>Destination paused destination=logzio\n",
             ])
     }
 

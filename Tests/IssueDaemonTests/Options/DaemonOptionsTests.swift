@@ -71,7 +71,8 @@ struct DaemonOptionsTests {
         let file = try folder.write("[OTLP]\nURL=http://far:4318\nCredential=\(token)\n", to: "a.conf")
         let found = decide(["--check", file, "--user", "\(getuid())"], in: folder.surroundings())
         #expect(found.code == 0 && found.output.isEmpty)
-        #expect(found.complaints.contains("\nWarning: Destination otlp: its credential is sent to far:4318 unencrypted"))
+        #expect(
+            found.complaints.contains("\nWarning: Destination otlp: its credential is sent to far:4318 unencrypted"))
     }
 
     @Test("A check lists all errors and exits with 78, or prints nothing else and exits with 0")

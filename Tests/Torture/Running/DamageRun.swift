@@ -36,7 +36,7 @@ package enum DamageRun {
         try daemon.start()
         for call in 6...10 { try report(call, daemon, &row) }
         let log = String(daemon.log.dropFirst(before))
-        let isSetAside = log.contains("setting it aside")
+        let isSetAside = log.contains("moving it aside")
         guard isSetAside == damage.isSetAside ?? isSetAside else {
             throw Siege.Broken(description: "The file was\(isSetAside ? "" : " not") quarantined.")
         }

@@ -28,7 +28,7 @@ extension Siege {
             var isGivenUp = false
             while !isGivenUp, MonotonicClock.now < end {
                 load(for: 60...150)
-                isGivenUp = daemon.log.utf8.dropFirst(before).contains("trying again until it can".utf8)
+                isGivenUp = daemon.log.utf8.dropFirst(before).contains("Could not open the database; retrying".utf8)
             }
             try control.failNoCalls()
             return isGivenUp
