@@ -4,7 +4,8 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// The daemon: what `issued` does from its first line to its last.
+/// The daemon process: arguments, configuration, signals and the service
+/// manager.
 package final class Daemon {
     private(set) var effective: EffectiveConfiguration
     /// The last configuration without errors since the start.
@@ -20,23 +21,25 @@ package final class Daemon {
     let suspicion = CorruptionCheck()
     let storeLock = StoreLock()
     var lifecycle = Lifecycle()
-    /// Where the daemon is served: the unit's path if the socket is inherited.
+    /// The path of the socket. If the socket is inherited, the unit's path.
     private var socketPath = ""
 
-    /// How long the last stages may take together, below what systemd waits for.
+    /// How long the last stages of a stop may take together. It is shorter than
+    /// systemd's stop timeout.
     private static let timeout: Duration = .seconds(5)
     private static let statusInterval: Duration = .seconds(5)
 
-    /// Runs the program with its arguments, and ends it.
+    /// Runs the program with its arguments, and exits.
     package static func runProcess(_ arguments: [String]) -> Never {
         CurrentProcess.exit(main(arguments))
     }
 
-    /// Runs the program with its arguments and answers its exit code.
+    /// Runs the program with its arguments and returns its exit code.
     package static func main(_ arguments: [String]) -> Int32 {
         StandardStream.fillClosed()
         CurrentProcess.keepHeapsSmall()
-        // A core file would hold the token, so this comes before any is read.
+        // A core dump would contain the token, so this comes before the token
+        // is read.
         CurrentProcess.forbidDumps()
         let surroundings = HostEnvironment.present
         let start = DaemonStart.decide(
@@ -91,9 +94,11 @@ package final class Daemon {
         self.surroundings = surroundings
         self.log = log
         CurrentProcess.setFileMask(0o077)
-        // A connection costs a descriptor, and a shell gives its programs few of them.
+        // Each connection needs a descriptor, and the soft limit of a shell is
+        // low.
         _ = try? CurrentProcess.raiseOpenFileLimit()
-        // Both libraries and peers that hang up raise it; every write of ours says what went wrong by itself.
+        // Libraries and peers that close a connection raise SIGPIPE. Every
+        // write of ours reports its own error.
         try Signal.pipe.ignore()
         signals = try SignalReceiver([.terminate, .interrupt, .hangUp])
         notification = ServiceNotification.takeFromEnvironment()
@@ -107,8 +112,8 @@ package final class Daemon {
             do throws(StoreFailure) {
                 try prepareFolder()
             } catch {
-                // A socket of the service manager stays open, and reporters wait
-                // there. So the daemon stays, too, answers them and tries again.
+                // The service manager's socket stays open, and senders wait for
+                // it. So the daemon keeps running, answers them and retries.
                 guard socket.isInherited else { throw DaemonFailure(code: .cannotCreate, message: "\(error)") }
             }
             while true {
@@ -123,18 +128,23 @@ package final class Daemon {
         }
     }
 
-    /// Closes the connections that wait at a socket of the service manager if
-    /// the command line is wrong: it would fail the same way at each start.
+    /// If the command line is invalid, closes the connections that wait at a
+    /// socket of the service manager.
+    ///
+    /// The daemon would fail in the same way at every start, so they would wait
+    /// forever.
     private static func closeWaitingConnections() {
         guard var sockets = try? InheritedSockets.takeFromEnvironment() else { return }
         while let listener = try? sockets.takeListener(named: "issued") { closeWaiting(at: listener) }
     }
 
-    /// The largest backlog that listen(2) allows by default. A client that
-    /// reconnects at once must not keep the daemon from ending.
+    /// The maximum number of waiting connections to close: the largest backlog
+    /// that listen(2) allows by default. A client that reconnects at once must
+    /// not keep the daemon from exiting.
     private static let maxWaitingConnections = 4096
 
-    /// Closes the connections that no daemon will serve before the next start.
+    /// Closes the waiting connections, which no daemon will serve before the
+    /// next start.
     private static func closeWaiting(at listener: borrowing FileDescriptor) {
         for _ in 0..<maxWaitingConnections {
             guard let connection = try? listener.accept() else { return }
@@ -162,7 +172,8 @@ package final class Daemon {
         return .stopped
     }
 
-    /// Waits for signals until one of them ends it, or the store is damaged.
+    /// Handles signals and other events until the daemon is to stop or the
+    /// store is damaged.
     private func serve(_ run: DaemonRun, _ socket: ListenerMonitor) throws {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
@@ -207,7 +218,7 @@ package final class Daemon {
         }
     }
 
-    /// Reads the configuration again; where there is no run yet, the next one goes by it.
+    /// Reloads the configuration. Without a run, the next run uses it.
     func reload(_ run: DaemonRun?) {
         guard lifecycle.reloadRequested() == .reload else { return }
         try? notification.reloading(at: MonotonicClock.now)
@@ -227,7 +238,8 @@ package final class Daemon {
         try? notification.ready(status: run?.summary ?? "The database can't be opened")
     }
 
-    /// Shows the configuration's errors in `status`, and keeps a copy of one that has none.
+    /// Shows the configuration's errors in `status`, and saves a copy of a
+    /// valid configuration.
     func configurationTakesEffect(_ board: StatusRegistry) {
         board.tell(effective)
         guard effective.isValid else { return }
@@ -312,7 +324,8 @@ package final class Daemon {
         return "; the unit must allow it: systemctl edit issued, [Service], ReadWritePaths=\(folder)"
     }
 
-    /// Makes a folder where it is missing; one among strangers' temporary ones must be ours alone.
+    /// Creates a folder if it is missing. The temporary folder of an ordinary
+    /// user must be private.
     private func makeFolders(_ folder: String, mode: UInt32) throws(Errno) {
         if folder == surroundings.ownTemporaryFolder {
             try PrivateFolder.prepare(folder)
@@ -323,12 +336,13 @@ package final class Daemon {
 }
 
 extension Daemon {
-    /// How long to wait before the store is opened again that could not be.
+    /// The interval between attempts to open the store.
     private static let retry: Duration = .seconds(1)
 
-    /// Opens the store and starts all services; as long as it can't be opened, a stand-in answers in their place.
+    /// Opens the store and starts all services. While the store can't be
+    /// opened, an `UnavailableStoreServer` serves the socket.
     ///
-    /// - Returns: nothing when the daemon was told to end meanwhile.
+    /// - Returns: nil if the daemon was told to stop meanwhile.
     func start(_ socket: ListenerMonitor) throws -> DaemonRun? {
         var standIn: UnavailableStoreServer?
         var told: StoreFailure?
@@ -354,7 +368,8 @@ extension Daemon {
                         effective, listener: socket.listener, reason: failure, log: log)
                     told = failure
                 }
-                // The socket is served, so whoever waits for the daemon to be up need not wait for the disk.
+                // The socket is served, so clients that wait for the daemon
+                // need not wait for the disk.
                 if lifecycle.state == .starting { _ = lifecycle.started() }
                 try? notification.ready(status: "The database can't be opened: \(failure)")
                 guard try waits(socket, standIn) else { return nil }
@@ -362,7 +377,8 @@ extension Daemon {
         }
     }
 
-    /// Waits until it is time to try again; false when the daemon is to end.
+    /// Waits for the time of the next attempt. Returns `false` if the daemon is
+    /// to stop.
     private func waits(_ socket: ListenerMonitor, _ standIn: UnavailableStoreServer?) throws -> Bool {
         let poller = try Poller()
         try poller.add(signals.descriptor, token: 0, for: [.read])
@@ -386,13 +402,14 @@ extension Daemon {
     }
 }
 
-/// Why the daemon ends before it serves anybody, and with which exit code.
+/// The reason for which the daemon exits before it serves any client, and the
+/// exit code.
 struct DaemonFailure: Error {
     var code: ExitCode
     var message: String
 }
 
-/// Wakes the main thread when another one has come upon something that it must act on.
+/// Wakes the main thread for events that other threads have detected.
 final class DaemonWakeUp: Sendable {
     let counter: EventCounter
     private let damage = Mutex(false)
@@ -408,7 +425,7 @@ final class DaemonWakeUp: Sendable {
 
     var isDamaged: Bool { damage.withLock { $0 } }
 
-    /// Whether there was damage; asked once for each.
+    /// Returns whether damage was reported since the last call.
     func takeDamage() -> Bool {
         damage.withLock { isDamaged in
             defer { isDamaged = false }

@@ -4,10 +4,10 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// The daemon from one opening of the store to its closing.
+/// All services, from opening the store to closing it.
 ///
-/// A store that turns out to be damaged ends a run; the next one begins with a
-/// fresh file and the same socket, and clients send again what was not answered.
+/// If the store turns out to be damaged, the run ends. The next run uses a
+/// fresh file and the same socket, and clients resend unanswered reports.
 final class DaemonRun {
     enum End: Equatable {
         case stopped
@@ -23,27 +23,33 @@ final class DaemonRun {
     let pulse = Pulse()
     private var destinations = Destinations()
     private var threads: [JoinableThread] = []
-    /// Those that read the store.
+    /// The threads that read the store.
     private var readers: [JoinableThread] = []
     /// The threads that answer questions, and the thread that interrupts them.
     private let questionThreads: LazyThreads
     private let questionWatch: LazyThreads
     private let forwarders: Monitor<[ForwardingService]>
     private let log: Log
-    /// What it was begun with and goes by to its end.
+    /// Settings that stay the same until the end of the run.
     private let fixed: (socket: SocketSettings, path: String)
-    /// Whether the forwarders could not be started, and must be.
+    /// `true` if the forwarding services could not be started and must be
+    /// started later.
     private(set) var lacksForwarding = false
 
-    /// The threads that answer questions. One user's questions take at most one of those that are not the operators'.
+    /// The threads for queries. One user's queries use at most one of the
+    /// threads that are not reserved for operators.
     static let queryThreads: [(name: String, lane: QueryInbox.Lane)] = [
         ("query-operator", .privileged), ("query-1", .shared), ("query-2", .mixed),
     ]
-    /// How long questions may continue after the stop has begun, and how long to wait for their threads after that.
+    /// How long queries may continue after a stop has begun, and then how long
+    /// to wait for their threads.
     private static let questionPatience: Duration = .seconds(1)
     private static let readerPatience: Duration = .seconds(5)
 
     /// Opens the store and starts all services.
+    ///
+    /// - Throws: `StoreFailure` if the store can't be opened, or the error of a
+    ///   thread or descriptor that can't be created.
     init(
         _ configuration: Configuration, listener: Listener, suspicion: CorruptionCheck, storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
@@ -164,10 +170,11 @@ final class DaemonRun {
             })
     }
 
-    /// Starts the forwarders; where the store does not let it, `lacksForwarding` says that it must be tried again.
+    /// Starts the forwarding services. Sets `lacksForwarding` if the store
+    /// fails, so that the caller tries again.
     func startForwardingAgain(_ configuration: Configuration) {
         var configuration = configuration
-        // Another path takes effect with the next start.
+        // A new path takes effect after a restart.
         configuration.store.path = fixed.path
         let socket = socket
         do {
@@ -186,7 +193,8 @@ final class DaemonRun {
         forwarders.withLock { $0 = services }
     }
 
-    /// Goes by another configuration, as far as that is possible without letting go of the socket and the store.
+    /// Applies a new configuration, as far as that is possible with the same
+    /// socket and store.
     func reload(_ configuration: Configuration) throws {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
         let (limits, retention) = (configuration.limits, configuration.store.retention)
@@ -200,7 +208,8 @@ final class DaemonRun {
         }
     }
 
-    /// Asks the threads that must not stand still; answers whether they have answered the last time.
+    /// Sends a heartbeat request to the socket and writer threads. Returns
+    /// whether both have answered the previous one.
     func isAlive() -> Bool {
         let wasWell = pulse.ask()
         let pulse = pulse
@@ -209,7 +218,7 @@ final class DaemonRun {
         return wasWell
     }
 
-    /// One line for people: what came in and what waits.
+    /// A line for `systemctl status`: what was received and what is pending.
     var summary: String { board.summary }
 
     // MARK: The end, stage by stage
@@ -218,7 +227,7 @@ final class DaemonRun {
         socket.stop()
     }
 
-    /// Waits until all that was received has been answered.
+    /// Waits until everything that was received has been answered.
     func drain(timeout: Duration) {
         let now = Clock.monotonic
         let deadline = Clock.kernel(now.advanced(by: timeout))
@@ -241,9 +250,10 @@ final class DaemonRun {
         jobs.stop()
         let now = Clock.monotonic
         let deadline = Clock.kernel(now.advanced(by: Self.readerPatience))
-        // The announcer tells of what it has not told yet, for which it still reads.
+        // The alert logger still reads records for its remaining alerts.
         _ = readers.first?.wait(until: Clock.kernel(now.advanced(by: Self.readerPatience / 2)))
-        // Whoever closes the file last leaves no log behind, and only the writer may.
+        // The thread that closes the database last removes the WAL, which only
+        // the writer may do.
         writer.snapshots.end(timeout: Self.readerPatience / 2)
         let left = readers.count { !$0.wait(until: deadline) } + questionThreads.wait(until: deadline)
         if left > 0 {
@@ -257,7 +267,7 @@ final class DaemonRun {
     }
 }
 
-/// Whether the threads that must not stand still have answered since they were asked last.
+/// Heartbeats of the threads that must never hang.
 final class Pulse: Sendable {
     enum Part: Hashable, Sendable, CaseIterable {
         case socket
@@ -266,7 +276,8 @@ final class Pulse: Sendable {
 
     private let missing = Mutex(Set<Part>())
 
-    /// Asks anew; answers whether all have answered before.
+    /// Requests a new heartbeat of each thread. Returns whether all have
+    /// answered the previous request.
     func ask() -> Bool {
         missing.withLock { missing in
             let isWell = missing.isEmpty
@@ -280,7 +291,7 @@ final class Pulse: Sendable {
     }
 }
 
-/// A thread whose end can be waited for with patience.
+/// A thread that can be joined with a timeout.
 final class JoinableThread: Sendable {
     private let isDone: Monitor<Bool>
 
@@ -294,18 +305,19 @@ final class JoinableThread: Sendable {
         }
     }
 
-    /// Whether it has ended by then.
+    /// Waits until the thread has ended or the deadline is over. Returns
+    /// whether it has ended.
     func wait(until deadline: KernelInstant) -> Bool {
         isDone.wait(deadline: deadline) { $0 ? true : nil } ?? false
     }
 
-    /// Waits for its end, however long it takes.
+    /// Waits for the thread to end, without a timeout.
     func join() {
         _ = isDone.wait { $0 ? true : nil }
     }
 }
 
-/// Threads that are started when they are first needed, since each of them takes memory.
+/// Threads that start when they are first needed, because each of them takes memory.
 final class LazyThreads: Sendable {
     struct Plan: Sendable {
         var name: String
@@ -319,30 +331,30 @@ final class LazyThreads: Sendable {
         self.plans = plans
     }
 
-    /// Starts those that have not been started. After an error it can be called again.
+    /// Starts the threads that have not been started. May be called again after an error.
     func start() throws(Errno) {
         try started.withLock { threads throws(Errno) in
             for plan in plans[threads.count...] { threads.append(try JoinableThread(name: plan.name, plan.body)) }
         }
     }
 
-    /// Waits until all that were started have ended, and returns how many have not by then.
+    /// Waits until all started threads have ended, and returns the number of those that have not by the deadline.
     func wait(until deadline: KernelInstant) -> Int {
         started.withLock { $0 }.count { !$0.wait(until: deadline) }
     }
 
-    /// Waits until all that were started have ended.
+    /// Waits until all started threads have ended.
     func join() {
         for thread in started.withLock({ $0 }) { thread.join() }
     }
 }
 
-/// The clocks of this machine, read in one place.
+/// The clocks of this host.
 enum Clock {
     static var wall: Timestamp { Timestamp(milliseconds: WallClock.nowMilliseconds) }
     static var monotonic: MonotonicInstant { MonotonicInstant(sinceBoot: MonotonicClock.now.sinceBoot) }
 
-    /// The same moment in the words of what waits on it.
+    /// Converts an instant for functions that wait.
     static func kernel(_ instant: MonotonicInstant) -> KernelInstant {
         KernelInstant(nanoseconds: instant.sinceBoot.clampedNanoseconds)
     }

@@ -5,19 +5,20 @@ import IssueStore
 import UnixIO
 
 extension SelfHostedKind {
-    /// The wiring list of destinations: a new kind is a target of its own and a line here.
+    /// All kinds of self-hosted destinations. A new kind needs a target of its
+    /// own and an entry here.
     static let all = [
         SelfHostedKind(ClickHouseFormat.self), SelfHostedKind(SearchFormat.self), SelfHostedKind(OTLPFormat.self),
     ]
 }
 
-/// The forwarders of all destinations that are configured.
+/// The forwarding services of all configured destinations.
 struct Destinations {
-    /// The forwarders, in the order of the configuration, and their threads.
+    /// In the order of the configuration.
     private(set) var services: [ForwardingService] = []
     private var threads: [JoinableThread] = []
 
-    /// What the store must know of the destinations that are configured.
+    /// Returns the configured destinations as the store needs them.
     static func configured(_ configuration: Configuration) -> [StoreWriter.ConfiguredDestination] {
         configuration.logzIO.map {
             StoreWriter.ConfiguredDestination(
@@ -27,13 +28,13 @@ struct Destinations {
                 StoreWriter.ConfiguredDestination(
                     name: $0.name, kind: $0.kind.word, takesBacklog: $0.settings.backlog == .all)
             }
-            // Their records wait for them as for any other.
+            // Records are kept for these destinations like for any other.
             + configuration.misconfigured.map {
                 StoreWriter.ConfiguredDestination(name: $0.name, kind: $0.kind, takesBacklog: $0.backlog == .all)
             }
     }
 
-    /// Starts a forwarder for each destination.
+    /// Starts a forwarding service for each destination.
     mutating func start(
         _ configuration: Configuration, writer: WriterService, board: StatusRegistry, log: Log,
         fatesMoved: @escaping @Sendable () -> Void
@@ -70,8 +71,10 @@ struct Destinations {
         threads.append(try JoinableThread(name: "forward-\(service.destination.name)", run))
     }
 
-    /// Ends all forwarders: at once those at rest, the others with the answer that is under way, as long as there is
-    /// patience for it.
+    /// Stops all services.
+    ///
+    /// Idle services stop at once. Others may finish their current request
+    /// within the timeout; then the request is cancelled.
     mutating func stop(timeout: Duration) {
         for service in services { service.stop() }
         let deadline = Clock.monotonic.advanced(by: timeout)

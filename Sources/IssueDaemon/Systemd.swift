@@ -1,26 +1,29 @@
 package import UnixIO
 
-/// Sockets that the service manager has opened for us, by the protocol of sd_listen_fds(3).
+/// The sockets that the service manager has passed, using the protocol of
+/// sd_listen_fds(3).
 ///
-/// Those that nobody takes are closed with this value.
+/// Sockets that are not taken are closed when this value is destroyed.
 package struct InheritedSockets: ~Copyable, Sendable {
     private struct Entry {
         var name: String
         var descriptor: CInt
     }
 
-    /// The first one that the protocol hands over.
+    /// SD_LISTEN_FDS_START.
     private static let firstDescriptor: CInt = 3
-    /// Far more than we have sockets.
+    /// The maximum number of sockets that is accepted.
     private static let countLimit: CInt = 256
 
     private var entries: [Entry] = []
 
+    /// Takes ownership of the passed descriptors.
+    ///
     /// - Parameters:
-    ///   - pid: `LISTEN_PID`: for whom they are; variables may be inherited
-    ///     from a parent that they were meant for.
-    ///   - count: `LISTEN_FDS`.
-    ///   - names: `LISTEN_FDNAMES`, with colons between them.
+    ///   - pid: The value of `LISTEN_PID`. If it is not `ownPID`, the variables
+    ///     were inherited from a parent and are ignored.
+    ///   - count: The value of `LISTEN_FDS`.
+    ///   - names: The value of `LISTEN_FDNAMES`, separated by colons.
     package init(
         pid: String?, count: String?, names: String?, ownPID: Int32,
         firstDescriptor: CInt = InheritedSockets.defaultFirstDescriptor
@@ -36,7 +39,7 @@ package struct InheritedSockets: ~Copyable, Sendable {
                 try descriptor.setCloseOnExec()
                 try descriptor.setNonBlocking()
             } catch {
-                // It was never handed over, so it is not ours to close.
+                // The descriptor was not passed, so it must not be closed.
                 _ = descriptor.release()
                 throw error
             }
@@ -50,8 +53,10 @@ package struct InheritedSockets: ~Copyable, Sendable {
 
     package static var defaultFirstDescriptor: CInt { firstDescriptor }
 
-    /// Takes them over and the variables out of the environment, so that no
-    /// child of ours believes them. Only before there are other threads.
+    /// Takes the sockets, and removes the variables from the environment so
+    /// that child processes do not use them.
+    ///
+    /// Must be called before other threads are started.
     package static func takeFromEnvironment() throws(Errno) -> InheritedSockets {
         let (pid, count, names) = (
             Environment["LISTEN_PID"], Environment["LISTEN_FDS"], Environment["LISTEN_FDNAMES"]
@@ -63,8 +68,10 @@ package struct InheritedSockets: ~Copyable, Sendable {
     package var count: Int { entries.count }
     package var names: [String] { entries.map(\.name) }
 
-    /// The first listening socket of that name, or the first of all where none
-    /// has it: the name is the unit's to choose.
+    /// Takes the first listening socket with this name.
+    ///
+    /// If none has it, takes the first listening socket, because the unit may
+    /// choose any name. Returns nil if there is no listening socket.
     package mutating func takeListener(named name: String) throws(Errno) -> FileDescriptor? {
         let order = entries.indices.sorted { left, right in
             let (isLeft, isRight) = (entries[left].name == name, entries[right].name == name)
@@ -91,15 +98,17 @@ package struct InheritedSockets: ~Copyable, Sendable {
     }
 }
 
-/// Tells the service manager of our state, by the protocol of sd_notify(3).
+/// Sends the daemon's state to the service manager, using the protocol of
+/// sd_notify(3).
 ///
-/// Without a service manager it tells nobody, and is no error.
+/// Without a service manager, nothing is sent.
 package struct ServiceNotification: Sendable {
     private let address: SocketAddress?
 
     /// - Parameter socket: `NOTIFY_SOCKET`: a path, or `@` and an abstract name.
     package init(socket: String?) {
-        // What is neither, such as systemd's vsock for virtual machines, is not for us.
+        // Other addresses, such as systemd's vsock for virtual machines, are
+        // not supported.
         guard let socket, socket.hasPrefix("/") || socket.hasPrefix("@") else {
             address = nil
             return
@@ -107,15 +116,17 @@ package struct ServiceNotification: Sendable {
         address = try? SocketAddress.unix(socket)
     }
 
-    /// Takes the address out of the environment, so that no child of ours
-    /// speaks in our name. Only before there are other threads.
+    /// Creates a notification from `NOTIFY_SOCKET`, and removes the variable so
+    /// that child processes can't send notifications.
+    ///
+    /// Must be called before other threads are started.
     package static func takeFromEnvironment() -> ServiceNotification {
         let notification = ServiceNotification(socket: Environment["NOTIFY_SOCKET"])
         try? Environment.remove("NOTIFY_SOCKET")
         return notification
     }
 
-    /// Whether anybody listens.
+    /// `true` if there is a service manager.
     package var isHeard: Bool { address != nil }
 
     package func ready(status: String) throws(Errno) {
@@ -126,7 +137,9 @@ package struct ServiceNotification: Sendable {
         try send(["STATUS=\(oneLine(status))"])
     }
 
-    /// - Parameter now: When the reload began; `READY` must follow.
+    /// Announces that a reload has begun. `ready(status:)` must follow.
+    ///
+    /// - Parameter now: The time at which the reload began.
     package func reloading(at now: KernelInstant, status: String = "Reading the configuration again") throws(Errno) {
         try send(["RELOADING=1", "MONOTONIC_USEC=\(now.nanoseconds / 1_000)", "STATUS=\(oneLine(status))"])
     }
@@ -135,7 +148,8 @@ package struct ServiceNotification: Sendable {
         try send(["STOPPING=1", "STATUS=\(oneLine(status))"])
     }
 
-    /// Says that we live; due more often than the watchdog's interval.
+    /// Sends a keep-alive message. It is due more often than the watchdog's
+    /// interval.
     package func watchdog() throws(Errno) {
         try send(["WATCHDOG=1"])
     }
@@ -145,7 +159,8 @@ package struct ServiceNotification: Sendable {
         try Socket.sendDatagram(Array(assignments.joined(separator: "\n").utf8), to: address)
     }
 
-    /// A line break in a status would begin another assignment.
+    /// Replaces control characters by spaces, because a line break would begin
+    /// another assignment.
     private func oneLine(_ status: String) -> String {
         String(
             String.UnicodeScalarView(status.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 })
@@ -153,18 +168,21 @@ package struct ServiceNotification: Sendable {
     }
 }
 
-/// How often the service manager wants to hear that we live (`WatchdogSec=`).
+/// The watchdog of the service manager (`WatchdogSec=`).
 package enum Watchdog {
-    /// The interval after which we are taken for dead, or nil where nobody watches.
+    /// Returns the interval after which the daemon is considered dead; nil if
+    /// there is no watchdog.
     package static func interval(microseconds: String?, watchedPID: String?, ownPID: Int32) -> Duration? {
-        // A variable may be inherited from a parent that is watched itself.
+        // The variables may be inherited from a parent that has a watchdog.
         if let watchedPID, Int32(watchedPID) != ownPID { return nil }
         guard let microseconds, let count = Int64(microseconds), count > 0 else { return nil }
         return .microseconds(count)
     }
 
-    /// Takes it out of the environment, so that no child of ours takes it for
-    /// its own. Only before there are other threads.
+    /// Returns the interval from the environment, and removes the variables so
+    /// that child processes do not use them.
+    ///
+    /// Must be called before other threads are started.
     package static func takeIntervalFromEnvironment() -> Duration? {
         let interval = interval(
             microseconds: Environment["WATCHDOG_USEC"], watchedPID: Environment["WATCHDOG_PID"],

@@ -2,8 +2,10 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// Serves the socket while the store can't be opened: all that is asked is answered with "not now", so that senders
-/// keep what they have and send it again. Only `Status` is answered, with why.
+/// Serves the socket while the store can't be opened.
+///
+/// Reports and queries are answered with `Busy` or `NoSpace`, so that senders
+/// keep their reports and retry. Only `Status` is answered, with the reason.
 final class UnavailableStoreServer {
     private let socket: SocketService
     private let thread: JoinableThread
@@ -52,7 +54,8 @@ final class UnavailableStoreServer {
         socket.listen(at: listener)
     }
 
-    /// Ends all connections once what came in is answered.
+    /// Stops accepting connections, and waits up to `timeout` until all pending
+    /// calls are answered.
     func end(timeout: Duration) {
         socket.stop()
         _ = thread.wait(until: Clock.kernel(Clock.monotonic.advanced(by: timeout)))

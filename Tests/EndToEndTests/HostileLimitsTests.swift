@@ -24,7 +24,9 @@ struct HostileLimitsTests {
             _ = try victim.report([IssueRecord(message: "INTRUSION DETECTED", severity: .critical)])
             try await eventually("it is announced") { daemon.log.contains("INTRUSION DETECTED") }
             _ = try daemon.terminate()
-            let summary = daemon.log.split(separator: "\n").filter { $0.contains("Too many issues to announce individually") }
+            let summary = daemon.log.split(separator: "\n").filter {
+                $0.contains("Too many issues to announce individually")
+            }
             #expect(summary.contains { $0.contains("users=\"11") || $0.contains("users=11") })
         }
     }

@@ -3,16 +3,16 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Says in the log that an issue is new, critical or back, a line each and not too many; of what is left out it says
-/// after a while how much that was.
+/// Logs new, critical and regressed issues, one line each, within a rate limit.
 ///
-/// All of it is in the store anyway.
+/// Alerts above the limit are counted, and the counts are logged after a while.
+/// All records are in the store anyway.
 final class AlertLogger: Sendable {
     private struct Inbox: Sendable {
         var limit: AlertRateLimiter
-        /// What the commit that is under way brings.
+        /// The alerts of the commit in progress.
         var coming: [News] = []
-        /// What is on disk and is to be told.
+        /// The row ids of committed records that are to be logged.
         var rows: [Int64] = []
         var isStopping = false
 
@@ -22,7 +22,7 @@ final class AlertLogger: Sendable {
             return !rows.isEmpty || limit.suppressedDue != nil
         }
 
-        /// What is to be done now, if anything is.
+        /// Returns what to log now; nil if there is nothing.
         mutating func take(at now: RecordLogInstant) -> Telling? {
             if isStopping { return Telling(rows: rows, untold: limit.takeSuppressed(), isLast: true) }
             let isDue = limit.suppressedDue.map { $0 <= now } ?? false
@@ -46,7 +46,12 @@ final class AlertLogger: Sendable {
     private let snapshots: SnapshotGate
     private let log: Log
 
-    /// - Parameter patience: How long it is counted what is left out.
+    /// Creates a logger.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the database.
+    ///   - timeout: How long suppressed alerts are counted before their number
+    ///     is logged.
     init(
         path: String, snapshots: SnapshotGate = SnapshotGate(), timeout: Duration = AlertRateLimiter.suppressedFor,
         log: Log
@@ -57,12 +62,13 @@ final class AlertLogger: Sendable {
         inbox = Monitor(Inbox(limit: AlertRateLimiter(timeout: timeout, at: Self.now)))
     }
 
-    /// A commit is under way that brings these; they are told of once they are on disk.
+    /// Remembers the alerts of the commit in progress. They are logged after
+    /// `committed()`.
     func came(_ news: [News]) {
         inbox.withLock { $0.coming = news }
     }
 
-    /// What came before is on disk.
+    /// Logs the remembered alerts, because their commit has finished.
     func committed() {
         if inbox.withLock({ $0.committed(at: Self.now) }) { inbox.signal() }
     }
@@ -72,7 +78,8 @@ final class AlertLogger: Sendable {
         inbox.signal()
     }
 
-    /// Tells until it is told to stop, and then what is left.
+    /// Logs alerts until `stop()` is called, then the remaining ones, and
+    /// returns.
     func run() {
         var reader: StoreReader?
         while true {
@@ -94,7 +101,8 @@ final class AlertLogger: Sendable {
         while true {
             let due = inbox.withLock { $0.limit.suppressedDue }
             let wait = due.map { Clock.monotonic.advanced(by: Self.now.duration(to: $0)) }
-            // Something may be left out meanwhile, and have to be told of earlier than what is waited for.
+            // An alert may be suppressed meanwhile, whose count is due earlier
+            // than the current deadline.
             let telling = inbox.wait(deadline: wait.map { Clock.kernel($0) }) { inbox -> Telling?? in
                 if let telling = inbox.take(at: Self.now) { return .some(telling) }
                 return inbox.limit.suppressedDue == due ? nil : .some(nil)
@@ -103,7 +111,8 @@ final class AlertLogger: Sendable {
         }
     }
 
-    /// What a record is told as; nothing where a commit that failed has left its id to another.
+    /// Returns the events to log for a record. It can have none: if a commit
+    /// failed, another record may have got its id.
     private func events(of row: RecordRow, _ reader: StoreReader) -> [LogEvent] {
         var events: [LogEvent] = []
         if (try? reader.isRegression(row: row.row)) == true { events.append(.regressedIssue) }
@@ -143,13 +152,14 @@ final class AlertLogger: Sendable {
             ])
     }
 
-    /// Names the users and how much was left out of each, such as `1001: 140, 1002: 3, 2 more`.
+    /// Lists the users and their numbers of suppressed alerts, such as
+    /// `1001: 140, 1002: 3, 2 more`.
     private static func text(of untold: SuppressedAlerts) -> String {
         let users = untold.users.map { "\($0.uid): \($0.count)" }
         return (users + (untold.otherUsers > 0 ? ["\(untold.otherUsers) more"] : [])).joined(separator: ", ")
     }
 
-    /// The limiter's clock, which here is the machine's own.
+    /// The monotonic clock as the rate limiter's clock.
     private static var now: RecordLogInstant {
         RecordLogInstant(milliseconds: Clock.monotonic.sinceBoot.wholeMilliseconds)
     }

@@ -2,20 +2,25 @@ import IssueProtocol
 import Synchronization
 import UnixIO
 
-/// What the daemon says about itself: a constant message, what differs as fields, one line for each event.
+/// The diagnostic log of the daemon.
 ///
-/// It is handed to each service that has something to say. What is written
-/// here is read by operators, so nothing that an application reported goes in
-/// unless it is needed to understand the line.
+/// An event is one line: a constant message, followed by fields for everything
+/// that varies. Operators read the log, so it contains nothing that an
+/// application reported unless the line can't be understood without it.
 package struct Log: Sendable {
     private let threshold: LogThreshold
     private let form: LogForm
     private let write: @Sendable (String) -> Void
     private let journal: SocketAddress?
 
+    /// Creates a log.
+    ///
     /// - Parameters:
-    ///   - journal: The journal's socket, for events where the log goes to the journal.
-    ///   - write: Takes one whole line, its end included.
+    ///   - level: The lowest level that is written.
+    ///   - form: The format of a line.
+    ///   - journal: The socket of the journal, for events if `form` is
+    ///     `.journal`.
+    ///   - write: Called with each line, which ends with a line feed.
     package init(
         level: LogLevel, form: LogForm, journal: String = JournalEntry.socketPath,
         write: @escaping @Sendable (String) -> Void = Log.writeToStandardError
@@ -30,20 +35,24 @@ package struct Log: Sendable {
         self.init(level: settings.level, form: .chosen(for: settings.target))
     }
 
-    /// Says nothing at all; for what is tested for something else.
+    /// A log that writes nothing, for tests.
     package static var silent: Log {
         Log(level: .error, form: .plain, write: { _ in })
     }
 
-    /// Holds at once for all who have this log, so that a reload reaches them.
+    /// Changes the level for all copies of this log, so that a reload affects
+    /// every service.
     package func setLevel(_ level: LogLevel) {
         threshold.set(level)
     }
 
+    /// Returns whether lines of a level are written.
     package func isWritten(_ level: LogLevel) -> Bool {
         threshold.admits(level)
     }
 
+    /// Writes a line, unless its level is below the log's. The fields are
+    /// evaluated only if the line is written.
     package func log(
         _ level: LogLevel, _ message: StaticString, _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:]
     ) {
@@ -51,8 +60,10 @@ package struct Log: Sendable {
         write(LogLine.text(level, message, fields(), form: form))
     }
 
-    /// Something that operators wait for: in the journal an entry with its own number and fields, elsewhere a line as
-    /// any.
+    /// Writes an event that operators can monitor.
+    ///
+    /// In the journal it is an entry with a message id and fields of its own.
+    /// Elsewhere it is an ordinary line.
     package func event(
         _ event: LogEvent, _ level: LogLevel, _ message: StaticString, _ fields: KeyValuePairs<String, String>
     ) {
@@ -64,7 +75,8 @@ package struct Log: Sendable {
         write(LogLine.text(level, message, fields, form: form))
     }
 
-    /// Where nobody can be told that the log is full or gone, going on is all there is.
+    /// Writes to standard error. Errors are ignored, since there is nowhere to
+    /// report them.
     package static let writeToStandardError: @Sendable (String) -> Void = { line in
         try? StandardStream.error.writeAll(line)
     }
@@ -92,8 +104,8 @@ extension Log {
     }
 }
 
-/// What operators wait for, each with the number by which the journal finds all of its kind
-/// (`journalctl MESSAGE_ID=…`). Documentation/Operations.md lists them.
+/// The events that operators can monitor, with the message ids of their journal
+/// entries (`journalctl MESSAGE_ID=…`). Documentation/Operations.md lists them.
 package enum LogEvent: String, CaseIterable, Sendable {
     case newIssue = "44e9b1ed9cb14818ac2f4c543c815253"
     case criticalIssue = "028cbaba609d444e9eacaff93d7fc324"
@@ -104,11 +116,11 @@ package enum LogEvent: String, CaseIterable, Sendable {
     package var messageID: String { rawValue }
 }
 
-/// How much a line of the log matters, by the words of journald.
+/// The severity of a log line, with journald's names.
 package enum LogLevel: String, CaseIterable, Comparable, Hashable, Sendable {
     case debug, info, notice, warning, error
 
-    /// The number that syslog(3) has for it; the graver, the smaller.
+    /// The priority of syslog(3), from 7 for debug to 3 for error.
     package var priority: UInt8 {
         switch self {
         case .debug: 7
@@ -124,7 +136,7 @@ package enum LogLevel: String, CaseIterable, Comparable, Hashable, Sendable {
     }
 }
 
-/// The level from which on lines are written, shared by all who hold the log.
+/// The lowest level that is written, shared by all copies of a log.
 final class LogThreshold: Sendable {
     private let priority: Atomic<UInt8>
 
@@ -141,17 +153,18 @@ final class LogThreshold: Sendable {
     }
 }
 
-/// Where the log goes (`Target=`).
+/// The destination of the log (`Target=`).
 package enum LogTarget: String, CaseIterable, Hashable, Sendable {
-    /// To the journal where standard error leads there, else as plain lines.
+    /// The journal if standard error leads there, otherwise plain lines.
     case auto
     case journal, stderr
 }
 
-/// The audit trail of requests that change or hand out what is stored.
+/// The audit trail of operator requests, which change or hand out stored data.
 ///
-/// The fields are stable. `request`, `uid`, `pid` and `command` are in both lines; the kernel says the first two of the
-/// requester, and the command is what the process calls itself.
+/// The fields are stable. Both lines contain `request`, `uid`, `pid` and
+/// `command`. The kernel provides uid and pid; the command is the name that the
+/// process has given itself.
 extension Log {
     func began(_ request: String, by requester: Sender, _ parameters: String) {
         notice(
@@ -162,7 +175,9 @@ extension Log {
             ])
     }
 
-    /// - Parameter result: `done`, or the reason why not.
+    /// Logs the end of a request.
+    ///
+    /// - Parameter result: `done`, or the reason for the failure.
     func ended(_ request: String, by requester: Sender, result: String) {
         notice(
             "Operator request finished",

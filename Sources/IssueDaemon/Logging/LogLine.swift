@@ -1,8 +1,9 @@
 import UnixIO
 
-/// One event as one line, whatever is in it.
+/// Formats an event as a single line, regardless of what its fields contain.
 package enum LogLine {
-    /// A longer value is cut: it comes from outside as often as not.
+    /// The maximum length of a value, in Unicode scalars. Longer values are
+    /// truncated because they often come from outside.
     private static let valueLimit = 1024
 
     package static func text(
@@ -42,7 +43,8 @@ package enum LogLine {
         return needsQuotes || text.contains("\\") ? "\"\(text)\"" : text
     }
 
-    /// What a terminal obeys, or what makes a line look like another or like two.
+    /// Returns whether a scalar could control a terminal, or make one line look
+    /// like another or like two.
     private static func mayDeceive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
@@ -51,24 +53,26 @@ package enum LogLine {
     }
 }
 
-/// How a line of the log is written.
+/// The format of a log line.
 package enum LogForm: Hashable, Sendable {
-    /// With the priority before it, as the journal takes it from standard error.
+    /// With a syslog priority in front, as journald expects on standard error.
     case journal
-    /// For people.
+    /// With the name of the level in front, for people.
     case plain
-    /// Without anything before or behind it, for an entry that says the rest in fields.
+    /// The message and fields alone, for a journal entry that has the level in
+    /// a field.
     case bare
 }
 
 extension LogForm {
-    /// What a target means for a process with that standard error.
+    /// Returns the format for a target.
     ///
     /// - Parameters:
-    ///   - stream: `JOURNAL_STREAM`, which holds device and inode of what the
-    ///     service manager has made standard error.
-    ///   - device: The device of what standard error is now; it may have been
+    ///   - stream: The value of `JOURNAL_STREAM`: device and inode of the
+    ///     standard error that the service manager set up.
+    ///   - device: The device of standard error now. It may have been
     ///     redirected since.
+    ///   - inode: The inode of standard error now.
     package static func chosen(
         for target: LogTarget, stream: String?, device: UInt64?, inode: UInt64?
     ) -> LogForm {
@@ -80,7 +84,7 @@ extension LogForm {
         }
     }
 
-    /// What a target means for this process.
+    /// Returns the format for a target and the standard error of this process.
     package static func chosen(for target: LogTarget) -> LogForm {
         let status = try? StandardStream.error.duplicate().status()
         return chosen(
@@ -88,11 +92,13 @@ extension LogForm {
     }
 }
 
-/// An entry for the journal in its own protocol, with fields that can be searched by.
+/// A journal entry in journald's native protocol, with fields that can be
+/// searched.
 ///
-/// Source: "Native Journal Protocol" in systemd's documentation: `NAME=value` and
-/// a line feed each; a value with a line feed in it has its length, as 64 bits in
-/// little endian, between name and value.
+/// Each field is `NAME=value` and a line feed. If a value contains a line feed,
+/// the name is followed by a line feed and the length of the value as 64-bit
+/// little-endian integer instead of `=`. Source: "Native Journal Protocol" in
+/// systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
     private static let valueLimit = 1024

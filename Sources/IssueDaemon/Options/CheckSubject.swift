@@ -2,20 +2,25 @@ import UnixIO
 
 /// The user as which `issued --check` checks files.
 ///
-/// Root can read everything, so what root sees says nothing about the service.
+/// Root can read everything, so checking as root would not show what the
+/// service can read.
 struct CheckSubject: Equatable {
     enum Choice: Equatable {
-        /// As the user who runs the check.
+        /// The user who runs the check.
         case caller
         case other(UserDatabase.User)
     }
 
     var choice: Choice
-    /// Names the user, and why that one was chosen.
+    /// A phrase with the user and the reason for the choice.
     var explanation: String
 
+    /// Chooses the user.
+    ///
     /// - Parameters:
-    ///   - option: The value of `--user`.
+    ///   - option: The value of `--user`; nil without that option.
+    ///   - callerID: The id of the user who runs the check.
+    ///   - unit: The installed unit, which names the daemon's user.
     ///   - look: Finds a user by name or number.
     init(
         option: String?, callerID: UInt32, unit: ServiceUnit,
@@ -25,10 +30,10 @@ struct CheckSubject: Equatable {
         let name = option ?? unit.user
         let user = look(name)
         if option != nil, user == nil {
-            throw UsageError(message: "--user: there is no user \(name.shownInComplaint).")
+            throw UsageError(message: "--user: no user named \(name.shownInComplaint).")
         }
         guard let user else {
-            self.init(.caller, "user \(caller), since there is no user \(name)")
+            self.init(.caller, "user \(caller) because there is no user \(name)")
             return
         }
         if user.userID == callerID {
@@ -44,7 +49,8 @@ struct CheckSubject: Equatable {
         (self.choice, self.explanation) = (choice, explanation)
     }
 
-    /// Takes the user's rights, and returns what the service of that user would find.
+    /// Assumes the user's rights, and returns the environment of a service with
+    /// that user.
     func assume(in surroundings: HostEnvironment) throws(UsageError) -> HostEnvironment {
         guard case .other(let user) = choice else { return surroundings }
         do throws(Errno) {
@@ -54,12 +60,13 @@ struct CheckSubject: Equatable {
         }
         var surroundings = surroundings
         surroundings.userID = user.userID
-        // It is the host's daemon that is meant, not one of that user's own.
+        // The host's daemon is checked, not a daemon of that user.
         surroundings.variables = ["STATE_DIRECTORY": ServiceUnit.stateFolder]
         return surroundings
     }
 
-    /// Warns of a database where the unit's sandbox does not let the daemon write.
+    /// Warns if the unit's sandbox does not allow the daemon to write to the
+    /// folder of the database.
     func warnings(on database: String, unit: ServiceUnit) -> [String] {
         guard unit.isInstalled, case .other = choice else { return [] }
         let folder = FileSystem.parentFolder(of: database)
@@ -72,17 +79,17 @@ struct CheckSubject: Equatable {
     }
 }
 
-/// The settings of the installed `issued.service` that matter to `--check`.
+/// The settings of the installed `issued.service` that `--check` needs.
 struct ServiceUnit: Equatable {
     static let stateFolder = "/var/lib/issued"
 
     var user = "issued"
     var writablePaths: [String] = []
     var isInstalled = false
-    /// The file that names the user.
+    /// The file that sets the user.
     var place = "issued.service"
 
-    /// Reads the unit and its drop-ins as systemd.unit(5) lays them over each other.
+    /// Reads the unit and merges its drop-ins as described in systemd.unit(5).
     init(folders: [String]) {
         let unitFile = folders.map { "\($0)/issued.service" }.first { (try? FileSystem.status(of: $0)) != nil }
         var dropIns: [String: String] = [:]

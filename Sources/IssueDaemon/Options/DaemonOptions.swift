@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// What the command line of `issued` asks for.
+/// The parsed command line of `issued`.
 package struct DaemonOptions: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
         case run, check, printConfiguration, printVersion, printHelp
@@ -13,7 +13,9 @@ package struct DaemonOptions: Hashable, Sendable {
 
     private static let names = ["--config", "--check", "--user", "--print-config", "--version", "--help"]
 
-    /// - Parameter arguments: Without the name of the program.
+    /// Parses the command line.
+    ///
+    /// - Parameter arguments: The arguments without the name of the program.
     package init(_ arguments: [String]) throws(UsageError) {
         var rest = arguments[...]
         var actions: [(action: Action, name: String)] = []
@@ -48,16 +50,16 @@ package struct DaemonOptions: Hashable, Sendable {
                 throw UsageError(message: "\(name) takes no value.")
             case _ where name.hasPrefix("-"):
                 let nearest = NearestName.to(name, among: Self.names).map { " Did you mean \($0)?" } ?? ""
-                throw UsageError(message: "There is no option \(name.shownInComplaint).\(nearest)")
+                throw UsageError(message: "unknown option \(name.shownInComplaint).\(nearest)")
             case _:
                 throw UsageError(
-                    message: "There is nothing to do with \(argument.shownInComplaint); a file follows --config.")
+                    message: "unexpected argument \(argument.shownInComplaint); name a file with --config.")
             }
         }
-        // Who asks for help wants it, whatever else there is.
+        // A request for help takes precedence over everything else.
         let wantsHelp = actions.contains { $0.action == .printHelp }
         guard wantsHelp || actions.count <= 1 else {
-            throw UsageError(message: "\(actions[0].name) and \(actions[1].name) cannot be together.")
+            throw UsageError(message: "\(actions[0].name) and \(actions[1].name) can't be combined.")
         }
         action = wantsHelp ? .printHelp : actions.first?.action ?? .run
         guard user == nil || action == .check || action == .printHelp else {
@@ -66,7 +68,7 @@ package struct DaemonOptions: Hashable, Sendable {
     }
 
     private mutating func setSource(_ file: String) throws(UsageError) {
-        guard source == .usual else { throw UsageError(message: "Only one configuration file can be named.") }
+        guard source == .usual else { throw UsageError(message: "only one configuration file can be named.") }
         source = .file(file)
     }
 
@@ -75,30 +77,33 @@ package struct DaemonOptions: Hashable, Sendable {
 
         Collects, groups and forwards the issues that applications report.
 
-          --config FILE    read that file and FILE.d/*.conf, instead of those in /etc/issued
-          --check [FILE]   list the errors in the configuration, and say for which user files were checked
-          --user USER      check files as this user, instead of as the user of the unit (only for root)
-          --print-config   print what the daemon goes by, all files read
+          --config FILE    read FILE and FILE.d/*.conf instead of the files in /etc/issued
+          --check [FILE]   list errors in the configuration, and the user as which files were checked
+          --user USER      check files as USER instead of the unit's user (only for root)
+          --print-config   print the effective configuration
           --version        print the version
-          --help           print this
+          --help           print this help
 
-        Exit codes: 0; 64 command line; 69 no socket; 73 state directory; 78 --check found errors.
+        Exit codes: 0 success, 64 usage error, 69 no socket, 73 no state directory, 78 configuration errors.
         More: man issued, man issued.conf.
 
         """
 }
 
-/// What comes before the daemon runs: the command line, the configuration, and the answers that need no daemon.
+/// The actions that end before the daemon runs, and the decision to run it.
 package enum DaemonStart: Sendable {
-    /// Run with this, whatever is wrong with the files. A reload reads the source again.
+    /// Run with this configuration, even if the files have errors. A reload
+    /// reads the source again.
     case run(EffectiveConfiguration, ConfigurationSource)
-    /// All is said.
+    /// Exit with this code; everything has been printed.
     case exit(ExitCode)
 
+    /// Parses the command line, and performs any action other than running.
+    ///
     /// - Parameters:
-    ///   - arguments: Without the name of the program.
-    ///   - output: Takes what was asked for.
-    ///   - complain: Takes what is wrong; standard error.
+    ///   - arguments: The arguments without the name of the program.
+    ///   - output: Writes to standard output.
+    ///   - complain: Writes to standard error.
     package static func decide(
         arguments: [String], surroundings: HostEnvironment, output: (String) -> Void, complain: (String) -> Void
     ) -> DaemonStart {
@@ -133,20 +138,21 @@ package enum DaemonStart: Sendable {
     }
 }
 
-/// How the daemon ends, by the numbers of sysexits.h.
+/// The exit codes of the daemon, with the numbers of sysexits.h.
 package enum ExitCode: Int32, Hashable, Sendable {
     case ok = 0
-    /// The command line is wrong.
+    /// The command line is invalid.
     case usage = 64
-    /// No socket can be had.
+    /// The socket can't be created or served.
     case unavailable = 69
-    /// The state directory cannot be written to.
+    /// The state directory can't be created or written to.
     case cannotCreate = 73
-    /// `--check` or `--print-config` found errors. The daemon itself starts in spite of them.
+    /// `--check` or `--print-config` found errors. The daemon itself starts
+    /// despite them.
     case configuration = 78
 }
 
-/// What is wrong with a command line.
+/// An error in the command line.
 package struct UsageError: Error, Hashable, Sendable, CustomStringConvertible {
     package var message: String
 

@@ -33,7 +33,7 @@ struct CheckSubjectTests {
         #expect(throws: UsageError.self) { try subject("nobody-here", callerID: 0) }
         let missing = try subject(callerID: 0, without: "issued")
         #expect(missing.choice == .caller)
-        #expect(missing.explanation == "user root, since there is no user issued")
+        #expect(missing.explanation == "user root because there is no user issued")
     }
 
     @Test("The unit's user and writable folders are read from the unit and its drop-ins")

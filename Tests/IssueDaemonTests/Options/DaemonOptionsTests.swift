@@ -107,6 +107,6 @@ struct DaemonOptionsTests {
         #expect(decide(["--print-config"], in: surroundings).output == Configuration.default.text)
         let wrong = decide(["--chekc"], in: surroundings)
         #expect(wrong.code == 64 && wrong.output.isEmpty)
-        #expect(wrong.complaints == "issued: There is no option --chekc. Did you mean --check? See “issued --help”.\n")
+        #expect(wrong.complaints == "issued: unknown option --chekc. Did you mean --check? See “issued --help”.\n")
     }
 }
