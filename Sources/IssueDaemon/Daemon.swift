@@ -294,8 +294,8 @@ package final class Daemon {
                 return try Socket.listenUnix(at: address, mode: mode, backlog: 4096)
             }
         } catch {
-            let hint = error == .addressInUse ? "another daemon answers there already" : "\(error)"
-            throw DaemonFailure(code: .unavailable, message: "no socket can be had at \(path): \(hint)")
+            let hint = error == .addressInUse ? "another daemon is listening there" : "\(error)"
+            throw DaemonFailure(code: .unavailable, message: "can't create the socket \(path): \(hint)")
         }
     }
 

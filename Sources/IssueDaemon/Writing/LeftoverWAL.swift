@@ -1,23 +1,25 @@
 import UnixIO
 
-/// The log that the last run has left beside the database, if it did not end by itself.
+/// The WAL of the last run, if that run did not close the database.
 ///
-/// SQLite reads it up to the first page that is not whole, and says nothing of
-/// what stands behind (sqlite.org/fileformat2.html, 4): after a power cut that
-/// was under way, after damage it had been acknowledged. It is read by its file
-/// alone: whoever opens and closes the database or its shared memory beside
-/// SQLite takes all locks of the process with him (fcntl(2)).
+/// SQLite reads a WAL up to the first invalid frame and silently ignores the
+/// rest (sqlite.org/fileformat2.html, section 4). After a power cut, the rest
+/// was not acknowledged yet; after damage it was. The WAL is read as a plain
+/// file: opening and closing the database or its shared memory outside SQLite
+/// would release all locks of the process (fcntl(2)).
 struct LeftoverWAL {
-    /// What became of it.
+    /// The result of the check.
     enum Finding: Equatable {
         case whole
-        /// So many transactions stand behind the page that is not whole.
+        /// The number of transactions after the first invalid frame, which are
+        /// lost.
         case brokenOff(commits: Int)
         case unreadable
         case gone
     }
 
-    /// A sum over words in the order of bytes that the log was written in (4.2).
+    /// The checksum of SQLite's WAL format, in the byte order of the WAL
+    /// (section 4.2).
     private struct Checksum: Equatable {
         var first: UInt32 = 0
         var second: UInt32 = 0
@@ -36,16 +38,17 @@ struct LeftoverWAL {
         }
     }
 
-    /// In bytes: the log's header, and that of each page in it (4.1).
+    /// The size in bytes of the WAL's header. A frame is a header and a page
+    /// (section 4.1).
     private static let header = 32
     private static let frameHeader = 24
     private static let magic: UInt32 = 0x377F_0682
     private static let pageBytes = 512...65_536
     private static let bytesAtATime = 1 << 20
 
-    /// Looks at what is there, before SQLite does.
+    /// Checks the WAL. Must be called before SQLite opens the database.
     static func finding(besides path: String) -> Finding {
-        // SQLite removes its shared memory before the log.
+        // SQLite removes the shared memory before the WAL.
         if size(path) > 0, size(path + "-shm") > 0, !exists(path + "-wal") { return .gone }
         guard size(path + "-wal") > 0 else { return .whole }
         return (try? read(path + "-wal")) ?? .whole
@@ -74,7 +77,8 @@ struct LeftoverWAL {
                     sum.add(bytes[(start + frameHeader)..<(start + frame)], isBigEndian: isBigEndian)
                     isWhole = isOfThisRound && sum == checksum(bytes, start + 16)
                 }
-                // Only the last page of a transaction says how many the database has.
+                // Only the last frame of a transaction contains the size of the
+                // database.
                 if !isWhole, isOfThisRound, number(bytes, start + 4) != 0 { commits += 1 }
             }
         } while bytes.count == chunk

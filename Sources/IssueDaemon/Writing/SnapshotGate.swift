@@ -2,7 +2,7 @@ import IssueCore
 import IssueStore
 import UnixIO
 
-/// Knows every snapshot of the database, so that the writer can have all of them ended.
+/// Tracks all snapshots of the database, so that the writer can end them.
 ///
 /// When the write-ahead log (WAL) becomes large, the writer closes the gate: new
 /// snapshots wait, and questions that hold one are interrupted. Once all are
@@ -84,7 +84,8 @@ final class SnapshotGate: Sendable {
         state.broadcast()
     }
 
-    /// Refuses new snapshots for good, and interrupts those that are held until they are gone or the time is over.
+    /// Refuses new snapshots permanently, and interrupts existing ones until
+    /// they are gone or the timeout is over.
     func end(timeout: Duration) {
         state.withLock { state in
             state.hasEnded = true
@@ -94,7 +95,8 @@ final class SnapshotGate: Sendable {
         _ = waitUntilEmpty(timeout: timeout)
     }
 
-    /// Interrupts the holders of snapshots until all are gone or the time is over; returns whether all are gone.
+    /// Interrupts existing snapshots until all are gone or the timeout is over.
+    /// Returns whether all are gone.
     func waitUntilEmpty(timeout: Duration) -> Bool {
         let end = MonotonicClock.now.advanced(by: timeout)
         while true {
@@ -108,7 +110,8 @@ final class SnapshotGate: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Whether a backup holds a snapshot, for which the WAL may grow further.
+    /// `true` if a backup holds a snapshot. The WAL may grow further during a
+    /// backup.
     var isBackingUp: Bool { state.withLock { $0.backups > 0 } }
 
     private struct Control: SnapshotControl {
@@ -135,7 +138,8 @@ final class SnapshotGate: Sendable {
             let (holder, isLast) = gate.state.withLock { state in
                 let holder = state.holders.removeValue(forKey: snapshot)
                 if holder?.kind == .backup { state.backups -= 1 }
-                // Under the lock, so that no later interruption is taken back.
+                // Under the lock, so that it does not clear a later
+                // interruption.
                 if holder?.isInterrupted == true { holder?.handle.clear() }
                 return (holder, (state.isClosed || state.hasEnded) && state.holders.isEmpty)
             }
@@ -171,11 +175,15 @@ struct WALRelief {
         self.log = log
     }
 
-    /// Restarts the WAL if it has become too large, after ending the snapshots that prevent it.
+    /// Resets the WAL if it has become too large, after ending the snapshots
+    /// that prevent it.
     ///
     /// - Parameters:
-    ///   - wantsCommit: Whether reports wait; if the WAL is full they must wait for the snapshots to end.
-    ///   - checkpoint: Copies the WAL into the database so that it begins anew.
+    ///   - writer: The writer of the database.
+    ///   - wantsCommit: Whether reports wait. If the WAL is full they must wait
+    ///     for the snapshots to end.
+    ///   - checkpoint: Copies the WAL into the database so that it starts again
+    ///     from the beginning.
     /// - Returns: Whether commits may continue.
     mutating func relieve(_ writer: StoreWriter, wantsCommit: Bool, _ checkpoint: () -> Void) -> Bool {
         let limits = snapshots.isBackingUp ? duringBackup : usual
@@ -192,10 +200,12 @@ struct WALRelief {
         var isEmpty = snapshots.close(interrupting: pressure >= .interrupting)
         if pressure >= .interrupting, !isEmpty { logReaders(writer, now) }
         if !isEmpty, pressure == .full, wantsCommit { isEmpty = snapshots.waitUntilEmpty(timeout: Self.timeout) }
-        // Until then there is room for commits, or nothing to commit; the last snapshot that ends wakes the writer.
+        // Until then commits have space, or there is nothing to commit. The
+        // last snapshot that ends wakes the writer.
         guard isEmpty else { return pressure < .full }
         checkpoint()
-        // If the WAL is still too large, another program or a full disk is the cause, so questions may run.
+        // If the WAL is still too large, the cause is another program or a full
+        // disk, so queries may run.
         open()
         guard limits.pressure(frames: writer.logPages) > .none else { return true }
         retryAt = Clock.monotonic.advanced(by: Self.retryInterval)

@@ -1,7 +1,8 @@
 import IssueStore
 import UnixIO
 
-/// The folder of the database and the names in it, as the daemon finds them.
+/// The folder of the database, and the existing files with the database's
+/// names.
 ///
 /// A user who can write to that folder can make the daemon open, create or
 /// rename another file. So no other user may, and for a daemon that runs as root
@@ -17,17 +18,22 @@ struct StoreLocation {
 
     var folder: String { FileSystem.parentFolder(of: path) }
 
-    /// Why a folder is not used.
+    /// The reason for which a folder is not used.
     enum Objection: Equatable {
         case noFolder
         case ownedBy(UInt32)
         case writableByOthers(UInt32)
     }
 
-    /// Decides whether files of the daemon may lie in a folder.
+    /// Decides whether a folder is safe for files of the daemon.
     ///
-    /// - Parameter isAncestor: The folder lies above the one of the database. There, names of others
-    ///   do no harm if only their owner can rename them, as in `/tmp`.
+    /// - Parameters:
+    ///   - folder: The status of the folder.
+    ///   - userID: The daemon's user.
+    ///   - isAncestor: The folder is above the folder of the database. Entries
+    ///     of other users do no harm there if only their owner can rename them,
+    ///     as in `/tmp`.
+    /// - Returns: nil if the folder is safe.
     static func objection(to folder: FileStatus, userID: UInt32, isAncestor: Bool = false) -> Objection? {
         guard folder.kind == .directory else { return .noFolder }
         guard folder.uid == userID || folder.uid == 0 else { return .ownedBy(folder.uid) }
@@ -43,7 +49,7 @@ struct StoreLocation {
         do throws(Errno) {
             try make(folder)
         } catch {
-            throw .unusableLocation("the state directory \(folder) can't be made: \(error)")
+            throw .unusableLocation("the state directory \(folder) can't be created: \(error)")
         }
         try check()
     }
@@ -51,7 +57,8 @@ struct StoreLocation {
     /// Throws `unusableLocation` if the database must not be opened there.
     func check() throws(StoreFailure) {
         try checkAncestors()
-        // A folder that is gone, or on a disk that gives an error, is what the opening fails with.
+        // If the folder is missing or its disk fails, opening the database
+        // reports that.
         if let status = try? FileSystem.status(of: folder) { try check(status, of: folder, isAncestor: false) }
         for ending in ["", "-wal", "-shm", "-journal"] {
             guard let status = try? FileSystem.status(of: path + ending, followingLinks: false) else { continue }
@@ -60,8 +67,8 @@ struct StoreLocation {
             case .symbolicLink:
                 throw .unusableLocation(
                     "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
-            // In a folder of the daemon's own it is moved aside. Elsewhere it
-            // may be in use, such as /tmp.
+            // In a folder that only the daemon uses, the directory is moved
+            // aside. Elsewhere it may be in use, such as /tmp.
             case .directory where isPrivate: break
             case .directory:
                 throw .unusableLocation("\(path + ending) is a folder; [Store] Path= must name a file in it")
@@ -109,10 +116,10 @@ struct StoreLocation {
     private func check(_ status: FileStatus, of folder: String, isAncestor: Bool) throws(StoreFailure) {
         switch Self.objection(to: status, userID: userID, isAncestor: isAncestor) {
         case nil: break
-        case .noFolder: throw .unusableLocation("the state directory can't be made: \(folder) is not a folder")
+        case .noFolder: throw .unusableLocation("the state directory can't be created: \(folder) is not a folder")
         case .ownedBy(let uid):
             throw .unusableLocation(
-                "the folder \(folder) belongs to user \(uid); [Store] Path= must lie in one that belongs to user "
+                "the folder \(folder) belongs to user \(uid); [Store] Path= must be in a folder of user "
                     + "\(userID)\(userID == 0 ? " (run issued as the owner, not as root)" : " or root")")
         case .writableByOthers(let mode):
             throw .unusableLocation(

@@ -3,10 +3,11 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// What the writer does beside its commits so that the store stays as small and as young as it is to be.
+/// Maintenance of the store between commits: retention, ending mutes, and
+/// returning free pages to the file system.
 ///
-/// It does one small step between two commits, so that no report waits for more
-/// than that, and gives room back to the disk only while nothing else is asked.
+/// It works in small steps, so that no report waits for more than one step.
+/// Free pages are returned only while the writer is idle.
 struct StoreMaintenance {
     private struct ExpiryRun {
         enum Part {
@@ -26,24 +27,26 @@ struct StoreMaintenance {
     private var forgetting: ExpiryRun?
     private var hasOldMarks = false
     private var isShrinking = false
-    /// How long it may go on with further steps, since more comes in than is removed.
+    /// How long one call may continue with further steps. Above zero if the
+    /// store is larger than `MaxSize=`.
     private var turn = Duration.zero
     private var lookAt: MonotonicInstant
     private var marksAt: MonotonicInstant
-    /// Not before then a mute is ended that is over.
+    /// The earliest time at which an expired mute is ended, after a failure.
     private var mutesAt: MonotonicInstant
-    /// Whether something was removed to which what is left over may have belonged, and when to look for that.
+    /// `true` if records were removed since unused rows, such as groups without
+    /// records, were last removed.
     private var hasLeftOvers = false
     private var collectAt: MonotonicInstant
     private var lastFailure: StoreFailure?
-    /// What was so when it looked last: with any of it changed it looks again.
+    /// The state at the last check. A change of any of it triggers a new check.
     private var seen: (ranges: Int64, settings: RetentionSettings)?
 
     private static let markAge: Duration = .seconds(30 * 86_400)
     private static let markInterval: Duration = .seconds(3600)
     private static let pause: Duration = .seconds(60)
     private static let shortPause: Duration = .seconds(1)
-    /// From so much on it is worth the work to give free pages back.
+    /// The number of free bytes from which returning pages is worth the work.
     private static let spareBytes: Int64 = 2 << 20
     private static let pagesAtATime: Int64 = 64
     private static let turn: Duration = .milliseconds(4)
@@ -59,7 +62,7 @@ struct StoreMaintenance {
         mutesAt = now
     }
 
-    /// When it wants its next turn, if nothing else gives it one.
+    /// Returns when the next step is due, if there is no other work until then.
     func deadline(_ writer: StoreWriter) -> MonotonicInstant {
         let isBusy = forgetting != nil || hasOldMarks || isShrinking
         guard !isBusy else { return MonotonicInstant(sinceBoot: .zero) }
@@ -69,7 +72,7 @@ struct StoreMaintenance {
         return min(lookAt, max(mutesAt, Clock.monotonic.advanced(by: .milliseconds(left))))
     }
 
-    /// Takes one step, if there is one to take.
+    /// Performs one step, if one is due.
     mutating func step(_ writer: StoreWriter, isIdle: Bool, at now: MonotonicInstant) throws(StoreFailure) {
         if forgetting != nil {
             repeat {
@@ -85,26 +88,28 @@ struct StoreMaintenance {
             hasOldMarks = try writer.forgetMarks(before: oldest)
         } else if isShrinking, isIdle {
             isShrinking = try writer.shrink(pages: Self.pagesAtATime) > 0
-            // The file becomes shorter when the log is copied.
+            // The file shrinks when the WAL is copied into it.
             if !isShrinking { try writer.checkpoint() }
         }
     }
 
-    /// A step has failed: what it was about waits.
+    /// Postpones the work whose step failed.
     ///
-    /// - Returns: whether that is worth a line; it is told once of many in a row.
+    /// - Returns: Whether to log the failure. Of several equal failures in a
+    ///   row, only the first is logged.
     mutating func failed(by failure: StoreFailure, at now: MonotonicInstant) -> Bool {
         forgetting = nil
         hasOldMarks = false
         isShrinking = false
-        // For want of space it may be done as soon as the log has begun anew.
+        // If the disk was full, the step may succeed as soon as the WAL has
+        // been reset.
         lookAt = now.advanced(by: failure == .noSpace ? Self.shortPause : Self.pause)
         mutesAt = lookAt
         defer { lastFailure = failure }
         return failure != lastFailure
     }
 
-    /// A report found no space: whether something can be removed is looked at soon.
+    /// Schedules a check soon because a report found no space.
     mutating func lackedSpace(at now: MonotonicInstant) {
         lookAt = min(lookAt, now.advanced(by: Self.shortPause))
     }
@@ -159,11 +164,11 @@ struct StoreMaintenance {
     }
 
     private func tell(_ forgotten: ExpiryRun) {
-        // A range of which retention had taken all before.
+        // Retention had already removed all records of the range.
         guard forgotten.records > 0 || forgotten.expired > 0 else { return }
         var level = LogLevel.notice
         if forgotten.reason == .age { level = .info }
-        // That is what nobody will be told of.
+        // Expired records have not been delivered to a destination.
         if forgotten.expired > 0 { level = .warning }
         let (records, expired) = (forgotten.records, forgotten.expired)
         switch forgotten.part {

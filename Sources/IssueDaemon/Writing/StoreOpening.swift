@@ -4,10 +4,10 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// How the store is opened, whatever lies on the disk.
+/// Opens the store, whatever the state of its files is.
 ///
-/// A file that can't be used is set aside with its log, untouched, and
-/// collecting goes on in a new one: the daemon never refuses to start for it.
+/// A file that can't be used is moved aside unchanged, with its WAL, and a new
+/// one is created. Such a file never keeps the daemon from starting.
 struct StoreOpening: Sendable {
     var path: String
     var limits: LimitSettings
@@ -15,7 +15,7 @@ struct StoreOpening: Sendable {
     var suspicion = CorruptionCheck()
     var lock = StoreLock()
 
-    /// How often a file is tried that can't be opened, before it is set aside.
+    /// The number of attempts to open a file before it is moved aside.
     private static let attempts = 4
 
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
@@ -54,10 +54,12 @@ struct StoreOpening: Sendable {
         }
     }
 
-    /// Which file is in the store's place; nothing where that can't be known.
+    /// The identity of the file at the store's path; nil if it can't be
+    /// determined.
     var file: FileStatus? { try? FileSystem.status(of: path) }
 
-    /// Whether a file that was opened is still in its place: what is stored in one that is not would be lost.
+    /// Returns whether a file that was opened is still at its path. If it is
+    /// not, what is stored in it would be lost.
     func isInPlace(_ file: FileStatus?) -> Bool {
         guard let file else { return true }
         do throws(Errno) {
@@ -68,15 +70,17 @@ struct StoreOpening: Sendable {
         }
     }
 
-    /// Whether the file that was called damaged is to be set aside.
+    /// Decides whether a file that was reported as damaged is to be moved
+    /// aside.
     ///
-    /// Of a disk that gives nothing at all nobody knows what it has.
+    /// If the disk can't be read at all, nothing is known about the file.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.Verdict {
         let verdict = suspicion.verdict(on: damage, at: path)
         return verdict == .confirmed && damage.isUnreadable && !canHaveAnother ? .untold : verdict
     }
 
-    /// Opens the file, at the last of some attempts: a disk may give in a moment what it would not give now.
+    /// Opens the file, with several attempts, because a read error of the disk
+    /// may be temporary.
     private func openPatiently() throws(StoreFailure) -> StoreWriter {
         for _ in 1..<Self.attempts {
             do throws(StoreFailure) {
@@ -98,11 +102,14 @@ struct StoreOpening: Sendable {
             freeBytes: { (try? FileSystem.freeBytes(at: folder)).map { Int64(clamping: $0) } })
     }
 
-    /// Moves the file and its log out of the way; whoever has it open goes on with what was moved.
+    /// Moves the file and its WAL aside. Programs that have them open continue
+    /// with the moved files.
     func setAside(log: Log) {
         let name = "\(path).damaged-\(Clock.wall.text)"
-        // By a second name first: a log without its database is deleted by whoever makes a new one, and a database
-        // without its log is an older one. So an end in between must leave no log alone.
+        // The WAL gets a second name first. A WAL without its database would be
+        // deleted when a new database is created, and a database without its
+        // WAL is an older one. So a crash in between must not leave the WAL
+        // alone.
         let isLogKept = (try? FileSystem.link(path + "-wal", to: name + "-wal")) != nil
         move("", to: name, log)
         if isLogKept {
@@ -127,7 +134,8 @@ struct StoreOpening: Sendable {
         }
     }
 
-    /// Keeps a log whose database is gone or empty, which would be deleted with the making of a new one.
+    /// Keeps a WAL whose database is missing or empty. Creating a new database
+    /// would delete it.
     private func setAsideStrayLog(_ log: Log) {
         guard (try? FileSystem.status(of: path).size) ?? 0 == 0,
             let size = try? FileSystem.status(of: path + "-wal").size, size > 0
@@ -136,7 +144,8 @@ struct StoreOpening: Sendable {
         setAside(log: log)
     }
 
-    /// Whether it is the file that can't be used, and not its folder or the disk: a new one beside it can.
+    /// `true` if the file itself can't be used, rather than its folder or disk,
+    /// because a new file next to it can.
     private var canHaveAnother: Bool {
         let trial = path + ".trial"
         StoreFiles.remove(trial)
@@ -145,19 +154,20 @@ struct StoreOpening: Sendable {
     }
 }
 
-/// The files of a database that SQLite keeps beside each other.
+/// The files that SQLite keeps for a database.
 enum StoreFiles {
-    /// Removes a database with all that belongs to it.
+    /// Removes a database with its WAL, shared memory and journal.
     static func remove(_ path: String) {
         for ending in ["", "-wal", "-shm", "-journal"] { try? FileSystem.remove(path + ending) }
     }
 }
 
-/// Keeps a second daemon from the store: both would give out the same ids.
+/// Keeps a second daemon from using the same store, where both would assign the
+/// same ids.
 ///
-/// It is held from the first opening to the end of the process. A lock that
-/// can't be had for another reason, as on a disk that is full, is no reason not
-/// to collect.
+/// The lock is held from the first opening to the end of the process. If it
+/// can't be taken for another reason, such as a full disk, the daemon runs
+/// without it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
@@ -166,7 +176,7 @@ final class StoreLock: Sendable {
 
     private let held = Mutex<Held?>(nil)
 
-    /// Whether the store at a path is not another daemon's.
+    /// Takes the lock. Returns `false` if another daemon has it.
     func take(_ path: String) -> Bool {
         held.withLock { held in
             if held?.path == path { return true }
@@ -182,30 +192,31 @@ final class StoreLock: Sendable {
     }
 }
 
-/// Decides whether a file that was called damaged is to be set aside.
+/// Decides whether a file that was reported as damaged is moved aside.
 ///
-/// SQLite also calls it damage when the disk would not give a page. So a file
-/// that can be read through a moment later is opened anew, and so is one of
-/// which nothing can be told in time. One that is called damaged again soon,
-/// and not by the disk, has a fault that reading through does not find: it is
-/// set aside all the same.
+/// SQLite also reports damage if the disk fails to read a page. So a file that
+/// can be read completely a moment later is reopened, and so is one that can't
+/// be read completely in time. If a file is reported as damaged again soon, and
+/// not because of the disk, it has damage that reading does not find. It is
+/// then moved aside.
 final class CorruptionCheck: Sendable {
-    /// What came of looking at a file.
+    /// The result of checking a file.
     enum Verdict: Equatable {
-        /// It is damaged.
+        /// The file is damaged.
         case confirmed
-        /// It can be read through.
+        /// The file can be read completely.
         case healthy
-        /// It could not be read through in time.
+        /// The file could not be read completely in time.
         case untold
     }
 
-    /// When a file was last let off damage that was not the disk's.
+    /// When damage that was not caused by the disk was last ignored.
     private let lastForgivenAt = Mutex<KernelInstant?>(nil)
-    /// How long a look at a file may take: reports wait meanwhile, and the watchdog does.
+    /// How long a check may take. Reports wait meanwhile, and so does the
+    /// watchdog.
     private let timeout: Duration
 
-    /// For so long nothing is let off twice.
+    /// The period in which damage is ignored only once.
     private static let memory: Duration = .seconds(600)
     private static let attempts = 3
     private static let pause: Duration = .milliseconds(300)
@@ -220,7 +231,8 @@ final class CorruptionCheck: Sendable {
         for attempt in 1...Self.attempts {
             switch look(at: path) {
             case .whole: return forgive(damage, .healthy)
-            // What was read stays in the machine's memory, so the next look comes further.
+            // The pages that were read stay in the page cache, so the next
+            // check gets further.
             case .untold: return forgive(damage, .untold)
             case .damaged: if attempt < Self.attempts { Self.rest() }
             }
@@ -237,7 +249,8 @@ final class CorruptionCheck: Sendable {
         let isOver = Monitor(false)
         let deadline = MonotonicClock.now.advanced(by: timeout)
         let finding = StoreCheck.look(at: path, within: timeout) { end in
-            // One step looks at no clock meanwhile.
+            // StoreCheck does not look at the clock during a step, so this
+            // thread ends a step that takes too long.
             _ = try? JoinableThread(name: "check") {
                 var next = deadline
                 while isOver.wait(deadline: next, until: { $0 ? true : nil }) == nil {
@@ -251,7 +264,7 @@ final class CorruptionCheck: Sendable {
         return finding
     }
 
-    /// Lets what may pass by itself pass.
+    /// Waits for a moment, because a disk error may be temporary.
     static func rest() {
         let nothing = Monitor(())
         _ = nothing.wait(deadline: MonotonicClock.now.advanced(by: pause)) { _ -> Bool? in nil }

@@ -3,32 +3,34 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// What waits for the writer: reports, and work that must be done between two commits.
+/// The queue of the writer: reports, and tasks to run between two commits.
 struct WriterInbox: Sendable {
-    /// Something that only the writer may do.
+    /// A task that only the writer thread may run.
     typealias WriterTask = @Sendable (StoreWriter) -> Void
 
     var submissions: [Submission] = []
     var recordCount = 0
     var tasks: [WriterTask] = []
-    /// Batches that are stored, whose memory the next ones may use.
+    /// Empty batches of earlier commits, kept for reuse of their memory.
     private var spares: [RecordBatch] = []
     var isStopping = false
-    /// The damage that somebody else has met in the file.
+    /// Damage of the file that another thread has detected.
     var corruptionReport: StoreFailure?
-    /// No errand is taken any more; reports are, until the end, and refused.
+    /// `true` if new tasks are rejected. Reports are still accepted, and
+    /// refused.
     var isClosed = false
 
     private var spareBytes = 0
 
-    /// What is under way at full load mostly, in batches of which none is larger than what is usual.
+    /// The total capacity of spare batches, enough for full load, and the
+    /// maximum capacity of one. In bytes.
     private static let maxSpareBytes = 8 << 20
     private static let maxBytesOfSpare = 1 << 20
 
     var isCorrupt: Bool { corruptionReport != nil }
     var isEmpty: Bool { submissions.isEmpty && tasks.isEmpty }
 
-    /// An empty batch, mostly one whose memory is there already.
+    /// Returns an empty batch, usually one with memory that was used before.
     mutating func takeSpare() -> RecordBatch {
         guard var batch = spares.popLast() else { return RecordBatch() }
         spareBytes -= batch.bytes.capacity
@@ -45,15 +47,16 @@ struct WriterInbox: Sendable {
         }
     }
 
-    /// Gives their memory back, when little is reported.
+    /// Frees the memory of the spare batches when the load is low.
     mutating func dropSpares() {
         spares = []
         spareBytes = 0
     }
 
-    /// Takes out all there is, or nothing when the end has come.
+    /// Takes the whole content; returns nil if the writer must end.
     ///
-    /// - Parameter isDone: whether nothing is left of what was taken before.
+    /// - Parameter isDone: Whether everything that was taken before has been
+    ///   processed.
     mutating func take(isDone: Bool) -> WriterInbox? {
         if isEmpty, isDone, isStopping, !isCorrupt {
             isClosed = true
@@ -69,12 +72,12 @@ struct WriterInbox: Sendable {
     }
 }
 
-/// Where who reads long waits for a moment, so that the log can begin anew.
+/// Makes threads with long reads wait, so that the WAL can be reset.
 ///
-/// It can't while anybody has a snapshot of it, and somebody who takes one
-/// after the other has one nearly always. The writer closes the gate, goes on
-/// with its commits, and opens it again once those who were inside have left
-/// and it has copied the log.
+/// The WAL can't be reset while a thread has a snapshot of it, and some threads
+/// take one snapshot after another. The writer closes the gate, continues with
+/// its commits, and opens the gate again when all readers have left and the WAL
+/// has been copied into the database.
 final class ReaderGate: Sendable {
     private struct State {
         var readers = 0
@@ -83,17 +86,20 @@ final class ReaderGate: Sendable {
 
     private let state = Monitor(State())
 
-    /// What a reader waits at most: a longer log is better than one who never reads.
+    /// How long a reader waits at most. After that, a longer WAL is better than
+    /// a reader that never runs.
     private static let timeout: Duration = .seconds(1)
 
-    /// Comes in to read, once it is open.
+    /// Waits until the gate is open or the timeout is over, and registers a
+    /// reader.
     func enter() {
         let deadline = MonotonicClock.now.advanced(by: Self.timeout)
         _ = state.wait(deadline: deadline) { state -> Bool? in state.isClosed ? nil : true }
         state.withLock { $0.readers += 1 }
     }
 
-    /// Has read; true where the writer waits for this.
+    /// Unregisters a reader. Returns `true` if it was the last one and the
+    /// writer waits for it.
     func leave() -> Bool {
         state.withLock { state in
             state.readers -= 1
@@ -101,7 +107,8 @@ final class ReaderGate: Sendable {
         }
     }
 
-    /// Lets nobody in from now on; true when nobody is inside.
+    /// Closes the gate for new readers. Returns `true` if there are none
+    /// inside.
     func close() -> Bool {
         state.withLock { state in
             state.isClosed = true

@@ -3,53 +3,61 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// The one thread that writes to the store.
+/// The thread that writes to the store.
 ///
-/// All that arrives while one commit runs goes into the next, so the batch
-/// sizes itself: a slow disk costs latency, never throughput. When little
-/// arrives, a commit waits for company a moment.
+/// Everything that arrives during a commit goes into the next one. So batches
+/// grow with the load: a slow disk increases latency but does not reduce
+/// throughput. If little arrives, a commit waits a moment for more.
 final class WriterService: Sendable {
-    /// Who is told of each commit.
+    /// The callbacks of the writer. They are called on the writer thread.
     struct Listener: Sendable {
         var stored: @Sendable ([CallOutcome]) -> Void
         var refused: @Sendable ([Refusal]) -> Void
         /// Reports can be stored again (nil), or no longer for the given reason.
         var changed: @Sendable (StoreFailure?) -> Void
-        /// The file is damaged: nothing more is written to it.
+        /// The file is damaged and no longer written to.
         var damaged: @Sendable () -> Void
-        /// Records were removed, and with them maybe the last that referred to something.
+        /// Records were removed, and possibly the last record of a group or
+        /// series.
         var removed: @Sendable () -> Void
     }
 
     private let inbox = Monitor(WriterInbox())
     private let gate = ReaderGate()
-    /// All snapshots of the database, in all threads.
+    /// All snapshots of the database, of all threads.
     let snapshots: SnapshotGate
     private let opening: StoreOpening
     private let log: Log
 
-    /// What a commit takes at most, and one connection's reports more, so that no receipt waits for too much.
+    /// The maximum number of records in a commit. A connection's call may
+    /// exceed it. The limit keeps receipts from waiting too long.
     static let maxRecords = 8192
-    /// What it takes where somebody who reports little would wait for it.
+    /// The maximum while low-volume senders are active, which would wait for
+    /// the commit.
     static let sharedRecords = 2048
-    /// What a user, and each of his connections, adds to a commit before others have their turn.
+    /// The number of records that a user, and each connection of a user, adds
+    /// before others get their turn.
     static let userQuantum = 512
     static let connectionQuantum = 128
-    /// What is worth a commit of its own, without waiting for company.
+    /// The number of records for which a commit starts without waiting for
+    /// more.
     static let enoughRecords = 128
     static let gathering: Duration = .microseconds(600)
-    /// How many pages the log holds before they are copied into the database: 4 MiB, since all reports wait meanwhile.
+    /// The number of WAL pages that triggers a checkpoint: 4 MiB with 8 KiB
+    /// pages. All reports wait during a checkpoint.
     static let logPages = 512
 
     init(opening: StoreOpening, log: Log) {
         self.opening = opening
         self.log = log
         let inbox = inbox
-        // The writer waits for the last snapshot that ends, and may have nothing else to do.
+        // The writer waits for the last snapshot to end, and may have no other
+        // work that wakes it.
         snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) })
     }
 
-    /// Adds reports to what the next commit takes, and gives an empty batch for those that follow.
+    /// Submits reports for the next commit. Returns an empty batch for the
+    /// reports that follow.
     func submit(_ submission: Submission) -> RecordBatch {
         let (isNews, spare) = inbox.withLock { inbox in
             let wasEmpty = inbox.isEmpty
@@ -61,7 +69,13 @@ final class WriterService: Sendable {
         return spare
     }
 
-    /// Has something done by the writer between two commits, and waits for it.
+    /// Runs `work` on the writer thread between two commits, and returns its
+    /// result.
+    ///
+    /// Blocks the calling thread. Must not be called on the writer thread.
+    ///
+    /// - Throws: `WriterClosed` if the writer has stopped, or the error that
+    ///   `work` throws.
     func perform<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value {
@@ -83,9 +97,11 @@ final class WriterService: Sendable {
         return try result.get()
     }
 
-    /// Runs `work` on the writer thread while no thread reads the log at length.
+    /// Runs `work` on the writer thread while no thread reads the record log at
+    /// length.
     ///
-    /// - Returns: nil if a thread does. No other thread can start then until the next call or `letReadersIn()`.
+    /// - Returns: nil if a thread does. No other thread can then start until
+    ///   the next call or `letReadersIn()`.
     func performAlone<Value: Sendable>(
         _ work: @escaping @Sendable (StoreWriter) throws -> Value
     ) throws -> Value? {
@@ -97,38 +113,48 @@ final class WriterService: Sendable {
         }
     }
 
+    /// Allows long reads again after `performAlone(_:)`.
     func letReadersIn() {
         gate.open()
     }
 
-    /// Reads the log in a long snapshot, of which one may follow the other.
+    /// Runs `body`, which reads the record log in long snapshots. Waits first
+    /// if the writer needs to reset the WAL.
     func readingLog<Value>(_ body: () throws -> Value) rethrows -> Value {
         gate.enter()
-        // The writer waits for the last who leaves, and may have nothing else to do.
+        // The writer waits for the last reader to leave, and may have no other
+        // work that wakes it.
         defer { if gate.leave() { nudge {} } }
         return try body()
     }
 
-    /// Has something done by the writer between two commits, without waiting for it.
+    /// Enqueues `work` for the writer thread and returns immediately.
     func nudge(_ work: @escaping @Sendable () -> Void) {
         inbox.append(task: { _ in work() })
     }
 
-    /// The file is called damaged: if it is, it is set aside, and a fresh one takes its place.
+    /// Tells the writer that the database may be damaged.
+    ///
+    /// The writer checks the file. If it is damaged, the writer moves it aside,
+    /// and the next run continues with a new one.
     func reportCorruption(_ damage: StoreFailure) {
         inbox.withLock { $0.corruptionReport = damage }
         inbox.signal()
     }
 
-    /// Ends the thread once all that was submitted is stored.
+    /// Stops the thread after all submitted reports are stored. Returns
+    /// immediately.
     func stop() {
         inbox.withLock { $0.isStopping = true }
         inbox.signal()
     }
 
-    /// Writes until it is told to stop.
+    /// Runs the writer until it is stopped or the file is damaged.
     ///
-    /// - Parameter started: called once with the store that is open then, or with why there is none.
+    /// - Parameters:
+    ///   - listener: The callbacks for the results of commits.
+    ///   - started: Called once with the open store, or with the error that
+    ///     prevented opening it.
     func run(_ listener: Listener, started: (Result<StoreWriter, StoreFailure>) -> Void) {
         let writer: StoreWriter
         do throws(StoreFailure) {
@@ -145,7 +171,8 @@ final class WriterService: Sendable {
             snapshots.open()
         }
         var gates: [UInt64: NumberGate] = [:]
-        // Once the file is set aside, nothing more may be acknowledged from it.
+        // After the file was moved aside, nothing more may be acknowledged from
+        // it.
         var isSetAside = false
         var lastEnd = CommitEnd.stored
         var backlog = FairQueue<Submission>(userQuantum: Self.userQuantum, connectionQuantum: Self.connectionQuantum)
@@ -154,7 +181,8 @@ final class WriterService: Sendable {
         var relief = WALRelief(
             snapshots, usual: WALLimits(pageBytes: writer.pageBytes),
             duringBackup: WALLimits(pageBytes: writer.pageBytes, maxBytes: WALLimits.maxBytesDuringBackup), log: log)
-        // A WAL from the last run may take the space that the first commit needs.
+        // The WAL of the last run may use the space that the first commit
+        // needs.
         var copyFailure = checkpoint(writer, &checkpoints, after: nil, restarts: true)
         var upkeep = StoreMaintenance(
             folder: FileSystem.parentFolder(of: opening.path), at: Clock.monotonic, removed: listener.removed, log: log)
@@ -193,13 +221,15 @@ final class WriterService: Sendable {
                 }
             }
             guard !isSetAside else { continue }
-            // One or the other, since all reports wait meanwhile.
+            // Either a checkpoint or maintenance, because all reports wait
+            // meanwhile.
             switch checkpoints.next(logPages: writer.logPages) {
             case .copy: copyFailure = checkpoint(writer, &checkpoints, after: copyFailure)
             case .restart where gate.close():
                 copyFailure = checkpoint(writer, &checkpoints, after: copyFailure, restarts: true)
                 gate.open()
-            // Until nobody reads any more there is time for something else.
+            // While the WAL can't be reset because of readers, there is time
+            // for maintenance.
             case .rest, .restart:
                 guard let failure = take(&upkeep, writer, isIdle: work.isEmpty) else { continue }
                 if failure == .noSpace {
@@ -211,11 +241,13 @@ final class WriterService: Sendable {
             }
         }
         if isSetAside { return }
-        // What is asked from here on must not wait for an answer that never comes.
+        // Later tasks are rejected, so no thread waits for a result that never
+        // comes.
         _ = checkpoint(writer, &checkpoints, after: copyFailure)
     }
 
-    /// Waits for work, or until the deadline for none, and takes out what one commit holds.
+    /// Waits for work or until the deadline, and takes what goes into one
+    /// commit. Returns nil if the writer must end.
     private func nextWork(
         _ writer: StoreWriter, _ backlog: inout FairQueue<Submission>, _ pace: inout CommitPace,
         until deadline: MonotonicInstant?
@@ -247,7 +279,7 @@ final class WriterService: Sendable {
         }
     }
 
-    /// What became of a commit.
+    /// The result of a commit.
     private enum CommitEnd: Equatable {
         case stored
         case refused(StoreFailure)
@@ -265,14 +297,17 @@ final class WriterService: Sendable {
             return .stored
         } catch {
             var answer: CollectorError? = error == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1))
-            // Who opens the file anew may find them in its log: a refusal could have them sent, and stored, again.
+            // A commit whose result is unknown may be found in the WAL when the
+            // file is reopened. A refusal could cause the reports to be sent
+            // and stored again.
             if error.isUncertain { answer = nil }
             refuse(submissions, answer, &gates, listener)
             return error.isDamage ? .damaged(error) : .refused(error)
         }
     }
 
-    /// Nothing may be added to the write-ahead log until it begins anew.
+    /// Refuses reports because the WAL must be reset before anything is added
+    /// to it.
     private func refuseForWAL(
         _ submissions: [Submission], _ reason: StoreFailure?, _ gates: inout [UInt64: NumberGate],
         _ listener: Listener
@@ -282,7 +317,8 @@ final class WriterService: Sendable {
         return .refused(isFull ? .noSpace : .walTooLarge)
     }
 
-    /// One line when it changes whether reports can be stored, not one for each that can't.
+    /// Logs when storing reports begins to fail or works again, not once for
+    /// each report.
     private func changed(to end: CommitEnd, _ listener: Listener) {
         switch end {
         case .stored:
@@ -310,9 +346,9 @@ final class WriterService: Sendable {
         abandon(listener)
     }
 
-    /// Writes nothing more to the file.
+    /// Stops writing to the file.
     private func abandon(_ listener: Listener) {
-        // Whoever reports until the end is told so: it comes when the socket has ended.
+        // Reports are still refused with an answer until the socket has ended.
         inbox.withLock { $0.isClosed = true }
         listener.damaged()
     }
@@ -336,7 +372,8 @@ final class WriterService: Sendable {
         return Refusal(connection: connection, token: call.token, sequence: call.numbering?.sequence, error: error)
     }
 
-    /// Takes calls out that were sent before their sender could know that one before them was refused.
+    /// Removes calls that were sent before their sender could know that an
+    /// earlier call was refused. Returns their refusals.
     private func refuseBehindGates(
         _ submissions: inout [Submission], _ gates: inout [UInt64: NumberGate]
     ) -> [Refusal] {
@@ -348,7 +385,7 @@ final class WriterService: Sendable {
                 guard let sequence = call.numbering?.sequence,
                     gates[connection]?.arrived(sequence) == .refuse
                 else { return false }
-                // What begins above a number that was refused goes on above it.
+                // All calls above a refused number are refused.
                 refusals += call.each.map {
                     Refusal(
                         connection: connection, token: $0.token, sequence: $0.numbering?.sequence,
@@ -361,7 +398,7 @@ final class WriterService: Sendable {
         return refusals
     }
 
-    /// Takes a step of what is to be done beside the commits; answers why that has failed.
+    /// Performs a step of maintenance. Returns the error if it has failed.
     private func take(_ upkeep: inout StoreMaintenance, _ writer: StoreWriter, isIdle: Bool) -> StoreFailure? {
         do throws(StoreFailure) {
             try upkeep.step(writer, isIdle: isIdle, at: Clock.monotonic)
@@ -375,7 +412,8 @@ final class WriterService: Sendable {
         }
     }
 
-    /// Copies the log; answers why that has failed, which is told once.
+    /// Copies the WAL into the database. Returns the error if that has failed.
+    /// An error that repeats is logged once.
     private func checkpoint(
         _ writer: StoreWriter, _ pace: inout CheckpointPace, after before: StoreFailure?, restarts: Bool = false
     ) -> StoreFailure? {
@@ -403,17 +441,19 @@ extension Monitor where State == WriterInbox {
     }
 }
 
-/// Nobody writes any more: the daemon is at its end.
+/// The error of a task that was submitted after the writer stopped.
 struct WriterClosed: Error, CustomStringConvertible {
     var description: String { "the store is closed" }
 }
 
-/// A call that was not acknowledged, and what to answer it.
+/// A call that was not stored, and the error to answer it with.
 struct Refusal: Sendable {
     var connection: UInt64
     var token: UInt64
-    /// The number of its first record, if it has one: what follows it must be refused, too.
+    /// The number of its first record, if it has one. Calls of the same
+    /// connection with higher numbers must be refused, too.
     var sequence: Int64?
-    /// Nothing where nobody knows whether it is stored: then there is no answer.
+    /// nil if it is unknown whether the call is stored. Then it is not
+    /// answered.
     var error: CollectorError?
 }
