@@ -235,7 +235,7 @@ package final class Daemon {
             log.error("Could not apply the configuration", ["error": "\(error)"])
         }
         _ = lifecycle.reloaded()
-        try? notification.ready(status: run?.summary ?? "The database can't be opened")
+        try? notification.ready(status: run?.summary ?? "Could not open the database")
     }
 
     /// Shows the configuration's errors in `status`, and saves a copy of a
@@ -251,7 +251,7 @@ package final class Daemon {
     }
 
     private func stop(_ run: DaemonRun) {
-        try? notification.stopping(status: "Storing and answering what has come in")
+        try? notification.stopping(status: "Storing and answering the remaining reports")
         log.notice("Stopping")
         var action = Lifecycle.StageAction.rest
         switch lifecycle.stopRequested() {
@@ -371,7 +371,7 @@ extension Daemon {
                 // The socket is served, so clients that wait for the daemon
                 // need not wait for the disk.
                 if lifecycle.state == .starting { _ = lifecycle.started() }
-                try? notification.ready(status: "The database can't be opened: \(failure)")
+                try? notification.ready(status: "Could not open the database: \(failure)")
                 guard try waits(socket, standIn) else { return nil }
             }
         }

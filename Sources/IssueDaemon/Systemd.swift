@@ -140,7 +140,7 @@ package struct ServiceNotification: Sendable {
     /// Announces that a reload has begun. `ready(status:)` must follow.
     ///
     /// - Parameter now: The time at which the reload began.
-    package func reloading(at now: KernelInstant, status: String = "Reading the configuration again") throws(Errno) {
+    package func reloading(at now: KernelInstant, status: String = "Reloading the configuration") throws(Errno) {
         try send(["RELOADING=1", "MONOTONIC_USEC=\(now.nanoseconds / 1_000)", "STATUS=\(oneLine(status))"])
     }
 

@@ -68,7 +68,7 @@ struct OwnStoreTests {
             try await settled(client, daemon)
             let fates = try both.map { try client.show($0).fates.first }
             #expect(fates.map { $0?.fate } == [.delivered, .deadLettered])
-            #expect(fates[0]?.answer == "taken, while others were refused")
+            #expect(fates[0]?.answer == "accepted, while others were rejected")
             #expect(fates[1]?.answer?.contains("mapper_parsing_exception") == true)
             #expect(try Set(stores.authorizations) == ["Basic ZWxhc3RpYzphLXRva2VuLW9mLXRoaXMtdGVzdA=="])
             #expect(try stores.faults == [])

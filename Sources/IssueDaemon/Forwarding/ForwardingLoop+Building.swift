@@ -5,12 +5,12 @@ import IssueStore
 extension ForwardingLoop where Destination: ~Copyable {
     private static var maxSummaries: Int { 100 }
 
-    /// Goes on behind what retention has taken.
+    /// Moves the cursor past records that retention has removed.
     private func catchUp() throws {
         cursor = max(cursor, try reader.destination(service.destination.id)?.cursor ?? cursor)
     }
 
-    /// What waits behind the cursor.
+    /// Returns the counts of records behind the cursor.
     func pending() throws -> PendingCounts {
         try catchUp()
         let backlog = try reader.backlog(of: service.destination.id, after: cursor, priority: priority)
@@ -21,16 +21,17 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         let records = Int(backlog.records + backlog.requeued + backlog.unsentSummaries)
         var oldest = instant(backlog.oldest) ?? (backlog.unsentSummaries > 0 ? now : nil)
-        // Somebody has asked for these.
+        // An operator has requested these, so they are sent at once.
         if backlog.requeued > 0 { oldest = now.advanced(by: .zero - service.settings.forward.batchDelay) }
         return PendingCounts(
             records: records, bytes: 512 * records, oldest: oldest, priorityRecords: Int(backlog.priorityRecords),
             oldestPriority: instant(backlog.oldestPriority))
     }
 
-    /// Walks the log, judges, and stores a batch before it is sent.
+    /// Scans the record log, and stores a batch before it is sent.
     func build(_ limit: BatchLimit) throws -> Step {
-        // What is express goes before it also where it came meanwhile.
+        // Priority records that have arrived meanwhile go before the batch that
+        // was built ahead.
         if let next, next.limit == limit, try !isPriorityWaiting() {
             self.next = nil
             return try store(next)
@@ -42,7 +43,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return try store(try walk(limit))
     }
 
-    /// What waits behind the cursor, judged and made into lines.
+    /// Builds a batch from the records behind the cursor, with summaries first.
     func walk(_ limit: BatchLimit) throws -> OutboxScan {
         var walk = OutboxScan(NewBatch(destination: service.destination.id, at: Clock.wall), limit, shipper.prepare())
         for id in try reader.unsentSummaries(of: service.destination.id, limit: min(limit.records, Self.maxSummaries)) {
@@ -68,7 +69,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         do {
             stored = try service.writer.perform { try $0.store(new) }
         } catch StoreFailure.outdated {
-            // Retention was faster.
+            // Retention has removed records of the batch meanwhile.
             try reloadStateFromStore()
             return batch == nil ? .build(walk.limit) : .overtake(walk.limit)
         }
@@ -81,6 +82,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return step(machine.batchStored(ForwardingBatch(of: stored, lines), at: now))
     }
 
+    /// Returns the line for a record; nil if the record was removed.
     func line(of sent: SentRecord) throws -> [UInt8]? {
         guard let row = try reader.outbound(row: sent.row) else { return nil }
         return shipper.line(
@@ -91,7 +93,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             types: &types)
     }
 
-    /// Makes the lines of a stored batch again; nothing in the place of one whose record is gone.
+    /// Builds the lines of a stored batch again. Passes nil for a line whose
+    /// record was removed.
     func makeLines(of batch: StoredBatch, _ take: ([UInt8]?, _ user: UInt32?) -> Void) throws {
         for id in batch.summaries { take(try reader.line(ofSummary: id), nil) }
         var users: [Int64: UInt32] = [:]
@@ -102,7 +105,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
     }
 
-    /// The limiter has judged what does not go, so it goes on from what is stored.
+    /// Discards admission decisions that were not stored.
     func reloadStateFromStore() throws {
         admission = try Self.admission(service, reader)
         types = try reader.fieldTypes(of: service.destination.id)
@@ -110,15 +113,16 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Summaries
 
-    /// When the next window closes, by the monotonic clock; nothing while the walk has not come to the end of the log,
-    /// since then it closes windows by the way.
+    /// Returns when the next window closes; nil while the scan has not reached
+    /// the end of the record log, because it then closes windows itself.
     func summariesDue() throws -> MonotonicInstant? {
         guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return nil }
         let wait = due.milliseconds - (Clock.wall.milliseconds + (try reader.logOffset()))
         return Clock.monotonic.advanced(by: .milliseconds(max(wait, 0)))
     }
 
-    /// Closes windows by the clock, once the walk has come to the end of the log.
+    /// Closes due windows and stores their summaries, if the scan has reached
+    /// the end of the record log.
     func closeWindows() throws {
         guard let due = admission.nextSummaryDue else { return }
         let now = try logTime
@@ -130,7 +134,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         try perform(step(machine.recordsArrived(try pending(), at: Clock.monotonic)))
     }
 
-    /// Closes all windows, so that nothing that was held back is left untold; the next start sends what this one can't.
+    /// Closes all windows, so that all suppressed records are summarised.
+    /// Summaries that can't be sent now are sent after the next start.
     func closeAllWindows() throws {
         let drafts = admission.closeAll(at: try logTime)
         let changes = admission.takeChanges()
@@ -169,14 +174,15 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 }
 
-/// What goes before the log is walked on.
+/// Batches that are built before the record log is scanned further.
 extension ForwardingLoop where Destination: ~Copyable {
-    /// How many records are put in order by their users' turns at once, and how often that is done for one batch.
+    /// The number of priority records that are put into users' round-robin
+    /// order at once, and the maximum number of such portions per batch.
     private static var priorityPortion: Int { 4096 }
     private static var maxPriorityPortions: Int { 64 }
 
-    /// Stores a batch of what is critical or new, or of what somebody wants to go once more; nothing where the walk is
-    /// next.
+    /// Stores a batch of priority or requeued records. Returns nil if there are
+    /// none, so that the scan is next.
     func buildAhead(_ limit: BatchLimit) throws -> Step? {
         if let step = try buildPriority(limit) { return step }
         let again = try reader.requeued(for: service.destination.id, limit: limit.records)
@@ -190,7 +196,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         return walk.lineCount == 0 ? nil : try store(walk)
     }
 
-    /// The same of what is critical or new alone, while the batch that is under way can't come to its end.
+    /// Stores a batch of priority records while the batch in flight can't be
+    /// finished.
     func buildOvertaking(_ limit: BatchLimit) throws -> Step {
         try forgetNext()
         admission.dailyBytes = budget.today(at: Clock.wall)
@@ -205,7 +212,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     private func buildPriority(_ limit: BatchLimit, isOvertaking: Bool = false) throws -> Step? {
-        // What all goes into one batch needs no order.
+        // If everything fits into one batch, no order is needed.
         guard try isOvertaking || reader.newest() - cursor > Int64(limit.records) else { return nil }
         var walk = OutboxScan(
             NewBatch(destination: service.destination.id, kind: .priority, at: Clock.wall), limit, shipper.prepare())
@@ -223,7 +230,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                 above = max(above, newest)
                 break
             }
-            // Users take turns, so nobody's records wait for the many of somebody else.
+            // Users take turns, so that one user's many records do not delay
+            // the others.
             let order = RoundRobinOrder.order(records.map(\.candidate.user))
             let judged = try order.prefix { place in
                 guard !room.isFull else { return false }
@@ -233,7 +241,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                 room.add(bytes: line.count + 1)
                 return true
             }
-            // Those behind the first that was not asked are asked again, but for those that go.
+            // Records from the first one that was not evaluated are evaluated
+            // again next time, except those that were chosen.
             let left = order[judged.count...].map { records[$0].candidate.record }.min()
             above = left.map { $0 - 1 } ?? (records.count < Self.priorityPortion ? max(last, newest) : last)
         }
@@ -246,17 +255,19 @@ extension ForwardingLoop where Destination: ~Copyable {
         walk.batch.changes = admission.takeChanges()
         walk.batch.fieldTypes = types.takeAdded()
         guard walk.lineCount == 0 else { return try store(walk) }
-        // None may go ahead: that is noted, so that they are not asked again, and the walk is next.
+        // None was admitted. This is stored, so that they are not evaluated
+        // again, and the scan is next.
         let refused = walk.finished
         _ = try service.writer.perform { try $0.store(refused) }
         priority = max(priority, refused.priorityThrough ?? priority)
         return nil
     }
 
-    /// Returns the record with its line if it may go before the walk.
+    /// Returns the record with its line if it may be sent before the scan
+    /// reaches it.
     private func evaluatePriority(_ record: OutboxRecord) throws -> (SentRecord, line: [UInt8])? {
         let candidate = record.candidate
-        // What is not for this destination is for the walk to say.
+        // Records that are not for this destination are left to the scan.
         guard candidate.isReportable, !candidate.isMuted else { return nil }
         try recall(candidate)
         guard case .admit(let before, let occurrences) = admission.evaluatePriority(candidate, at: record.at) else {
@@ -285,7 +296,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: What the limiter goes by
 
-    /// Gives the limiter what the store knows and it does not hold.
+    /// Loads the limiter's state of the record's account and group from the
+    /// store, if it is missing.
     func recall(_ candidate: Candidate) throws {
         let lacks = admission.lacks(candidate)
         guard lacks.account || lacks.group else { return }
@@ -299,7 +311,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         if lacks.group, let row = try reader.limits(ofGroup: candidate.group, id) { admission.adopt(row) }
     }
 
-    /// The limiter as it was stored, with each application's own limits.
+    /// Returns the limiter with its stored state and the limits of each
+    /// application.
     static func admission(_ service: ForwardingService, _ reader: StoreReader) throws -> Admission {
         let limits = service.settings.limits
         let state = try reader.admissionState(of: service.destination.id)
@@ -312,11 +325,13 @@ extension ForwardingLoop where Destination: ~Copyable {
         return Admission(settings: limits, state: state) { known[$0] ?? limits.ofAnyApplication }
     }
 
-    /// The machine, with the pace at which the last run left off.
+    /// Returns the state machine, with the send rate at which the last run
+    /// stopped.
     static func machine(_ settings: ForwardSettings, from state: DestinationRow.State) -> Forwarding {
         let now = Clock.monotonic
         guard let pace = state.pace, let at = state.pacedAt else { return Forwarding(settings: settings, at: now) }
-        // A clock that was set must not fill the bucket, nor empty it for years.
+        // A change of the wall clock must neither fill the bucket nor keep it
+        // empty for years.
         let passed = min(
             max(Duration.milliseconds(Clock.wall.milliseconds - at.milliseconds), .zero), Duration.seconds(86_400))
         return Forwarding(
@@ -324,19 +339,23 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 }
 
-/// The lines of the batch that is under way: how many they are, and the body that they make all together.
+/// The lines of the batch in flight: their number and size, and the request
+/// body with all of them.
 ///
-/// The lines themselves are there only once a part of them had to be sent.
+/// The individual lines are available only after a part of the batch had to be
+/// sent.
 struct BatchLines {
     static var none: BatchLines { BatchLines(count: 0, bytes: 0, whole: nil) }
 
     private(set) var count: Int
     private(set) var bytes: Int
-    /// Whose records take how many of the bytes.
+    /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
-    /// All of them as one body, which may be sent again; nothing where one of them has changed since.
+    /// All lines as one request body, which can be sent again; nil if a line
+    /// has changed.
     private(set) var whole: (any PreparedBody)?
-    /// Each of them, where that was asked for; nothing in the place of one whose record is gone.
+    /// The individual lines, if they were needed; nil for a line whose record
+    /// was removed.
     var all: [[UInt8]?]?
 
     private init(count: Int, bytes: Int, whole: (any PreparedBody)?) {
@@ -350,7 +369,7 @@ struct BatchLines {
         users = walk.users
     }
 
-    /// None as yet, for which there is a body.
+    /// Creates an empty value that adds lines to `body`.
     init(in body: any PreparedBody) {
         self.init(count: 0, bytes: 0, whole: body)
     }
@@ -362,10 +381,11 @@ struct BatchLines {
         if let user { users[user, default: 0] += line.count + 1 }
     }
 
-    /// Those that were to be sent once more and could not be, since their records are gone.
+    /// The indices of the lines that can't be sent again because their records
+    /// were removed.
     var left: Set<Int> { Set((all ?? []).indices.filter { all?[$0] == nil }) }
 
-    /// Leaves only some of them, which have been made.
+    /// Removes all other lines. The individual lines must have been built.
     mutating func keep(_ left: LineSet) {
         all = all.map { all in all.indices.filter { left.contains($0) }.map { all[$0] } }
         count = all?.count ?? 0
@@ -374,7 +394,8 @@ struct BatchLines {
         whole = nil
     }
 
-    /// Whose records take how many bytes of some of the lines, as if each user had the same part of them.
+    /// Returns each user's share of `bytes`, in proportion to the user's share
+    /// of the whole batch.
     func users(in bytes: Int) -> [UInt32: Int] {
         let part = Double(bytes) / Double(max(1, self.bytes))
         return users.mapValues { Int(Double($0) * part) }
@@ -386,18 +407,20 @@ struct BatchLines {
     }
 }
 
-/// A batch that another one has overtaken, with all that belongs to it.
+/// A batch that was preempted by a priority batch.
 struct PreemptedBatch {
     var batch: StoredBatch
     var lines: BatchLines
-    /// The last answer that found fault with lines of it, and the last one that took some of them.
+    /// The last reply that rejected lines of the batch, and the last one that
+    /// accepted some.
     var refusal: String?
     var taking: String?
-    /// How often it was tried.
+    /// The number of attempts.
     var attempts: Int64 = 0
 }
 
-/// The `event_id` of a summary: the same whenever the same is told again.
+/// The `event_id` of a summary. It is the same each time the same summary is
+/// sent.
 enum SummaryID {
     static func text(of draft: SummaryDraft, destination: String, host: String) -> String {
         var hash = SipHash(key0: 3)

@@ -3,7 +3,8 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// Sends a part of the batch, waits for the answer, and does what follows from it.
+    /// Sends a part of the batch, waits for the reply, and returns the next
+    /// action.
     func send(_ shipment: Forwarding.Shipment) throws -> Step {
         makeCurrent(shipment.batch)
         try markUnacknowledged(shipment)
@@ -38,7 +39,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: What is sent
 
-    /// Has at hand the batch that something is about, and lays the other one aside.
+    /// Makes a batch the current one, and keeps the other one as the preempted
+    /// batch.
     func makeCurrent(_ id: Int64) {
         guard batch?.id != id, let other = preemptedBatch else { return }
         preempt()
@@ -46,7 +48,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.batchAttempts = other.attempts
     }
 
-    /// Another batch comes first; the one under way, if there is one, goes on after it.
+    /// Keeps the current batch, if there is one, as the preempted batch, so
+    /// that another one can be sent first.
     func preempt() {
         preemptedBatch = batch.map {
             PreemptedBatch(batch: $0, lines: lines, refusal: refusal, taking: taking, attempts: state.batchAttempts)
@@ -55,11 +58,12 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.batchAttempts = 0
     }
 
-    /// Notes before a request that its lines may arrive, where it is stored that they have not: it may be the last
-    /// thing that this daemon does.
+    /// Stores that lines may arrive, before a request that is the first to
+    /// contain them. The daemon may crash during the request.
     private func markUnacknowledged(_ shipment: Forwarding.Shipment) throws {
         guard let known = state.unacknowledged[shipment.batch], !known.contains(shipment.range) else { return }
-        // A single one is a try; of others more follow, and not each is worth a note.
+        // A single line is a probe of a bisection. Other requests are followed
+        // by more, so only the first one is worth storing.
         state.unacknowledged[shipment.batch] = nil
         if shipment.range.count == 1 {
             var known = known
@@ -69,7 +73,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         try saveState()
     }
 
-    /// Sends some lines and waits for the answer, while the next batch may be made.
+    /// Sends lines and waits for the reply. The next batch may be built
+    /// meanwhile.
     private func answer(
         to shipment: Forwarding.Shipment
     ) throws -> (DeliveryResult, ahead: Result<Void, any Error>) {
@@ -78,14 +83,14 @@ extension ForwardingLoop where Destination: ~Copyable {
             count(lines.bytes, for: lines.users)
             shipper.begin(whole, within: shipment.timeLimit)
             let ahead = Result { try walkAhead() }
-            // Where the store can't give them, none is suspected.
+            // If the store can't return the lines, none can be blamed.
             let sent = RequestLines(count: range.count) { (try? self.allLines())?.compactMap(\.self) ?? [] }
             return (shipper.answer(to: sent), ahead)
         }
         let all = try allLines()
         let part = all[range].compactMap(\.self)
         guard !part.isEmpty else {
-            return (DeliveryResult(.accepted, ResponseSummary("nothing was left to send")), .success(()))
+            return (DeliveryResult(.accepted, ResponseSummary("all records were removed")), .success(()))
         }
         let body = shipper.prepare()
         for line in part { body.add(line) }
@@ -100,7 +105,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         return (answer, .success(()))
     }
 
-    /// All lines of the batch, made again where they are asked for first.
+    /// Returns all lines of the batch; nil for lines whose record was removed.
+    /// Builds them when they are first needed.
     private func allLines() throws -> [[UInt8]?] {
         if let all = lines.all { return all }
         var all: [[UInt8]?] = []
@@ -112,9 +118,11 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: What comes next
 
-    /// Makes the next batch, where it is certain to come next and is full: its lines need not wait for the answer.
+    /// Builds the next batch while a reply is awaited, if it is certain to be
+    /// next and to be full.
     ///
-    /// What it has judged counts from when it is stored, and only then; until then it can be forgotten.
+    /// Its admission decisions take effect when it is stored. Until then it can
+    /// be discarded.
     private func walkAhead() throws {
         guard let limit = machine.limitAhead(at: Clock.monotonic), budget.isAmple(at: Clock.wall) else {
             return
@@ -127,7 +135,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         next = try walk(limit)
     }
 
-    /// Something else comes first than the batch that was made ahead.
+    /// Discards the batch that was built ahead, because another batch comes
+    /// first.
     func forgetNext() throws {
         guard next != nil else { return }
         next = nil
@@ -182,10 +191,11 @@ extension ForwardingLoop where Destination: ~Copyable {
         return step(machine.settled(try pending(), rest: left, at: now))
     }
 
-    /// Stores what became of a batch, or of those of its lines that have come to their end.
+    /// Stores the fates of a batch, or of those of its lines that are finished.
+    /// Returns the batch with the remaining lines, if any.
     @discardableResult
     func book(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {
-        guard let batch else { preconditionFailure("A batch came to its end that was never stored") }
+        guard let batch else { preconditionFailure("The finished batch was never stored") }
         if !outcome.left.isEmpty { _ = try allLines() }
         let left = lines.left
         let deliveredCount = outcome.delivered.reduce(0) { $0 + $1.count }
@@ -198,9 +208,10 @@ extension ForwardingLoop where Destination: ~Copyable {
         notePace(at: now)
         var dead: [Int: [UInt8]] = [:]
         for line in outcome.dead where !left.contains(line.line) { dead[line.line] = try allLines()[line.line] }
-        // The last answer may be about the lines that were left when the bad ones had been found, or about a bad one.
+        // The last reply may be about a rejected line, or about the lines that
+        // were left after the rejected ones had been found.
         let words = dead.isEmpty ? answer : refusal ?? answer
-        let taking = deliveredCount > left.count ? self.taking ?? "taken, while others were refused" : words
+        let taking = deliveredCount > left.count ? self.taking ?? "accepted, while others were rejected" : words
         let attempts = state.batchAttempts
         if outcome.left.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
@@ -252,8 +263,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         try service.writer.perform { try $0.save(state, destination: id) }
     }
 
-    /// One line when the state of the destination changes, not one for each failure; what was told is stored, as
-    /// whoever was told must hear of its end from a later run, too.
+    /// Logs a change of the destination's state, but not each failure. The
+    /// logged state is stored, so that the end of an outage is logged even
+    /// after a restart.
     private func logChange() {
         let view = view
         let name = service.destination.name
@@ -270,7 +282,8 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "advice": view.advice ?? "",
                 ])
         case .waiting:
-            // Why may change with each attempt; that it is away is what matters.
+            // The reason may change with each attempt. Only the fact that the
+            // destination is unavailable matters.
             guard state.told != "away" else { return }
             state.told = "away"
             let isReached = view.reason.flatMap { FailureClass(rawValue: $0) }?.isReached ?? true
@@ -292,7 +305,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 }
 
 extension DeliveryVerdict {
-    /// Whether it says that something is wrong with what was sent, and not with the destination.
+    /// `true` if the reply is about the lines that were sent, and not about the
+    /// destination.
     fileprivate var isOfLines: Bool {
         switch self {
         case .partial, .tooLarge: true
@@ -300,7 +314,7 @@ extension DeliveryVerdict {
         }
     }
 
-    /// Whether all that was sent was taken.
+    /// `true` if all lines that were sent were accepted.
     fileprivate var isTaken: Bool {
         switch self {
         case .accepted, .unconfirmed: true

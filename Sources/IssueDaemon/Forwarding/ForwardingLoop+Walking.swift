@@ -3,12 +3,14 @@ import IssueProtocol
 import IssueStore
 
 extension ForwardingLoop where Destination: ~Copyable {
-    /// How many rows one walk passes at most, or the rest of a range more, so that a flood of what is held back is
-    /// stored in portions.
+    /// The maximum number of rows in one scan, which the rest of a closed range
+    /// may exceed. It splits a flood of suppressed records into portions that
+    /// are stored.
     private static var maxScanned: Int { 65_536 }
     private static var stretch: Int { 2048 }
 
-    /// Walks on from the cursor until the batch is full, and says how far it came.
+    /// Scans from the cursor until the batch is full. Returns the last row that
+    /// was scanned.
     func walkOn(_ walk: inout OutboxScan) throws -> Int64 {
         var pass = ScanCursor(position: cursor, due: admission.nextSummaryDue)
         while !walk.isFull, walk.walked < Self.maxScanned {
@@ -17,7 +19,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             } else {
                 guard try walkOnByRows(&pass, &walk) else { break }
             }
-            // The writer waits for this snapshot. What was walked is a batch, too.
+            // The writer waits for this snapshot. What has been scanned so far
+            // is a batch, too.
             if service.writer.snapshots.isClosed { break }
         }
         count(pass.runs.end(), &walk)
@@ -25,7 +28,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         return pass.position
     }
 
-    /// Passes the next stretch, record by record; false where there is none.
+    /// Scans the next page of rows individually. Returns `false` if there are
+    /// no more rows.
     private func walkOnByRows(_ pass: inout ScanCursor, _ walk: inout OutboxScan) throws -> Bool {
         let stretch = try reader.stretch(after: pass.position, limit: Self.stretch)
         guard let lowest = stretch.steps.first?.row, let highest = stretch.steps.last?.row else { return false }
@@ -47,9 +51,9 @@ extension ForwardingLoop where Destination: ~Copyable {
         return true
     }
 
-    /// Judges a record that no run holds back.
+    /// Evaluates a record that no run suppresses.
     ///
-    /// - Returns: the series whose next records have to be judged since.
+    /// - Returns: The series whose next record must be evaluated, too.
     func meet(
         _ step: ScanRow, _ number: Int, _ ahead: StoreReader.GoneAhead, offset: Int64, _ pass: inout ScanCursor,
         _ walk: inout OutboxScan
@@ -63,14 +67,15 @@ extension ForwardingLoop where Destination: ~Copyable {
         let isDue = pass.due.map { $0 <= record.at } ?? false
         if isDue {
             count(pass.runs.end(), &walk)
-            // Each has to open its window anew, so that it is told in time.
+            // The next record of each series must open its window again, so
+            // that its summary is on time.
             pass.runs.forget()
             walk.batch.newSummaries += try summaries(of: admission.dueSummaries(at: record.at))
         }
         record.candidate.wasPriority = ahead.refused.contains(step.row)
         count(pass.runs.end(ofGroup: facts.group), &walk)
         let released = try judge(record, number, &pass.runs, &walk)
-        // What is let through opens no window.
+        // Admitting a record opens no window.
         if released == nil || isDue { pass.due = admission.nextSummaryDue }
         return isDue ? Array(0..<pass.runs.count) : released ?? []
     }
@@ -82,7 +87,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
     }
 
-    /// Judges one record, and says of which series the next have to be judged where it was let through.
+    /// Evaluates a record. If it is admitted, returns the series whose next
+    /// record must be evaluated; otherwise nil.
     private func judge(
         _ record: OutboxRecord, _ number: Int, _ runs: inout SuppressedRuns, _ walk: inout OutboxScan
     ) throws -> [Int]? {
@@ -96,7 +102,8 @@ extension ForwardingLoop where Destination: ~Copyable {
             if let line = try line(of: sent) {
                 walk.batch.sent.append(sent)
                 walk.add(line, of: candidate.user)
-                // Sent or not: what follows in this batch is judged by it.
+                // Charged even if the request fails later, since the following
+                // records of this batch depend on it.
                 admission.dailyBytes.charge(line.count + 1, to: candidate.user)
             } else {
                 walk.withhold(candidate)
@@ -113,13 +120,14 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 }
 
-/// What one walk over the log has gathered so far.
+/// What one scan of the record log has gathered so far.
 struct OutboxScan {
     var batch: NewBatch
     var walked = 0
-    /// What is made of its lines, of which none is kept.
+    /// The body of the request, built from the lines. The lines themselves are
+    /// not kept.
     let body: any PreparedBody
-    /// Whose records take how many bytes of its lines.
+    /// The number of bytes of each user's lines.
     private(set) var users: [UInt32: Int] = [:]
     private var builder: BatchBuilder
     private var withheld: [Int64: NewBatch.Tally] = [:]
@@ -131,7 +139,7 @@ struct OutboxScan {
         builder = BatchBuilder(limit: limit)
     }
 
-    /// The most that it was to hold.
+    /// The limit of the batch.
     var limit: BatchLimit { builder.limit }
     var isFull: Bool { builder.isFull }
     var lineCount: Int { builder.count }
@@ -154,12 +162,12 @@ struct OutboxScan {
         Self.count(1, candidate.count, of: candidate.account, in: &summarised)
     }
 
-    /// Counts records whose rows are noted one by one.
+    /// Counts the records of a run. Their rows are recorded separately.
     mutating func summarise(_ run: SuppressedRun) {
         Self.count(run.records, run.occurrences, of: run.account, in: &summarised)
     }
 
-    /// The batch with all its sums.
+    /// The batch with all its totals.
     var finished: NewBatch {
         var batch = batch
         batch.withheldTally = Array(withheld.values)
@@ -176,31 +184,34 @@ struct OutboxScan {
     }
 }
 
-/// Where one walk over the log stands.
+/// The position of a scan in the record log.
 struct ScanCursor {
-    /// The last row that it has passed.
+    /// The last row that was scanned.
     var position: Int64
-    /// What it holds back without judging each record.
+    /// The runs of records that are suppressed without evaluating each one.
     var runs = SuppressedRuns()
-    /// When the next window closes.
+    /// The time at which the next window closes.
     var due: RecordLogInstant?
-    /// Up to which row records are read one by one, since too many of them have to be judged.
+    /// The row up to which records are read individually, because too many of
+    /// them must be evaluated.
     var rowsThrough: Int64 = 0
-    /// Whether most of what was read last was held back in runs.
+    /// `true` if most rows of the last page were suppressed by runs.
     var isHeldBack = false
 }
 
-/// What one walk knows of the series that it meets, and the runs of those that are held back.
+/// What one scan knows about the series in it, and the runs of those that are
+/// suppressed.
 struct SuppressedRuns {
-    /// What is looked at for each record stands by itself, so that to look costs no more than that.
+    /// The values that are read for each record. They are stored separately so
+    /// that the lookup is cheap.
     private struct Known {
         var firstOfGroup: Int64
         var regression: Int64
-        /// Up to there each record has to be judged.
+        /// Each record up to this row must be evaluated.
         var mutedThrough: Int64
-        /// Until then the run holds; nothing where there is none.
+        /// The end of the run; nil if there is none.
         var until: RecordLogInstant?
-        /// Of the run's reason, among all of them.
+        /// The index of the run's reason in `SuppressionReason.allCases`.
         var place = 0
     }
 
@@ -208,14 +219,15 @@ struct SuppressedRuns {
     private var facts: [SeriesInfo?] = []
     private var known: [Known] = []
     private var runs: [SuppressedRun?] = []
-    /// The series of each group, by their numbers.
+    /// The indices of each group's series.
     private var series: [Int64: [Int]] = [:]
-    /// The runs that end when a record is let through.
+    /// The runs that end when any record is admitted.
     private var shared: [Int] = []
-    /// Which rows were held back for which reason, by its place among all reasons.
+    /// The suppressed rows for each reason, by the reason's index.
     private var rows = [[Int64]](repeating: [], count: SuppressionReason.allCases.count)
 
-    /// The number of a series in this walk.
+    /// Returns the index of a series within this scan. Calls `find` for a new
+    /// one.
     mutating func number(of id: Int64, or find: () throws -> SeriesInfo?) rethrows -> Int {
         let number = numbers.number(of: id)
         if number == known.count {
@@ -233,7 +245,8 @@ struct SuppressedRuns {
 
     func facts(_ number: Int) -> SeriesInfo? { facts[number] }
 
-    /// Counts a record in its run; false where it has to be judged.
+    /// Counts a record as suppressed by its series' run. Returns `false` if it
+    /// must be evaluated instead.
     @inline(__always)
     mutating func take(_ step: ScanRow, _ number: Int, at now: RecordLogInstant) -> Bool {
         guard let until = known[number].until, now < until, known[number].firstOfGroup != step.row,
@@ -244,7 +257,7 @@ struct SuppressedRuns {
         return true
     }
 
-    /// Counts records of a series for all of which its last run held.
+    /// Counts records that were all suppressed by their series' last run.
     mutating func take(
         _ held: ArraySlice<Int64>, _ number: Int, occurrences: Int64, _ times: ClosedRange<RecordLogInstant>
     ) {
@@ -252,23 +265,25 @@ struct SuppressedRuns {
         rows[known[number].place] += held
     }
 
-    /// Whether records of a series were held back.
+    /// Returns whether the series has a run.
     func hasRun(_ number: Int) -> Bool { runs[number] != nil }
 
-    /// From when on the next record of a series has to be judged; nothing where the next one has to be in any case.
+    /// Returns the time from which on the next record of a series must be
+    /// evaluated; nil if the next one must be.
     func end(_ number: Int) -> RecordLogInstant? { known[number].until }
 
-    /// The first row, of this one and those behind it, whose record has to be judged whatever the run says.
+    /// Returns the first row, from `row` on, whose record must be evaluated
+    /// regardless of the run.
     func exception(_ number: Int, from row: Int64) -> Int64? {
         let one = known[number]
         if one.mutedThrough >= row { return row }
         return [one.firstOfGroup, one.regression].filter { $0 >= row }.min()
     }
 
-    /// The series of a group that were met.
+    /// The series of a group in this scan.
     func numbers(ofGroup group: Int64) -> [Int] { series[group] ?? [] }
 
-    /// How many series were met.
+    /// The number of series in this scan.
     var count: Int { known.count }
 
     mutating func begin(_ run: SuppressedRun?, _ number: Int) {
@@ -278,7 +293,8 @@ struct SuppressedRuns {
         if let run, run.endsWithAdmission { shared.append(number) }
     }
 
-    /// The runs of a group, or all of them, each with something in it; they go on from nothing.
+    /// Returns the runs of a group, or of all groups, that contain records.
+    /// They continue empty.
     mutating func end(ofGroup group: Int64? = nil) -> [SuppressedRun] {
         let numbers = group.map { self.numbers(ofGroup: $0) } ?? Array(known.indices)
         var ended: [SuppressedRun] = []
@@ -290,15 +306,15 @@ struct SuppressedRuns {
         return ended
     }
 
-    /// The next record of each series has to be judged.
+    /// Ends all runs, so that the next record of each series is evaluated.
     mutating func forget() {
         for number in known.indices { known[number].until = nil }
         shared.removeAll(keepingCapacity: true)
     }
 
-    /// A record of a group was let through: the next ones for which that may change something have to be judged.
+    /// Ends the runs that may change because a record of a group was admitted.
     ///
-    /// - Returns: their series.
+    /// - Returns: Their series.
     @discardableResult
     mutating func admitted(inGroup group: Int64) -> [Int] {
         let ended = shared + numbers(ofGroup: group)
@@ -307,7 +323,7 @@ struct SuppressedRuns {
         return ended
     }
 
-    /// The rows of all runs.
+    /// The rows of all runs, by reason.
     var held: [(reason: SuppressionReason, rows: [Int64])] {
         zip(SuppressionReason.allCases, rows).filter { !$1.isEmpty }.map { ($0, $1) }
     }

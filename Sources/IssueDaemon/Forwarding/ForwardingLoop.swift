@@ -4,7 +4,9 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Performs what the forwarding machine of one destination decides.
+/// Performs the actions of one destination's forwarding state machine.
+///
+/// Runs on the thread of its `ForwardingService`.
 final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     let service: ForwardingService
     var shipper: Destination
@@ -16,30 +18,34 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     var types: FieldTypes
     var budget: DailyBudget
     var cursor: Int64
-    /// Up to which record those that are express have been looked at.
+    /// The id up to which priority records have been examined.
     var priority: Int64
     var state: DestinationRow.State
-    /// The batch that is under way, and its lines.
+    /// The batch in flight, and its lines.
     var batch: StoredBatch?
     var lines = BatchLines.none
-    /// The one that comes next, made while the answer is awaited, and not stored before that one has come to its end.
+    /// The next batch, built while a reply is awaited. It is stored only after
+    /// the batch in flight has finished.
     var next: OutboxScan?
-    /// The last answer that found fault with lines of it.
+    /// The last reply that rejected lines of the batch.
     var refusal: String?
-    /// The last answer that took some of its lines.
+    /// The last reply that accepted lines of the batch.
     var taking: String?
-    /// A batch that another one has overtaken.
+    /// The batch that was preempted by a priority batch.
     var preemptedBatch: PreemptedBatch?
-    /// How many lines that were sent again are counted already; the machine counts from its start.
+    /// The number of resent lines that `state.resent` includes. The machine
+    /// counts from its start.
     var countedResent: Int64 = 0
-    /// Flushes that wait until the cursor has passed a row and nothing is under way.
+    /// Flushes that wait until the cursor has passed a row and no batch is in
+    /// flight.
     private var flushes: [(row: Int64, completed: @Sendable () -> Void)] = []
     private var deadline: MonotonicInstant?
-    /// When to look for a credential that is missing.
+    /// The time of the next attempt to read a missing credential.
     private var credentialCheck: MonotonicInstant
     private let credentialCheckInterval: Duration = .seconds(5)
 
-    /// What comes next, so that one thing after another costs no stack.
+    /// The next action. A loop performs the actions, so that a sequence of them
+    /// does not need stack.
     enum Step {
         case build(BatchLimit)
         case overtake(BatchLimit)
@@ -95,10 +101,11 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     private func begin() throws -> Step {
-        // What was held back before a crash or a stop is told of now: nobody knows when the next of it comes.
+        // Summarises records that were suppressed before a crash or stop,
+        // because more of the same may never arrive.
         try closeAllWindows()
         let now = Clock.monotonic
-        // In one snapshot, so that each of its records is there.
+        // In one snapshot, so that all records of the batch exist.
         try reader.snapshot {
             var before: Int64 = 0
             var known: [Int64: LineSet] = [:]
@@ -127,8 +134,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         return step(machine.started(resuming: first, overtakenBy: known, state.progress, unit: random, at: now))
     }
 
-    /// Reads a missing credential again from time to time. One that has
-    /// appeared is used at once.
+    /// Reads a missing credential again from time to time. As soon as it
+    /// exists, forwarding resumes.
     private func lookForCredential(at now: MonotonicInstant) throws {
         guard shipper.lacksCredential, credentialCheck <= now else { return }
         credentialCheck = now.advanced(by: credentialCheckInterval)
@@ -149,7 +156,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         if machine.stopRequested() != .stop { machine.abandoned() }
         let now = Clock.monotonic
         state.progress = machine.progress(at: now)
-        // Each request has got its answer, or was ended: what may have arrived is known.
+        // Each request was answered or cancelled, so it is known which lines
+        // may have arrived.
         state.unacknowledged.merge(machine.unacknowledged) { $1 }
         if let (id, outcome) = machine.takeUnstored() {
             makeCurrent(id)
@@ -170,8 +178,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             deadline = until
             return .rest
         case .rest:
-            // The timer stays: a batch may wait for it while records arrive. One that is of no use any more does no
-            // harm.
+            // The deadline stays, because a batch may wait for it while records
+            // arrive. A deadline that is no longer needed does no harm.
             return .rest
         }
     }
@@ -179,7 +187,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     func perform(_ first: Step) throws {
         var next = first
         while true {
-            // Whoever asks for `status` is told of a request before its answer.
+            // `status` shows a request before its reply has arrived.
             publishStatus()
             switch next {
             case .build(let limit): next = try build(limit)
@@ -187,7 +195,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             case .send(let shipment): next = try send(shipment)
             case .rest: return
             }
-            // Whoever asks for the end is not kept waiting by a backlog.
+            // A stop must not wait for a backlog.
             if service.inbox.withLock({ $0.isStopping }) { return try forgetNext() }
         }
     }
@@ -219,11 +227,12 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             StatusRegistry.Forwarder(name: service.destination.name, view: view, state: state))
     }
 
-    /// What the machine says, with this kind of destination's own advice.
+    /// The state of the machine, with advice that is specific to this kind of
+    /// destination.
     var view: ForwardingView {
         var view = machine.view
         if [.idle, .sending].contains(view.state), shipper.lacksCredential {
-            // Nothing has come back yet that would have shown it.
+            // There has been no request yet that would have failed.
             view.state = .paused
             view.reason = PauseReason.noCredential.rawValue
         }
@@ -237,23 +246,26 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 }
 
 extension ForwardingBatch {
-    /// - Parameter doubts: What is known of batches of the time before the start; of others each line may have arrived.
+    /// - Parameter unacknowledged: Lines that may have arrived, for batches of
+    ///   the last run. Without an entry for the batch, each of its lines may
+    ///   have arrived.
     init(of batch: StoredBatch, _ lines: BatchLines, unacknowledged: [Int64: LineSet]) {
         self.init(
             id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority,
             unacknowledged: unacknowledged[batch.id] ?? LineSet([0..<lines.count]))
     }
 
-    /// One that was just stored.
+    /// Creates the value for a batch that was just stored.
     init(of batch: StoredBatch, _ lines: BatchLines) {
         self.init(id: batch.id, count: lines.count, bytes: lines.bytes, isPriority: batch.kind == .priority)
     }
 }
 
-/// What others have for a forwarder.
+/// The queue of events for a forwarding service.
 struct ForwardingInbox: Sendable {
     var hasNews = false
-    /// Called when all that was pending when it was asked for has a fate.
+    /// Called when all records that were pending at the time of the request
+    /// have a fate.
     var flushes: [@Sendable () -> Void] = []
     var isStopping = false
 
@@ -267,9 +279,9 @@ struct ForwardingInbox: Sendable {
     }
 }
 
-/// Forwards to one destination, on a thread of its own.
+/// Forwards records to one destination, on a thread of its own.
 final class ForwardingService: Sendable {
-    /// What a forwarder goes by.
+    /// The settings of a forwarding service.
     struct Settings: Sendable {
         var forward: ForwardSettings
         var limits: LimitSettings
@@ -283,7 +295,7 @@ final class ForwardingService: Sendable {
     let writer: WriterService
     let board: StatusRegistry
     let log: Log
-    /// Ends the request that is under way.
+    /// Cancels the request in flight.
     let cancellation = HTTPCancellation()
     let inbox = Monitor(ForwardingInbox())
 
@@ -299,7 +311,7 @@ final class ForwardingService: Sendable {
         self.log = log
     }
 
-    /// Records were stored.
+    /// Tells the service that records were stored.
     func recordsArrived() {
         let wasEmpty = inbox.withLock { inbox in
             defer { inbox.hasNews = true }
@@ -308,34 +320,44 @@ final class ForwardingService: Sendable {
         if wasEmpty { inbox.signal() }
     }
 
+    /// Sends pending records without waiting for a full batch.
+    ///
+    /// - Parameter completed: Called when all records that are pending now have
+    ///   a fate, or when the service stops.
     func flush(_ completed: @escaping @Sendable () -> Void) {
         inbox.withLock { $0.flushes.append(completed) }
         inbox.signal()
     }
 
-    /// Ends the thread: at once, or after the answer that is under way.
+    /// Stops the service, after the reply to the request in flight has arrived.
+    /// Returns immediately.
     func stop() {
         inbox.withLock { $0.isStopping = true }
         inbox.signal()
     }
 
-    /// Ends what is under way, too.
+    /// Cancels the request in flight, too.
     func abandon() {
         cancellation.cancel()
     }
 
-    /// How long to wait after the store has failed before going on from what it holds.
+    /// The pause after a failure of the store, before forwarding resumes from
+    /// the stored state.
     private static let recovery: Duration = .seconds(5)
 
-    /// Forwards until it is told to stop.
+    /// Forwards records until the service is stopped.
     ///
-    /// What fails in the store does not end it: it goes on from what is stored.
+    /// A failure of the store does not end it; it resumes from the stored
+    /// state.
     ///
-    /// - Parameter fatesMoved: called whenever records have got another fate.
+    /// - Parameters:
+    ///   - makeShipper: Creates the shipper, again after each failure.
+    ///   - fatesMoved: Called when the fates of records have changed.
     func run<Destination: Shipper & ~Copyable>(
         _ makeShipper: () -> Destination, fatesMoved: @escaping @Sendable () -> Void
     ) {
-        // Reports go first: what is forwarded is on disk already.
+        // Receiving reports has a higher priority. What is forwarded is already
+        // on disk.
         Thread.yieldToOthers()
         while true {
             do {
@@ -343,7 +365,8 @@ final class ForwardingService: Sendable {
                 try loop.run()
                 break
             } catch is WriterClosed {
-                // The daemon is at its end; the next start goes on from what is stored.
+                // The daemon is stopping. The next start resumes from the
+                // stored state.
                 break
             } catch {
                 log.error(

@@ -2,22 +2,29 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// How far a walk has come in the lists of a closed range, and where it has to look at a record by itself.
+/// The position of an outbox scan within the posting lists of a closed range,
+/// and the next row that must be read individually.
 struct PostingScan {
     typealias Look = RowTimes.Look
 
     let range: RangeLists
-    /// The lists' series by their numbers in the walk, and back.
+    /// The index of each list's series within the scan, and the reverse
+    /// mapping.
     private let numbers: [Int]
     private var lists: [Int: Int] = [:]
-    /// How many records of each list were passed, and how many of those that stand for more than one occurrence.
+    /// The number of records of each list that were passed, and of those with
+    /// more than one occurrence.
     private var passed: [Int]
     private var passedMore: [Int]
-    /// Of each list the next record that has to be looked at by itself.
+    /// The next row of each list that must be read individually.
     private var next: [Int64]
     private var times = RowTimes()
 
-    /// - Parameter numbers: Of each list's series in the walk.
+    /// Creates a scan.
+    ///
+    /// - Parameters:
+    ///   - range: The posting lists of the range.
+    ///   - numbers: The index within the scan of each list's series.
     init(_ range: RangeLists, numbers: [Int]) {
         self.range = range
         self.numbers = numbers
@@ -27,21 +34,23 @@ struct PostingScan {
         next = range.lists.map { $0.rows[0] }
     }
 
-    /// The next record that has to be looked at by itself.
+    /// The next row that must be read individually; nil if there is none.
     ///
-    /// - Note: Over thousands of series this is what takes the time.
+    /// With thousands of series, most of the time is spent here.
     var nextRow: Int64? {
         var least = Int64.max
         for row in next { least = min(least, row) }
         return least == .max ? nil : least
     }
 
-    /// The first row that came at a moment or later.
+    /// Returns the first row that was received at `moment` or later; nil if
+    /// there is none in the range.
     mutating func row(since moment: RecordLogInstant, _ look: Look) rethrows -> Int64? {
         try times.row(since: moment.milliseconds &- range.offset, in: range.rows, look)
     }
 
-    /// Looks again from where on records of a series are not held back by its run.
+    /// Recomputes from which row on records of a series are not suppressed by
+    /// its run.
     mutating func turn(_ number: Int, _ runs: SuppressedRuns, _ look: Look) rethrows {
         guard let list = lists[number] else { return }
         let rows = range.lists[list].rows
@@ -55,9 +64,9 @@ struct PostingScan {
         next[list] = place < rows.count ? rows[place] : .max
     }
 
-    /// Counts what a series' run has held back below a row.
+    /// Counts the records of a series below a row that its run has suppressed.
     ///
-    /// - Returns: how many records that are.
+    /// - Returns: The number of these records.
     mutating func pass(
         _ number: Int, below row: Int64, _ runs: inout SuppressedRuns, _ look: Look
     ) rethrows -> Int {
@@ -66,7 +75,8 @@ struct PostingScan {
         let end = Self.place(of: row, in: rows, from: passed[list])
         guard end > passed[list] else { return 0 }
         defer { passed[list] = end }
-        // Without a run each of them was looked for, and what was not found is not there.
+        // Without a run, each record was read individually. Records that were
+        // not found have been removed.
         guard runs.hasRun(number) else { return 0 }
         let held = rows[passed[list]..<end]
         let first = try times.time(of: rows[passed[list]], look) ?? 0
@@ -81,14 +91,16 @@ struct PostingScan {
         return held.count
     }
 
-    /// Counts what all runs hold back below a row.
+    /// Counts the records of all series below a row that their runs have
+    /// suppressed. Returns their number.
     mutating func passAll(below row: Int64, _ runs: inout SuppressedRuns, _ look: Look) rethrows -> Int {
         var count = 0
         for number in numbers { count += try pass(number, below: row, &runs, look) }
         return count
     }
 
-    /// A record was looked at by itself, before which all of its series were passed.
+    /// Marks a row as read individually. All earlier rows of its series must
+    /// have been passed.
     mutating func met(_ row: Int64, _ number: Int) {
         guard let list = lists[number] else { return }
         passed[list] = Self.place(of: row &+ 1, in: range.lists[list].rows, from: passed[list])
@@ -98,7 +110,8 @@ struct PostingScan {
 
     private func instant(_ time: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: time &+ range.offset) }
 
-    /// The place of the first row that is not below another.
+    /// Returns the index of the first element of `rows`, from index `start`,
+    /// that is not below `row`.
     private static func place(of row: Int64, in rows: [Int64], from start: Int) -> Int {
         var (low, high) = (start, rows.count)
         while low < high {
@@ -109,16 +122,18 @@ struct PostingScan {
     }
 }
 
-/// What is held back is passed by the lists of a closed range, without reading its rows.
+/// Scanning suppressed records with the posting lists of a closed range,
+/// without reading their rows.
 ///
-/// The order in which records are judged is that of the log, and so are all
-/// decisions: between two records that have to be looked at, each is known to
-/// be held back by the run of its series.
+/// Records are evaluated in the order of the record log, so all decisions are
+/// the same as without the lists. Each record between two rows that are read is
+/// known to be suppressed by the run of its series.
 extension ForwardingLoop where Destination: ~Copyable {
-    /// Of so many records one may be looked at by itself before reading all rows costs less.
+    /// If more than one in this many records must be read individually, reading
+    /// all rows is cheaper.
     private static var minHeld: Int { 8 }
 
-    /// Passes what is left of a closed range.
+    /// Scans the rest of a closed range.
     func walkOn(_ range: RangeLists, _ pass: inout ScanCursor, _ walk: inout OutboxScan) throws {
         func look(_ row: Int64) throws -> RowTimes.Sample? {
             try reader.step(from: row, through: range.rows.upperBound).map {
@@ -148,7 +163,7 @@ extension ForwardingLoop where Destination: ~Copyable {
             let now = RecordLogInstant(milliseconds: step.receivedAt.milliseconds &+ range.offset)
             let isDue = pass.due.map { $0 <= now } ?? false
             let group = pass.runs.facts(number)?.group
-            // What a judgement asks of has to be counted up to it.
+            // The counts that the decision depends on must be up to date.
             let asked = isDue ? numbers : group.map { pass.runs.numbers(ofGroup: $0) } ?? [number]
             for number in asked { walk.walked += try lists.pass(number, below: step.row, &pass.runs, look) }
             var released: [Int] = []

@@ -92,7 +92,7 @@ final class WriterService: Sendable {
         guard isTaken else { throw WriterClosed() }
         inbox.signal()
         guard let result = answer.wait(until: { $0 }) else {
-            preconditionFailure("A wait without a deadline ends with what it waits for")
+            preconditionFailure("A wait without a deadline returned without a value")
         }
         return try result.get()
     }
