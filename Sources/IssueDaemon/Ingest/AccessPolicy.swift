@@ -2,19 +2,22 @@ import IssueCore
 import IssueStore
 import UnixIO
 
-/// Who may see and steer what, by what the kernel says of him.
+/// The rights of users, based on the credentials that the kernel reports.
 struct AccessPolicy: Equatable, Sendable {
     var ownUser: UInt32
     var readers: Set<UInt32>
     var operators: Set<UInt32>
-    /// Which ids share the limits of one user, and which are lent to containers.
+    /// The user ids that share the limits of one user, and those that belong to
+    /// containers.
     var users = AccountableUsers()
 
-    /// The numbers that systemd gives to dynamic users, and takes back: tomorrow they are somebody else's (systemd's
-    /// `UIDS-GIDS.md`), as is what the kernel shows for one that it can't name.
+    /// The ids of systemd's dynamic users, which are reused for other users
+    /// (systemd's `UIDS-GIDS.md`).
     static let recycledUsers: ClosedRange<UInt32> = 61_184...65_519
+    /// The id that the kernel reports for a user it can't map.
     static let nobody: UInt32 = 65_534
 
+    /// Returns the records that a user may read.
     func viewer(uid: UInt32, groups: [UInt32]) -> Viewer {
         if isPrivileged(uid) || groups.contains(where: { readers.contains($0) || operators.contains($0) }) {
             return .everything
@@ -27,7 +30,7 @@ struct AccessPolicy: Equatable, Sendable {
         isPrivileged(uid) || groups.contains { operators.contains($0) }
     }
 
-    /// What a new connection counts as.
+    /// Returns the class of a new connection.
     func standing(uid: UInt32, groups: [UInt32]) -> ConnectionShares.Standing {
         if uid == 0 { return .root }
         if uid == ownUser { return .daemonUser }
@@ -40,7 +43,7 @@ struct AccessPolicy: Equatable, Sendable {
 }
 
 extension AccessPolicy {
-    /// What `[Access]` says, for the user that the daemon runs as.
+    /// Creates the policy of `[Access]` for the user that the daemon runs as.
     init(_ settings: AccessSettings) {
         self.init(
             ownUser: CurrentProcess.userID, readers: settings.readerIDs, operators: settings.operatorIDs,
@@ -49,7 +52,8 @@ extension AccessPolicy {
 }
 
 extension AccountableUsers {
-    /// Reads which ids share the limits of one user. A file that cannot be read counts as empty.
+    /// Reads which user ids share the limits of one user. A file that can't be
+    /// read counts as empty.
     static func onThisHost(_ settings: AccessSettings) -> AccountableUsers {
         let maxBytes = 4 << 20
         let subordinates = try? FileSystem.read("/etc/subuid", limit: maxBytes)

@@ -3,64 +3,69 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// One connection, as the thread of the socket keeps it.
+/// A client's connection. Used only by the socket thread.
 final class Connection {
     let id: UInt64
     let descriptor: FileDescriptor
     let process: ReportingProcess
-    /// The groups of the peer when it connected; the kernel tells no later ones.
+    /// The groups of the peer when it connected. The kernel does not report
+    /// later changes.
     let groups: [UInt32]
-    /// What it counted as when it was let in.
+    /// The class of the connection when it was accepted.
     let standing: ConnectionShares.Standing
     let user: SocketUser
 
     var session = Session()
     var frames: FrameDecoder
-    /// A message that waits until what came before it is answered.
+    /// A message that waits until earlier calls have been answered.
     var held: Range<Int>?
-    /// Reports that were read and not handed to the writer yet.
+    /// Reports that were read but not handed to the writer yet.
     var batch = RecordBatch()
     var calls: [ReportCall] = []
 
-    /// What is counted of it in the load of its user.
+    /// The connection's share of its user's load, in bytes.
     var bytesInFlight = 0
     var bytesReceived = 0
     var bytesUnread = 0
-    /// What is counted of it in the memory of all users.
+    /// The connection's share of the memory of all users, in bytes.
     var callMemory = 0
     var replyMemory = 0
-    /// The part of that for unread replies; the rest is set aside for its questions.
+    /// The part of the connection's memory that unread replies use. The rest is for its queries.
     var unreadMemory = 0
-    /// The turn in which it was last heard of.
+    /// The round in which bytes were last read.
     var lastRound: UInt64 = 0
-    /// Whether the message that is coming may have any size, since it is a report.
+    /// `true` if the message being received may have any size because it is a
+    /// report.
     var isReceivingReport = false
-    /// Reports that want no reply.
+    /// Tokens of calls that want no reply.
     var silent: Set<UInt64> = []
     var replies = ReplyQueue()
-    /// The open file that is passed along with the next bytes sent.
+    /// The file that is passed with the next bytes sent.
     var file: PassedFile?
     var question: Question?
     var questionToken: UInt64 = 0
-    /// Questions of it that the store is being asked.
+    /// The number of jobs that the other threads have not answered yet.
     var openJobs = 0
     var isFetchingPage = false
-    /// Whose rights the last question of it was asked with.
+    /// The rights with which the last question was asked.
     var askedAs: Viewer = .nothing
-    /// When the store is asked again for what is awaited or followed.
+    /// Coalesces queries for new records or fates.
     var lookout = ChangePollGate()
 
-    /// How many bytes were read at a time, the last time.
+    /// The number of bytes of the last read.
     var lastRead = 0
-    /// Since when half a message has been there, or unread replies.
+    /// The time since which a partial message, or unread replies, have been
+    /// there.
     var partialSince: MonotonicInstant?
     var unsentSince: MonotonicInstant?
-    /// What the poller has been told last.
+    /// The events that the poller currently reports.
     var watchesReading = true
     var watchesWriting = false
-    /// Whether it is told when its user has less under way; it is not read until then.
+    /// `true` if the connection is throttled until its user's load drops. It is
+    /// not read until then.
     var isWaiting = false
-    /// Whether the poller does not know it, since it would tell again and again that nobody is there.
+    /// `true` if the connection is not in the poller, which would report the
+    /// hang-up in every round.
     var isDetached = false
     var hasEnded = false
     var isTouched = false
@@ -80,7 +85,8 @@ final class Connection {
 }
 
 extension Connection {
-    /// When something of it ends by time alone, if nothing happens until then.
+    /// Returns when a timeout of the connection is next due; nil if there is
+    /// none.
     func deadline(_ limits: SocketLimits) -> MonotonicInstant? {
         var deadline = partialSince?.advanced(by: limits.readTimeout)
         if let unread = unsentSince?.advanced(by: limits.writeTimeout) { deadline = min(deadline ?? unread, unread) }
@@ -92,16 +98,16 @@ extension Connection {
         return deadline
     }
 
-    /// What counts against its share of what its user may have under way.
+    /// The bytes that count against the user's limit for calls.
     var bytesUnderWay: Int { bytesInFlight + bytesReceived }
 
-    /// How much is lost when it is closed to make room for somebody else.
+    /// The cost of closing the connection to make room for another one.
     enum Worth: Int {
-        /// Nothing: it rests between two calls.
+        /// No cost: the connection is idle.
         case idle
-        /// What its client can send or ask again.
+        /// The client can resend or repeat its calls.
         case resumable
-        /// It is answered first, which ends in a moment.
+        /// The connection is being answered, which takes only a moment.
         case answering
     }
 
@@ -116,25 +122,27 @@ extension Connection {
         return isIdle && !isWaiting ? .idle : .resumable
     }
 
-    /// Gives back what it does not need while nothing is under way.
+    /// Releases memory that an idle connection does not need.
     func releaseMemory() {
         replies.releaseMemory()
-        // A spare batch has the size of the largest that was stored before.
+        // A recycled batch is as large as the largest one that was stored
+        // before.
         if calls.isEmpty, batch.bytes.capacity > 16 << 10 || batch.records.capacity > 256 { batch = RecordBatch() }
     }
 
-    /// Whether nothing is owed to it any more.
+    /// `true` if all calls have been answered and all replies sent.
     var isDone: Bool { session.isIdle && replies.unsentCount == 0 }
 }
 
-/// A user with connections, or with reports that are not stored yet; together with all who count as the same user.
+/// A user with connections or unstored reports, including all user ids that
+/// share the user's limits.
 final class SocketUser {
     let uid: UInt32
     var load: UserLoad
     var connections: Set<UInt64> = []
-    /// Whether it waits because all users together hold much.
+    /// `true` if the user waits because all users together use much memory.
     var isCrowdedOut = false
-    /// Whether he has less under way than he had, so that others of his connections may go on.
+    /// `true` if the user's load has dropped since the last round.
     var hasFreedCapacity = false
 
     init(uid: UInt32, limits: UserLoad.Limits) {
@@ -143,33 +151,35 @@ final class SocketUser {
     }
 }
 
-/// Reports that were read of a connection that is gone: they count until they are stored.
+/// The reports of a closed connection, which count until they are stored.
 struct Orphan {
     var user: SocketUser
     var bytes: Int
     var reports: Int
 }
 
-/// How much of the daemon one connection and one user may take.
+/// The limits for connections and users. Sizes are in bytes.
 struct SocketLimits: Equatable, Sendable {
     var messageBytes = 1 << 20
     var connections = 4096
     var connectionsPerUser = 1024
     var bytesInFlightPerUser = 8 << 20
-    /// What all users together may make the daemon hold.
+    /// The memory for all users together.
     var memory = 256 << 20
-    /// The largest message that is no report.
+    /// The maximum size of a message other than a report.
     var questionMessageBytes = 64 << 10
     var readTimeout: Duration = .seconds(30)
-    /// What one user may leave unread before nothing more of him is begun.
+    /// The maximum size of one user's unread replies.
     var unreadBytesPerUser = 16 << 20
-    /// What counts as unread for a question as long as it is not answered.
+    /// The bytes that an unanswered question counts as unread.
     var questionBytes = 256 << 10
-    /// How long a reader may take nothing of it.
+    /// How long a client may read nothing of its replies before the connection
+    /// is closed.
     var writeTimeout: Duration = .seconds(30)
-    /// What is read of one user before others have their turn.
+    /// The bytes that are read of one user before others have their turn.
     var quantum = 256 << 10
-    /// A connection that has less under way need not wait for its user's others.
+    /// A connection with less in flight is not throttled because of its user's
+    /// other connections.
     var little = 4 << 10
 
     var ofUser: UserLoad.Limits {
@@ -180,15 +190,16 @@ struct SocketLimits: Equatable, Sendable {
         ConnectionShares.Limits(total: connections, perUser: connectionsPerUser)
     }
 
-    /// Half of the memory is for calls, half-sent or not yet answered.
+    /// Half of the memory is for calls, partially received or not yet answered.
     var callMemory: MemoryBudget { MemoryBudget(limit: memory / 2, guaranteed: 256 << 10) }
-    /// The other half is for replies, unread or under way.
+    /// The other half is for replies, unread or being prepared.
     var replyMemory: MemoryBudget { MemoryBudget(limit: memory / 2, guaranteed: 2 * questionBytes) }
-    /// How questions share that half.
+    /// The budget by which queries share that half.
     var replyBudget: ReplyBudget { ReplyBudget(limit: memory / 2, limitPerUser: unreadBytesPerUser) }
-    /// How long a client may read nothing of a reply while other users wait for its memory.
+    /// The timeout for a client that does not read its reply while other users wait for its memory.
     var stalledReplyTimeout: Duration = .seconds(1)
-    /// What half-sent messages may take: they may stay as they are, unlike other calls.
+    /// The part for partial messages, which can stay forever, unlike other
+    /// calls.
     var halfSentMemory: Int { memory / 4 }
 }
 

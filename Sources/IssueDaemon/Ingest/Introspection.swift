@@ -1,8 +1,11 @@
 import IssueProtocol
 
-/// Answers `org.varlink.service`, by which a stranger finds out what can be asked here.
+/// The interface `org.varlink.service`, with which clients discover the other
+/// interfaces.
 enum Introspection {
-    /// The reply to a method that is none of the collector's.
+    /// Returns the reply to a method that is not one of the collector's.
+    ///
+    /// - Throws: `methodNotFound`, `interfaceNotFound` or `invalidParameter`.
     static func reply(to name: String, _ parameters: [UInt8]) throws(CollectorError) -> [UInt8] {
         guard let method = ServiceMethod(fullName: name) else { throw unknown(name) }
         switch method {
@@ -35,7 +38,7 @@ enum Introspection {
     ]
 }
 
-/// Finds the parameters of `Report` by their keys.
+/// Recognises the parameters of `Report` by their keys.
 struct ParameterTable: Sendable {
     private struct Known {
         var key: JSONKey
@@ -54,8 +57,9 @@ struct ParameterTable: Sendable {
     private let producer = Known("producer")
     private let sequence = Known("sequence")
 
-    /// Passes the next key and says what it is; nothing at the end. They are mostly written in the order of the
-    /// protocol's own description.
+    /// Advances past the next key and returns its parameter; nil at the end.
+    /// Most clients write the parameters in the order of the interface
+    /// description, which is tried first.
     @inline(__always)
     mutating func next(
         _ scanner: inout JSONScanner, after last: ReportParameter?

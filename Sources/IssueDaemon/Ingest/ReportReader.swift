@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 
-/// Reads the parameters of `Report` calls, record by record, into a batch.
+/// Decodes the parameters of `Report` calls into a batch, record by record.
 struct ReportReader {
     private var decoder: RecordDecoder
     private var parameters = ParameterTable()
@@ -13,25 +13,27 @@ struct ReportReader {
         decoder = RecordDecoder(limits: limits, seed: seed)
     }
 
-    /// A report that was read: its call, and whether it wants a reply.
+    /// A decoded report, and whether it wants no reply.
     struct Report {
         var call: ReportCall
         var oneway: Bool
     }
 
-    /// How a message begins that is a report written as most clients write it; then it need be read only once.
+    /// The start of a report as most clients write it. Such a message is parsed
+    /// in a single pass.
     private static let defaultStart = Array(#"{"method":"org.issued.Collector.Report","parameters":{"#.utf8)
 
-    /// Whether a message begins as most clients begin a report.
+    /// Returns whether a message starts as most clients write a report.
     static func beginsFast(_ message: Span<UInt8>) -> Bool {
         guard message.count > defaultStart.count else { return false }
         let usual = defaultStart.span
         return message.equals(from: 0, usual, from: 0, count: usual.count)
     }
 
-    /// Reads a message that begins as usual, its parameters and what follows them.
+    /// Reads a message for which `beginsFast` is true.
     ///
-    /// - Returns: nothing where it goes on in another way than usual, so that it must be looked at as a whole.
+    /// - Returns: nil if the rest of the message is unusual, so that it must be
+    ///   parsed as a whole.
     mutating func readUsual(
         _ message: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
     ) throws(CollectorError) -> Report? {
@@ -51,7 +53,8 @@ struct ReportReader {
         return report
     }
 
-    /// What follows the parameters: whether no reply is wanted, or nothing where there is more than that to say.
+    /// Reads the members after the parameters. Returns whether the call is
+    /// oneway; nil if there are other members.
     private static func readRest(_ scanner: inout JSONScanner) -> Bool? {
         var oneway = false
         do throws(JSONError) {
@@ -69,13 +72,14 @@ struct ReportReader {
         return oneway
     }
 
-    /// Reads the parameters of one call; what it has added to the batch is taken away again when it is refused.
+    /// Reads the parameters of a call. If it throws, the batch is unchanged.
     mutating func read(
         _ parameters: Span<UInt8>, token: UInt64, into batch: inout RecordBatch
     ) throws(CollectorError) -> ReportCall {
         let before = (records: batch.records.count, bytes: batch.bytes.count)
         do throws(CollectorError) {
-            // A record's own depth is what is limited, so that of what stands around it is added.
+            // The limit is for the depth of a record, so the depth of the
+            // surrounding arrays and objects is added.
             var scanner = JSONScanner(
                 parameters, maximumDepth: decoder.limits.depth + 2, maximumKeys: decoder.limits.keys)
             return try readCall(&scanner, token, &batch)
@@ -110,12 +114,13 @@ struct ReportReader {
                 switch known {
                 case .records:
                     hasRecords = true
-                    // Of a key that comes twice the last value holds.
+                    // If a key occurs twice, the last value counts.
                     batch.truncate(records: end, bytes: byteCount)
                     call.rejected = []
                     try readRecords(&scanner, into: &batch, rejected: &call.rejected)
                     call.records = end..<batch.records.count
-                    // What follows them is no part of the last record.
+                    // The keys after the records do not count for the last
+                    // record.
                     scanner.startCountingKeys()
                     recordsEnd = scanner.position
                     guard let expected = numberings.passExpected(&scanner) else { continue }
@@ -151,7 +156,8 @@ struct ReportReader {
         return call
     }
 
-    /// The number that a call begins with, for a call that could not be read as a whole; nothing where it has none.
+    /// Returns the sequence number of a call that could not be read as a whole;
+    /// nil if it has none.
     static func sequence(in parameters: Span<UInt8>) -> Int64? {
         var scanner = JSONScanner(parameters)
         var number: Int64?
@@ -188,15 +194,15 @@ struct ReportReader {
     }
 }
 
-/// A parameter of `Report`.
+/// A parameter of the `Report` method.
 enum ReportParameter: Sendable {
     case records
     case producer
     case sequence
-    /// One that a later version of the protocol may know.
+    /// A parameter that a later version of the protocol may define.
     case other
 
-    /// What an error calls it.
+    /// The name in errors.
     var name: StaticString {
         switch self {
         case .records: "records"
@@ -207,22 +213,27 @@ enum ReportParameter: Sendable {
     }
 }
 
-/// Reads who numbers the records of a call, which most calls say as the one before them did.
+/// Reads the producer id, which most calls of a connection write in exactly the
+/// same way.
 struct NumberingReader {
-    /// What stood between the records and the number the last time, from the comma on.
+    /// The bytes between the records and the number in the last call, starting
+    /// with the comma.
     private var before = ByteBuffer()
     private var producer: ProducerID?
 
-    /// What is longer is read each time.
+    /// Longer ones are parsed each time.
     private static let maxBytes = 96
 
-    /// Passes the name of the producer up to its number, if both follow the records as they did the last time.
+    /// Advances past the bytes up to the sequence number and returns the
+    /// producer, if these bytes are the same as in the last call. Otherwise
+    /// returns nil.
     @inline(__always)
     mutating func passExpected(_ scanner: inout JSONScanner) -> ProducerID? {
         scanner.passMembers(before.span) ? producer : nil
     }
 
-    /// The records ended at one index and the number begins at another.
+    /// Remembers the bytes between the end of the records and the start of the
+    /// number.
     mutating func read(_ id: ProducerID?, _ bytes: Span<UInt8>, from start: Int, to end: Int) {
         guard let id, end - start <= Self.maxBytes else { return }
         producer = id

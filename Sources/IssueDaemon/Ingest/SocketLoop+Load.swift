@@ -3,9 +3,10 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// What each user has under way, and who waits until it is less.
+/// The load of each user, and throttling.
 extension SocketLoop {
-    /// Whether the next call of a connection may begin; if not, it goes on when there is less under way.
+    /// Returns whether the next call of a connection may begin. Otherwise, the
+    /// connection resumes when its user's load has dropped.
     func mayBegin(_ connection: Connection) -> Bool {
         if connection.user.load.mayBegin(
             unanswered: connection.bytesInFlight, unread: connection.bytesUnread, within: allowance(of: connection.user)
@@ -16,9 +17,12 @@ extension SocketLoop {
         return false
     }
 
-    /// How many bytes of a connection may be read now; if none, it is told when, or has its turn in the next round.
+    /// Returns how many bytes of a connection may be read now. If there are
+    /// none, the connection resumes when its user's load has dropped, or in the
+    /// next round.
     func mayRead(_ connection: Connection, isHungUp: Bool) -> Int {
-        // What is left of a connection whose other end is gone lies in the kernel, and does not grow.
+        // The peer has hung up, so the remaining bytes are limited by the
+        // kernel's buffer.
         if isHungUp { return Self.chunk }
         guard connection.user.load.hasTurn(inRound: round, lastRead: connection.lastRead) else { return 0 }
         let room = connection.user.load.mayRead(
@@ -41,7 +45,8 @@ extension SocketLoop {
         }
     }
 
-    /// What a user may have under way while others hold what they do.
+    /// Returns how much a user may have in flight, given the memory used by all
+    /// users.
     func allowance(of user: SocketUser) -> UserLoad.Allowance {
         UserLoad.Allowance(
             calls: min(user.load.limits.calls, callMemory.allowance),
@@ -58,7 +63,8 @@ extension SocketLoop {
         if difference < 0 { hasReleasedMemory = true }
     }
 
-    /// Keeps no more memory for a connection than what it holds needs, and counts that.
+    /// Releases memory that the connection's bytes do not need, and counts the
+    /// rest.
     func settleReading(of connection: Connection) {
         let moved = connection.frames.giveBack(&readBuffer, keepingFrom: connection.held?.lowerBound)
         connection.held = connection.held.map { ($0.lowerBound - moved)..<($0.upperBound - moved) }
@@ -87,7 +93,7 @@ extension SocketLoop {
         if wasActive, !isActive { connection.user.load.ended() }
     }
 
-    /// Counts what a reader has not taken yet.
+    /// Counts the replies that the client has not read yet.
     func settleSending(of connection: Connection) {
         if connections[connection.id] != nil { count(unread: connection.replies.memory, of: connection) }
         let memory = connection.replies.memory + connection.openJobs * service.limits.questionBytes
@@ -110,7 +116,7 @@ extension SocketLoop {
         handlers.repliesChanged(connection.user.uid, difference)
     }
 
-    /// A report has begun, or is answered.
+    /// Counts the bytes of a report when it begins or is answered.
     func changed(inFlight difference: Int, of connection: Connection) {
         settleActivity(of: connection) { $0.bytesInFlight += difference }
         connection.user.load.changed(unanswered: difference)
@@ -118,8 +124,9 @@ extension SocketLoop {
         if difference < 0 { markCapacityFreed(connection.user) }
     }
 
-    /// What a call takes beside its bytes: a record of two bytes may be rejected with a hundred, and what is decoded
-    /// of a short record takes more than itself.
+    /// Returns the memory that a call needs besides its bytes. A record of two
+    /// bytes can be rejected with a reply of a hundred, and a short record is
+    /// smaller than its decoded form.
     static func weight(of call: ReportCall) -> Int {
         100 * call.rejected.count + MemoryLayout<DecodedRecord>.stride * call.records.count
     }
@@ -130,7 +137,8 @@ extension SocketLoop {
         changed(inFlight: bytes, of: connection)
     }
 
-    /// A user has less under way: his other connections may try again.
+    /// Marks a user whose load has dropped, so that throttled connections can
+    /// resume.
     func markCapacityFreed(_ user: SocketUser) {
         guard !user.hasFreedCapacity else { return }
         user.hasFreedCapacity = true
@@ -166,15 +174,16 @@ extension SocketLoop {
         }
     }
 
-    /// What is to become less before a connection goes on: what it holds already is no reason to wait.
+    /// Returns the bytes that must drop before a connection resumes. A held
+    /// message is no reason to wait.
     private static func bytesWaitedFor(_ connection: Connection) -> Int {
         connection.held == nil ? connection.bytesUnderWay : connection.bytesInFlight
     }
 
     // MARK: Too much for all together
 
-    /// Closes connections with half-sent messages, or with replies that nobody reads, where all of these together take
-    /// too much.
+    /// Closes connections with partially sent messages, or with unread replies,
+    /// if all of these together use too much memory.
     func relieveMemory() {
         let limits = service.limits
         if receivedMemory > limits.halfSentMemory {
@@ -213,7 +222,7 @@ extension SocketLoop {
                 MemoryReservation(connection: connection.id, owner: connection.user.uid, bytes: bytes, since: since)
             }
         }
-        // Some more than must go, so that the next one is not looked for at once.
+        // Closes some more than necessary, so that the next search is not needed at once.
         var chosen = MemoryReservation.excess(of: holdings, above: limit - limit / 8, guaranteed: guaranteed)
         if let stalledSince {
             let stalled = Set(holdings.filter { $0.since <= stalledSince }.map(\.connection))
@@ -234,7 +243,8 @@ extension SocketLoop {
 
     // MARK: Those that are gone
 
-    /// Takes off what a closed connection had under way, but for its reports that are on their way to the disk.
+    /// Subtracts the load of a closed connection, except for reports that are
+    /// being stored.
     func depart(_ connection: Connection) {
         let user = connection.user
         count(received: 0, of: connection)
@@ -253,7 +263,7 @@ extension SocketLoop {
         forget(user)
     }
 
-    /// A report was stored or refused whose connection is gone.
+    /// Counts the answer to a report of a closed connection.
     func orphanAnswered(_ connection: UInt64) {
         guard var orphan = orphans[connection] else { return }
         orphan.reports -= 1
@@ -271,7 +281,8 @@ extension SocketLoop {
 
     // MARK: Those that hang up while they wait
 
-    /// The kernel would tell without end that nobody is there, of a connection that may not be read yet.
+    /// Removes a throttled connection from the poller after a hang-up, because
+    /// the kernel would report it in every round.
     func detach(_ connection: Connection) {
         guard !connection.isDetached else { return }
         connection.isDetached = true
@@ -292,12 +303,14 @@ extension SocketLoop {
     }
 }
 
-/// Counts something that may happen very often, so that the log tells of it at most once a minute.
+/// Counts an event that may happen very often, so that it is logged at most
+/// once a minute.
 struct RepeatedEventCounter: Sendable {
     private var count = 0
     private var isReportedFrom = MonotonicInstant(sinceBoot: .zero)
 
-    /// Returns how often it has happened since it was last told, or nil where it is not to be told now.
+    /// Returns the number of events since they were last logged; nil if it is
+    /// too early to log them.
     mutating func happened(_ times: Int = 1, at now: MonotonicInstant) -> Int? {
         count += times
         guard now >= isReportedFrom else { return nil }

@@ -5,10 +5,10 @@ import Synchronization
 import UnixIO
 
 extension SocketLoop {
-    /// What is waited for where nobody says how long.
+    /// The timeout of calls that do not set one.
     static let defaultTimeout: Duration = .seconds(30)
 
-    /// Begins a call that is no report.
+    /// Begins a call other than `Report`.
     func ask(_ method: String, _ parameters: [UInt8], _ envelope: VarlinkCall.Envelope, _ connection: Connection) {
         connection.releaseMemory()
         connection.questionToken = connection.replies.open()
@@ -41,11 +41,12 @@ extension SocketLoop {
             }
             guard more else { throw .expectedMore }
             let filter = query.filter ?? IssueFilter()
-            // Its first job does not use the filter.
+            // The first job does not use the filter, so it is checked here.
             try check(filter)
             connection.question = .following(filter, row: 0)
             connection.lookout = ChangePollGate()
-            // Whoever says since when is given what there is first; others begin behind the newest record.
+            // With `since`, existing records are sent first. Otherwise, the
+            // client gets only records after the newest one.
             job(filter.since == nil ? .newest : .news(filter, row: 0), connection)
         case .show:
             let query: ShowParameters = try read(parameters)
@@ -129,7 +130,7 @@ extension SocketLoop {
         guard isOperator(connection) else { throw .denied }
     }
 
-    /// Has something done that takes long.
+    /// Submits a job that takes long.
     private func order(_ work: Job.Work, more: Bool, _ connection: Connection) throws(CollectorError) {
         try allowOperators(connection)
         let job = Job(
@@ -164,7 +165,7 @@ extension SocketLoop {
 
     func handle(_ answer: Answer) {
         if let memory = answer.memory { takenReplies.append(memory) }
-        // A question that was given up may have been answered nevertheless.
+        // A withdrawn query may have been answered nevertheless.
         guard let connection = connections[answer.connection], answer.question == connection.questionToken,
             let question = connection.question
         else { return }
@@ -202,19 +203,19 @@ extension SocketLoop {
                 finish(QueryService.reply(AwaitReply(fates: fates)), connection)
             }
         case (.news, _), (.fates, _), (.progress, _):
-            // The question was given up while its answer was on its way.
+            // The question was given up before its answer arrived.
             break
         }
     }
 
-    /// Whether the rights of whoever asked have changed meanwhile, so that what goes on is asked again with the new
-    /// ones.
+    /// Returns whether the client's rights have changed meanwhile. If so, the
+    /// question is asked again with the new rights.
     private func isOutdated(_ question: Question, _ connection: Connection) -> Bool {
         guard connection.openJobs == 0, connection.askedAs != viewer(of: connection) else { return false }
         switch question {
         case .pages(let parameters): job(.records(parameters, more: true), connection)
         case .following(let filter, let row):
-            // Row 0 stands for the first look, which tells where a follower begins.
+            // Row 0 means that the follower's first row is not known yet.
             job(row == 0 && filter.since == nil ? .newest : .news(filter, row: row), connection)
         case .awaiting(let parameters, _): job(.fates(parameters), connection)
         case .single, .flushing, .working: return false
@@ -222,7 +223,7 @@ extension SocketLoop {
         return true
     }
 
-    /// Gives the last reply to what was asked.
+    /// Sends the last reply to the question.
     private func finish(_ reply: [UInt8], _ connection: Connection) {
         guard connection.question != nil else { return }
         connection.question = nil
@@ -237,7 +238,7 @@ extension SocketLoop {
 
     // MARK: What goes on
 
-    /// All that was ready has been read by the client: the next page may come.
+    /// Called when the client has read all replies. Fetches the next page.
     func replySent(_ connection: Connection) {
         if case .pages(let parameters) = connection.question, parameters.after != nil, !connection.isFetchingPage {
             connection.isFetchingPage = true
@@ -247,7 +248,7 @@ extension SocketLoop {
         }
     }
 
-    /// There are new records.
+    /// Called when new records were stored.
     func fetchNews() {
         for connection in connections.values {
             guard case .following = connection.question else { continue }
@@ -256,7 +257,8 @@ extension SocketLoop {
         }
     }
 
-    /// Looks for more, if there may be more and what there was has been read.
+    /// Fetches new records if there may be any and the client has read the
+    /// previous ones.
     func fetchNews(of connection: Connection) {
         guard case .following(let filter, let row) = connection.question, connection.replies.unsentCount == 0,
             mayBegin(connection)
@@ -267,7 +269,7 @@ extension SocketLoop {
         }
     }
 
-    /// Fates have moved.
+    /// Called when the fates of records have changed.
     func fetchFates() {
         for connection in connections.values {
             guard case .awaiting = connection.question else { continue }
@@ -295,11 +297,12 @@ extension SocketLoop {
         }
     }
 
-    /// Answers with what there is when the time is over.
+    /// Ends questions whose timeout is over, and answers them with the current
+    /// state.
     func lookAtQuestion(of connection: Connection, at now: MonotonicInstant) {
         switch connection.question {
         case .awaiting(_, let until) where until <= now:
-            // What there is now is the answer.
+            // The current fates are the answer.
             connection.lookout.happened()
             fetchFates(of: connection)
         case .flushing(let parameters, let until, _) where until <= now: endFlush(parameters, connection)
@@ -307,7 +310,8 @@ extension SocketLoop {
         }
     }
 
-    /// The client is gone: what it asked last is not answered, and what it sent after that has its turn.
+    /// Gives up the question of a client that has disconnected. Calls that it
+    /// sent afterwards are still handled.
     func giveUpQuestion(of connection: Connection) {
         guard connections[connection.id] != nil else { return }
         withdrawJobs(of: connection)
@@ -331,7 +335,7 @@ extension SocketLoop {
         service.log.ended("flush", by: connection.process.sender, result: "given up")
     }
 
-    /// The daemon is at its end: what would go on for ever ends here.
+    /// Ends questions that could go on forever, because the daemon stops.
     func endQuestion(of connection: Connection) {
         switch connection.question {
         case .following, .pages:
@@ -346,18 +350,20 @@ extension SocketLoop {
     }
 }
 
-/// What a connection is being answered beside reports.
+/// The state of the question that a connection has asked. A question is any
+/// call except `Report`.
 enum Question {
-    /// One reply ends it.
+    /// Answered by one reply.
     case single
-    /// Pages follow each other; the next is fetched when this one has been read.
+    /// Answered by several pages. The next one is fetched when the client has
+    /// read the previous one.
     case pages(RecordsParameters)
-    /// New records go out as they come, from behind this row on.
+    /// New records after this row are sent as they are stored.
     case following(IssueFilter, row: Int64)
-    /// A record's fate is awaited.
+    /// Waits for the fates of a record.
     case awaiting(AwaitParameters, until: MonotonicInstant)
-    /// What was pending is being forwarded.
+    /// Waits until all pending records have been forwarded.
     case flushing(FlushParameters, until: MonotonicInstant, waitingFor: Int)
-    /// A job is under way, which says how far it is.
+    /// Waits for a job, which may report its progress.
     case working
 }

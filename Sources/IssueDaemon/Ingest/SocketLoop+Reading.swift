@@ -4,7 +4,7 @@ import IssueStore
 import UnixIO
 
 extension SocketLoop {
-    /// Reads what has come and begins the calls in it.
+    /// Reads available bytes and begins the calls in them.
     func read(_ connection: Connection, isHungUp: Bool) {
         guard !connection.hasEnded, connection.held == nil, connection.frames.wantsBytes else {
             return watch(connection)
@@ -27,21 +27,23 @@ extension SocketLoop {
             process(connection)
         case .wouldBlock: settleReading(of: connection)
         case .end where !isHungUp:
-            // It has nothing more to say, and still hears: all that began is answered.
+            // The client has closed its sending side but still receives, so all
+            // calls are answered.
             connection.hasEnded = true
             connection.partialSince = nil
             settleReading(of: connection)
             submit(connection)
             touch(connection)
         case .end, .failed:
-            // Whoever hangs up no longer waits for replies, but what was read is stored all the same.
+            // A client that has hung up receives no replies, but reports that
+            // were read are stored.
             settleReading(of: connection)
             submit(connection)
             close(connection)
         }
     }
 
-    /// Begins the calls that have been received, as far as their turn has come.
+    /// Begins the received calls, as far as the limits allow.
     func process(_ connection: Connection) {
         var isGoingOn = true
         while isGoingOn, !connection.hasEnded, mayBegin(connection) {
@@ -53,7 +55,7 @@ extension SocketLoop {
                 guard let message = try nextMessage(of: connection) else { break }
                 connection.held = nil
                 connection.isReceivingReport = false
-                // The time that a message may take counts from its own first byte.
+                // The timeout of a message starts with its own first byte.
                 connection.partialSince = nil
                 connection.user.load.completed(connection.id)
                 isGoingOn = begin(message, connection)
@@ -74,7 +76,8 @@ extension SocketLoop {
         relieveMemory()
     }
 
-    /// Whether the message that is coming may go on: above a size only a report may.
+    /// Returns whether the partial message may be received completely. Above a
+    /// size, only reports may.
     private func mayGrow(_ connection: Connection) -> Bool {
         guard connection.frames.pendingCount > service.limits.questionMessageBytes, connection.held == nil,
             !connection.isReceivingReport, !connection.hasEnded, connection.frames.hasPartialFrame
@@ -96,7 +99,8 @@ extension SocketLoop {
         return try connection.frames.next()
     }
 
-    /// Begins a call, or holds it; answers whether the next may be looked at.
+    /// Begins a call, or holds it. Returns whether the next call may be
+    /// examined.
     private func begin(_ message: Range<Int>, _ connection: Connection) -> Bool {
         if ReportReader.beginsFast(connection.frames[message]) {
             switch connection.session.reportArrived() {
@@ -130,7 +134,8 @@ extension SocketLoop {
         return true
     }
 
-    /// What a message says around its parameters; nothing where it is no call, which ends the connection.
+    /// Parses the call around its parameters. Returns nil if the message is not
+    /// a call, which ends the connection.
     private func readEnvelope(_ message: Range<Int>, _ connection: Connection) -> VarlinkCall.Envelope? {
         do throws(VarlinkError) {
             return try VarlinkCall.Envelope(scanning: connection.frames[message])
@@ -148,13 +153,14 @@ extension SocketLoop {
         }
     }
 
-    /// Keeps the place of a report's reply; until it is given, the report's bytes are under way.
+    /// Reserves the place of a report's reply. The report's bytes are in flight
+    /// until then.
     private func openReport(size: Int, _ connection: Connection) -> UInt64 {
         changed(inFlight: size, of: connection)
         return connection.replies.open(size: size)
     }
 
-    /// Takes a report that is written as most are, in one reading.
+    /// Reads a report that is written in the common way, in a single pass.
     private func reportFast(_ message: Range<Int>, _ connection: Connection) -> Bool {
         let token = openReport(size: message.count, connection)
         do throws(CollectorError) {
@@ -169,7 +175,7 @@ extension SocketLoop {
         return report(message, token, connection)
     }
 
-    /// Answers a report with an error, unless the message as a whole is no call.
+    /// Refuses a report, unless the message as a whole is not a call.
     private func refuse(
         _ message: Range<Int>, _ token: UInt64, _ error: CollectorError, _ connection: Connection
     ) -> Bool {
@@ -183,7 +189,7 @@ extension SocketLoop {
         }
     }
 
-    /// Answers a report with an error; numbered ones that follow it are refused until it is sent again.
+    /// Refuses a report. Later numbered reports are refused until it is resent.
     private func refuse(
         _ message: Range<Int>, _ envelope: VarlinkCall.Envelope, _ token: UInt64, _ error: CollectorError,
         _ connection: Connection
@@ -198,14 +204,15 @@ extension SocketLoop {
         finishReport(token, connection, refusing: error)
     }
 
-    /// Answers a report whose message is no call, and hangs up once the answer is sent.
+    /// Refuses a report whose message is not a call, and closes the connection
+    /// after the reply is sent.
     private func refuseLast(_ token: UInt64, _ error: CollectorError, _ connection: Connection) {
         submit(connection)
         connection.hasEnded = true
         finishReport(token, connection, refusing: error)
     }
 
-    /// Takes a report that is written in another way than usual.
+    /// Reads a report that is not written in the common way.
     private func report(_ message: Range<Int>, _ token: UInt64, _ connection: Connection) -> Bool {
         do throws(VarlinkError) {
             let envelope = try VarlinkCall.Envelope(scanning: connection.frames[message])
@@ -234,7 +241,7 @@ extension SocketLoop {
         }
     }
 
-    /// Adds a call that was read to what the writer is given next.
+    /// Adds a decoded call to the next submission.
     private func take(_ call: ReportCall, oneway: Bool, _ connection: Connection) throws(CollectorError) {
         if let sequence = call.numbering?.sequence, connection.session.numbers.arrived(sequence) == .refuse {
             throw .busy(retryAfter: .milliseconds(100))
@@ -246,7 +253,7 @@ extension SocketLoop {
         if connection.batch.records.count >= Self.maxGathered { submit(connection) }
     }
 
-    /// Hands the reports that were read to the writer.
+    /// Hands the decoded reports to the writer.
     func submit(_ connection: Connection) {
         guard !connection.calls.isEmpty else { return }
         connection.batch = handlers.submit(
@@ -280,7 +287,8 @@ extension SocketLoop {
         }
     }
 
-    /// Answers what can't be understood, and hangs up once the answer is sent.
+    /// Answers with an error, and closes the connection after the reply is
+    /// sent.
     private func answerLast(_ error: CollectorError, _ connection: Connection) {
         let token = connection.replies.open()
         connection.replies.close(token) { $0.append(contentsOf: error.reply.message) }
@@ -288,7 +296,7 @@ extension SocketLoop {
         touch(connection)
     }
 
-    /// Sends what is ready, as far as the reader takes it.
+    /// Sends pending replies, as far as the socket accepts them.
     func send(_ connection: Connection) {
         defer { settleSending(of: connection) }
         while connection.replies.unsentCount > 0 {
@@ -318,7 +326,7 @@ extension SocketLoop {
         watch(connection)
     }
 
-    /// Tells the poller what is waited for.
+    /// Updates the events that the poller reports.
     func watch(_ connection: Connection) {
         guard connections[connection.id] != nil else { return }
         awaitDeadline(of: connection)

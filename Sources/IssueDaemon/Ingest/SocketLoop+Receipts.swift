@@ -3,7 +3,8 @@ import IssueProtocol
 import IssueStore
 
 extension SocketLoop {
-    /// Gives the receipts of a commit, looking once at each connection for all that follow each other.
+    /// Sends the receipts of a commit, handling consecutive outcomes of a
+    /// connection together.
     func handle(_ outcomes: [CallOutcome]) {
         var start = 0
         while start < outcomes.count {
@@ -24,7 +25,8 @@ extension SocketLoop {
     private func answer(
         _ outcomes: [CallOutcome], _ range: Range<Int>, _ connection: Connection, _ receipts: inout ReceiptWriter
     ) {
-        // Out of the connection while it lasts: each access to a part of it would cost as much as a receipt.
+        // Moved out of the connection meanwhile, because each access through
+        // the class would cost as much as a receipt.
         var replies = ReplyQueue()
         var session = Session()
         swap(&replies, &connection.replies)
@@ -60,19 +62,20 @@ extension SocketLoop {
     }
 }
 
-/// Writes the replies to reports without building anything in between.
+/// Encodes the replies to reports directly, without intermediate values.
 struct ReceiptWriter {
     private static let start = Array(#"{"parameters":{"receipts":["#.utf8)
     private static let next = Array(#""},"#.utf8)
     private static let end = Array("]}}\0".utf8)
 
-    /// The rows whose ids differ in their last digit alone, and the store, of the receipts that were written last.
+    /// The block of rows, whose ids differ only in the last digit, and the
+    /// store of the last receipts.
     private var block: (store: UInt64, number: Int64)?
-    /// What such receipts have in common, with any last digit: a reply up to its first one, and what stands before the
-    /// digit of any other.
+    /// The common parts of such receipts, up to the last digit: the start of a
+    /// reply with its first receipt, and of any further receipt.
     private var replyStart = ByteBuffer()
     private var idStart = ByteBuffer()
-    /// How much of both is the store's.
+    /// The length of the part of both that depends only on the store.
     private var storeEnds = (reply: 0, id: 0)
     private let digits: [UInt8]
     private let lastEnd = ByteBuffer(Array("\"}]}}\0".utf8))
@@ -85,7 +88,8 @@ struct ReceiptWriter {
         }
     }
 
-    /// Writes the reply to one of the calls that share receipts in equal parts.
+    /// Appends the reply to one of several calls that share receipts in equal
+    /// parts.
     mutating func append(_ receipts: ReceiptList, part: Int, of parts: Int, to output: inout ByteBuffer) {
         switch receipts {
         case .run(let first, let count):
@@ -126,7 +130,7 @@ struct ReceiptWriter {
         block = (id.store, number)
         replyStart.truncate(to: storeEnds.reply)
         idStart.truncate(to: storeEnds.id)
-        // The first rows have no digit but the last.
+        // Row numbers in the first block have only one digit.
         if number > 0 {
             RecordID.append(row: number, to: &replyStart)
             RecordID.append(row: number, to: &idStart)
@@ -144,46 +148,53 @@ struct ReceiptWriter {
     }
 }
 
-/// Replies in the order of their calls, however they become ready.
+/// Orders replies by their calls, regardless of the order in which they are
+/// ready.
 struct ReplyQueue {
-    /// What is ready to be sent, from `sent` on.
+    /// Replies that are ready to be sent, from index `sent` on.
     private var bytes = ByteBuffer()
     private var sent = 0
-    /// Of each call that has no reply yet, how many bytes it took; the first one stands at `head`.
+    /// The size in bytes of each unanswered call. The first one is at index
+    /// `head`.
     private var sizes: [Int] = []
     private var head = 0
     private var firstOpen: UInt64 = 0
-    /// Replies that are ready before those of earlier calls; empty for a call that wants none.
+    /// Replies that are ready before those of earlier calls. Empty for a call
+    /// without a reply.
     private var early: [UInt64: ByteBuffer] = [:]
 
     var unsentCount: Int { bytes.count - sent }
 
-    /// The memory that unsent replies take.
+    /// The memory used by unsent replies, in bytes.
     var memory: Int { unsentCount == 0 ? 0 : bytes.capacity }
 
-    /// What is ready to be sent.
+    /// The replies that are ready to be sent.
     var unsent: Span<UInt8> {
         @_lifetime(borrow self)
         borrowing get { bytes.span.extracting(sent..<bytes.count) }
     }
 
-    /// What the next call's place will be called.
+    /// The token of the next call.
     var nextToken: UInt64 { firstOpen + UInt64(sizes.count - head) }
 
-    /// Keeps the place of a call that took so many bytes.
+    /// Reserves the place of a call's reply.
+    ///
+    /// - Parameter size: The size of the call in bytes.
+    /// - Returns: The token of the call.
     mutating func open(size: Int = 0) -> UInt64 {
         defer { sizes.append(size) }
         return nextToken
     }
 
-    /// A call weighs so much more, since its reply will be long.
+    /// Adds to the size of a call, for example because its reply will be long.
     mutating func weigh(_ token: UInt64, _ more: Int) {
         sizes[head + Int(token - firstOpen)] += more
     }
 
-    /// The call's last reply is written by the body, or nothing for a call that wants none.
+    /// Adds the last reply to a call. The closure writes it, or nothing for a
+    /// call without a reply.
     ///
-    /// - Returns: how many bytes the call took.
+    /// - Returns: The size of the call in bytes.
     @discardableResult
     mutating func close(_ token: UInt64, _ write: (inout ByteBuffer) -> Void) -> Int {
         let size = sizes[head + Int(token - firstOpen)]
@@ -203,25 +214,27 @@ struct ReplyQueue {
         return size
     }
 
-    /// One of several replies to a call; such a call is always the only open one.
+    /// Adds one of several replies to a call. Such a call is always the only
+    /// unanswered one.
     mutating func add(_ reply: [UInt8]) {
         bytes.append(contentsOf: reply)
     }
 
-    /// So many bytes have been sent.
+    /// Removes bytes that have been sent.
     mutating func sent(_ count: Int) {
         sent += count
         if sent == bytes.count {
             if bytes.capacity <= 64 << 10 { bytes.truncate(to: 0) } else { bytes = ByteBuffer() }
             sent = 0
         } else if sent >= 64 << 10, 2 * sent >= bytes.count {
-            // A reader who is never quite done must not have us keep all that he ever read.
+            // The sent bytes must not accumulate if the client never catches up
+            // completely.
             bytes.removeFirst(sent)
             sent = 0
         }
     }
 
-    /// Gives back memory while nothing is owed, as for a connection that is idle.
+    /// Releases memory of an idle connection.
     mutating func releaseMemory() {
         guard unsentCount == 0, head == sizes.count else { return }
         if bytes.capacity > 1 << 10 { bytes = ByteBuffer() }

@@ -3,15 +3,17 @@ import IssueProtocol
 import IssueStore
 
 extension SocketLoop {
-    /// Takes the reports that come next and are written as most are, looking at their connection once for all of them.
+    /// Reads consecutive reports that are written in the common way, in one go.
     ///
-    /// One that is written otherwise, or is to be refused, is held for the way
-    /// that knows all forms, as if nobody had looked at it.
+    /// Any other report, or one that is to be refused, is left to the general
+    /// path, which reads it from the start.
     ///
-    /// - Returns: whether there was one, so that the connection is to be looked at again.
+    /// - Returns: Whether there were any, so that the connection must be
+    ///   examined again.
     func takeReportsFast(_ connection: Connection) throws(FrameError) -> Bool {
         guard connection.held == nil, connection.session.mayReport else { return false }
-        // Out of the connection while it lasts: each access to a part of it would cost as much as a field of a record.
+        // Moved out of the connection meanwhile, because each access through
+        // the class would cost as much as a field of a record.
         var frames = FrameDecoder(limit: 0)
         var intake = FastPathIntake()
         swap(&frames, &connection.frames)
@@ -29,9 +31,11 @@ extension SocketLoop {
         return size > 0
     }
 
-    /// Takes what may be taken, and answers which message is for the other way.
+    /// Reads as many reports as possible. Returns the message that the general
+    /// path must read; nil if there is none.
     ///
-    /// - Parameter reader: lent for all of it, since each access to a part of the loop would cost as much, too.
+    /// - Parameter reader: Passed by reference, because each access through the
+    ///   class would be costly.
     private func takeReportsFast(
         of frames: inout FrameDecoder, into intake: inout FastPathIntake, upTo room: Int, size: inout Int,
         reader: inout ReportReader
@@ -43,7 +47,8 @@ extension SocketLoop {
         return nil
     }
 
-    /// Takes one report, and answers how much of it counts as under way; nothing where it is for the other way.
+    /// Reads one report. Returns its size in bytes for the user's load; nil if
+    /// the general path must read it.
     private func take(_ message: Span<UInt8>, _ intake: inout FastPathIntake, _ reader: inout ReportReader) -> Int? {
         let before = (records: intake.batch.records.count, bytes: intake.batch.bytes.count)
         let token = intake.replies.nextToken
@@ -70,7 +75,7 @@ extension SocketLoop {
         do throws(CollectorError) {
             return try reader.readUsual(message, token: token, into: &batch)
         } catch {
-            // It is read again, and refused, by the way that knows all forms.
+            // The general path reads it again, and refuses it.
             return nil
         }
     }
@@ -84,7 +89,8 @@ extension SocketLoop {
     }
 }
 
-/// What taking a report touches of its connection, but for the bytes it is read from.
+/// The parts of a connection that reading a report changes, except for its
+/// received bytes.
 struct FastPathIntake {
     var batch = RecordBatch()
     var calls: [ReportCall] = []
@@ -92,14 +98,14 @@ struct FastPathIntake {
     var session = Session()
     var silent: Set<UInt64> = []
 
-    /// Adds a call that was read, to the last one where they are alike.
+    /// Adds a decoded call, merging it with the previous one if possible.
     @inline(__always)
     mutating func add(_ call: borrowing ReportCall) {
         let last = calls.count - 1
         if last < 0 || !calls[last].join(call) { calls.append(copy call) }
     }
 
-    /// Takes it out of the connection, or puts it back.
+    /// Exchanges the values with those of the connection.
     mutating func exchange(with connection: Connection) {
         swap(&batch, &connection.batch)
         swap(&calls, &connection.calls)

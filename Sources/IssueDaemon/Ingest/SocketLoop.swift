@@ -4,7 +4,7 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// What the thread of the socket does, one event after the other.
+/// The event loop of the socket thread.
 final class SocketLoop {
     let service: SocketService
     let handlers: SocketService.Handlers
@@ -14,54 +14,59 @@ final class SocketLoop {
     var receipts = ReceiptWriter()
     var connections: [UInt64: Connection] = [:]
     var users: [UInt32: SocketUser] = [:]
-    /// Connections that are gone, as long as their reports are not stored.
+    /// Closed connections with reports that are not stored yet.
     var orphans: [UInt64: Orphan] = [:]
     var touched: [Connection] = []
     var shares: ConnectionShares
-    /// What all users together make the daemon hold.
+    /// The memory used for all users together.
     var callMemory: MemoryBudget
     var replyMemory: MemoryBudget
-    /// How much of it are unread replies.
+    /// The part of `callMemory` that holds unread replies.
     var unreadMemory = 0
-    /// When unread replies are looked at again, since questions wait for their memory.
+    /// The time of the next check of unread replies while queries wait for their memory. Nil if none wait.
     var makesReplyRoomAt: MonotonicInstant?
-    /// Replies that were taken over in this round and are counted as unread at its end.
+    /// The replies that arrived in this round. They count as unread at its end.
     var takenReplies: [Answer.Memory] = []
-    /// How much of it are messages that were received and not begun.
+    /// The part of `callMemory` that holds messages which were received but not
+    /// begun.
     var receivedMemory = 0
-    /// Users who wait because all together hold much.
+    /// Users whose connections wait because all users together use much memory.
     var crowdedOut: [SocketUser] = []
-    /// Whether all together hold less than they did.
+    /// `true` if memory of all users together was released since the last
+    /// round.
     var hasReleasedMemory = false
-    /// Users of whom less is under way than was.
+    /// Users whose in-flight bytes dropped since the last round. Their
+    /// throttled connections may resume.
     var usersWithFreedCapacity: [SocketUser] = []
     var deadlines = DeadlineQueue<UInt64>()
-    /// What connections read into, one after the other.
+    /// The buffer into which connections are read, one at a time.
     var readBuffer: [UInt8] = []
-    /// Counts how often everybody has had a turn.
+    /// The number of rounds of the loop, in each of which every connection has
+    /// its turn.
     var round: UInt64 = 0
     private var lastID: UInt64 = 1
     private var isAccepting = true
     private(set) var isStopping = false
     private var isEnding = false
-    /// What was refused or closed since the log has said so.
+    /// Refused and closed connections since they were last logged.
     var refusals = RepeatedEventCounter()
     var replacements = RepeatedEventCounter()
     var memoryCuts = RepeatedEventCounter()
-    /// Until when no connections are taken, because there was no descriptor left for one.
+    /// When connections are accepted again after a shortage of descriptors.
     private var acceptsAgain: MonotonicInstant?
     private var reserve = DescriptorReserve()
-    /// Whether the log says that none can be taken.
+    /// `true` if the shortage has been logged.
     private var hasReportedShortage = false
 
     static let listenerToken: UInt64 = 0
     static let inboxToken: UInt64 = 1
-    /// How often the end is looked for while the daemon stops.
+    /// How often the loop checks whether it can end while the daemon stops.
     static let sweep: Duration = .milliseconds(250)
     static let chunk = 128 << 10
-    /// How many records of a connection are gathered before the writer is given them.
+    /// The number of gathered records of a connection that is handed to the
+    /// writer at once.
     static let maxGathered = WriterService.maxRecords / 8
-    /// How many connections are taken before others have their turn.
+    /// How many connections are accepted before others have their turn.
     static let maxAccepted = 64
 
     init(_ service: SocketService, _ handlers: SocketService.Handlers) throws(Errno) {
@@ -102,7 +107,8 @@ final class SocketLoop {
             guard let connection = connections[event.token] else { return }
             if event.isWritable { touch(connection) }
             if event.isReadable { read(connection, isHungUp: event.isHungUp) }
-            // Nobody is there any more to be answered, and the kernel would tell it again and again.
+            // The client can't receive replies, and the kernel would report the
+            // hang-up in every round.
             if event.isHungUp {
                 giveUpQuestion(of: connection)
                 // A question that has begun meanwhile is given up in the next round.
@@ -138,7 +144,8 @@ final class SocketLoop {
                 guard let descriptor = try listener.descriptor.accept() else { return noteEmptyBacklog() }
                 try take(descriptor)
             } catch {
-                // The one who holds most makes room, as where the limit is reached.
+                // The user with the most connections loses one, as when the
+                // limit is reached.
                 guard let largest = shares.largest, makeRoom(of: largest.owner) else { return pause(error) }
             }
         }
@@ -149,7 +156,8 @@ final class SocketLoop {
         hasReportedShortage = false
     }
 
-    /// Takes no connections for a moment, since the machine has not what one needs.
+    /// Stops accepting connections for a moment because the host lacks a
+    /// resource.
     private func pause(_ error: Errno) {
         if !hasReportedShortage {
             service.log.warning(
@@ -177,7 +185,8 @@ final class SocketLoop {
         do throws(Errno) {
             facts = try readFacts(of: peer, on: descriptor)
         } catch {
-            // Reports of nobody knows whom would be groups of their own.
+            // Without the process's metadata, its reports would form groups of
+            // their own.
             _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
             throw error
         }
@@ -205,7 +214,7 @@ final class SocketLoop {
         service.board.counted(connections: connections.count)
     }
 
-    /// Reads the facts of a sender, with the spare descriptors if there are no others.
+    /// Reads a sender's process metadata. Uses the spare descriptors if there are no others.
     private func readFacts(
         of peer: PeerCredentials, on descriptor: borrowing FileDescriptor
     ) throws(Errno) -> ProcessMetadata? {
@@ -217,9 +226,9 @@ final class SocketLoop {
         }
     }
 
-    /// Tells why, as far as that goes without waiting, and hangs up.
+    /// Sends an error without waiting, and closes the connection.
     private func refuse(_ descriptor: consuming FileDescriptor) {
-        // Who is refused may come again at once, and must not fill the log.
+        // A refused client may reconnect at once, and must not fill the log.
         if let count = refusals.happened(at: Clock.monotonic) {
             let largest = shares.largest
             service.log.warning(
@@ -233,16 +242,18 @@ final class SocketLoop {
         _ = descriptor.attemptSend(CollectorError.busy(retryAfter: .seconds(1)).reply.message, from: 0)
     }
 
-    /// Closes the connection of a user whose loss costs least, and of these the one that was quiet for longest.
+    /// Closes the connection of a user that is the least costly to lose, and
+    /// among those the one that was idle for longest.
     ///
-    /// - Returns: `false` where each is being answered. One of them is closed
-    ///   as soon as that is done, so that the next attempt finds room.
+    /// - Returns: `false` if all of them are being answered. One of them is
+    ///   then closed as soon as it has been answered, so that a later attempt
+    ///   succeeds.
     private func makeRoom(of owner: UInt32) -> Bool {
         guard let user = users[owner] else { return false }
         let candidates = user.connections.compactMap { connections[$0] }
             .filter { $0.standing == .ordinary || $0.standing == .operator }
             .sorted { ($0.worth.rawValue, $0.lastRound, $0.id) < ($1.worth.rawValue, $1.lastRound, $1.id) }
-        // What has just come in is not idle, but was not read yet.
+        // A connection with unread bytes is not idle.
         let candidate = candidates.first { $0.worth != .idle || !hasBytes($0) } ?? candidates.first
         guard let candidate else { return false }
         guard candidate.worth != .answering else {
@@ -264,7 +275,8 @@ final class SocketLoop {
         return true
     }
 
-    /// Closes a connection that has done nothing wrong: whoever waits for an answer is asked to come again.
+    /// Closes a connection that has done nothing wrong. A client that waits for
+    /// an answer is asked to retry.
     func hangUp(_ connection: Connection) {
         endQuestion(of: connection)
         if connections[connection.id] != nil { send(connection) }
@@ -310,7 +322,8 @@ final class SocketLoop {
         isAccepting = false
         try? poller.remove(listener.descriptor)
         for connection in Array(connections.values) {
-            // What was read is answered; what was not read yet will be sent again.
+            // Calls that were read are answered. The client resends those that
+            // were not.
             connection.hasEnded = true
             endQuestion(of: connection)
             watch(connection)
@@ -319,7 +332,8 @@ final class SocketLoop {
 
     // MARK: Time
 
-    /// How long nothing need be done if nothing comes.
+    /// The time until the loop has something to do without an event; nil if
+    /// there is nothing.
     private var timeout: Duration? {
         if !usersWithFreedCapacity.isEmpty || (hasReleasedMemory && !crowdedOut.isEmpty) { return .zero }
         let next = [acceptsAgain, makesReplyRoomAt, deadlines.next].compactMap { $0 }.min().map {
@@ -340,7 +354,8 @@ final class SocketLoop {
         while let id = deadlines.takeDue(at: now) {
             guard let connection = connections[id] else { continue }
             if let since = connection.partialSince, since.advanced(by: service.limits.readTimeout) <= now {
-                // Where we are who has not read, the sender is not to blame.
+                // If the daemon has not read the bytes yet, the sender is not
+                // to blame.
                 guard connection.isWaiting, hasBytes(connection) else {
                     close(connection)
                     continue
@@ -356,7 +371,7 @@ final class SocketLoop {
         }
     }
 
-    /// Has a connection looked at when something of it ends by time.
+    /// Schedules a check of the connection at its next deadline.
     func awaitDeadline(of connection: Connection) {
         guard let deadline = connection.deadline(service.limits) else { return }
         deadlines.bring(connection.id, by: deadline)
@@ -393,10 +408,11 @@ struct DescriptorReserve {
 }
 
 extension SocketLoop {
-    /// Takes connections from another socket, since the path of the old one leads nowhere.
+    /// Continues with another listening socket, because the path no longer
+    /// leads to the old one.
     func change(to new: Listener) {
         guard !isStopping else { return }
-        // Whoever had come to the old one before is not turned away.
+        // Clients that have connected to the old socket are accepted first.
         accept()
         try? poller.remove(listener.descriptor)
         listener = new

@@ -4,21 +4,23 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// The socket: takes connections, reads calls, and gives replies, on one thread.
+/// Accepts connections, reads calls and sends replies, on one thread.
 final class SocketService: Sendable {
-    /// What the socket hands on, and to whom.
+    /// The other services that the socket thread uses.
     struct Handlers: Sendable {
-        /// Answers an empty batch for what is reported next.
+        /// Submits reports to the writer. Returns an empty batch for the
+        /// reports that follow.
         var submit: @Sendable (Submission) -> RecordBatch
         var ask: @Sendable (QueryJob) -> Void
-        /// A connection of a user is gone, and wants no answer.
+        /// Gives up the queries of a closed connection.
         var withdraw: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
-        /// The replies to a user take more memory than before, or less.
+        /// Changes the number of bytes that unread replies to a user take.
         var repliesChanged: @Sendable (_ user: UInt32, _ difference: Int) -> Void
-        /// Has a job done when its turn comes; answers whether it is taken.
+        /// Enqueues a job. Returns `false` if too many are waiting.
         var order: @Sendable (Job) -> Bool
-        /// Tells the named destination, or all of them, to forward now. Returns how many do, and nil if none has the
-        /// name. The completion is called once for each. A destination with a configuration error does not forward.
+        /// Forwards pending records to the named destination, or to all, without delay. Returns the number of
+        /// destinations that do, or nil if none has the name. `completed` is called once for each. A destination with a
+        /// configuration error does not forward.
         var flush: @Sendable (_ destination: String?, _ completed: @escaping @Sendable () -> Void) -> Int?
     }
 
@@ -45,13 +47,14 @@ final class SocketService: Sendable {
         self.log = log
     }
 
-    /// Leaves something for the thread of the socket, and wakes it.
+    /// Adds to the inbox of the socket thread, and wakes it.
     func tell(_ change: (inout SocketInbox) -> Void) {
         inbox.withLock { change(&$0) }
         wakeUp.signal()
     }
 
-    /// Reports that were stored; whoever follows or awaits may have an answer now.
+    /// Reports the outcomes of a commit. Clients that follow records or await
+    /// fates may get an answer, too.
     func stored(_ outcomes: [CallOutcome]) {
         tell {
             if $0.outcomes.isEmpty { $0.outcomes = outcomes } else { $0.outcomes += outcomes }
@@ -72,17 +75,19 @@ final class SocketService: Sendable {
         tell { $0.hasNewFates = true }
     }
 
-    /// Has connections taken from another socket.
+    /// Continues with another listening socket.
     func listen(at listener: Listener) {
         tell { $0.listener = listener }
     }
 
-    /// No more connections and no more calls; the thread ends when all that began has been answered.
+    /// Stops accepting connections and calls. The thread ends when all pending
+    /// calls have been answered.
     func stop() {
         tell { $0.isStopping = true }
     }
 
-    /// The thread ends, and hangs up on whoever still waits: he sends again.
+    /// Ends the thread at once, and closes all connections. Clients resend
+    /// unanswered reports.
     func end() {
         tell { $0.isEnding = true }
     }
@@ -97,23 +102,23 @@ final class SocketService: Sendable {
     }
 }
 
-/// What other threads have for the thread of the socket.
+/// The queue of events for the socket thread.
 struct SocketInbox: Sendable {
     var outcomes: [CallOutcome] = []
     var refusals: [Refusal] = []
     var answers: [Answer] = []
-    /// Connections whose flush has come to its end at one more destination.
+    /// Connections whose flush has completed at one more destination.
     var flushed: [UInt64] = []
-    /// Whoever asks whether this thread lives.
+    /// Heartbeat requests.
     var pulses: [Pulse] = []
-    /// Where connections come from now.
+    /// The listening socket to continue with.
     var listener: Listener?
     /// Whether questions wait because unread replies take all memory.
     var lacksReplyRoom = false
     var hasNewRecords = false
     var hasNewFates = false
     var isStopping = false
-    /// Nobody answers any more, so nobody is to wait.
+    /// The services that answer have ended, so waiting is pointless.
     var isEnding = false
 
     mutating func take() -> SocketInbox {
@@ -124,24 +129,26 @@ struct SocketInbox: Sendable {
     }
 }
 
-/// Sees to it that the daemon can be found where its socket belongs, also when somebody has removed the file.
+/// Keeps the socket reachable at its path, even if its file is removed.
 ///
-/// Whoever is connected notices nothing of that; nobody else can connect until
-/// there is a file again. One that the service manager has opened is its to
-/// make, so of that it is only said.
+/// Existing connections are not affected, but new clients can't connect without
+/// the file. The daemon creates its own socket again. A socket of the service
+/// manager can only be created by the service manager, so the daemon just logs
+/// that.
 final class ListenerMonitor {
     private(set) var listener: Listener
-    /// Whether the file is gone, and making it anew must be tried again.
+    /// `true` if the file is missing and creating it must be tried again.
     private(set) var isMissing = false
     private var hasReportedUnit = false
     let path: String
-    /// Makes the socket with its folder, or nothing where it came from the service manager.
+    /// Creates the socket and its folder; nil if the service manager created
+    /// it.
     private let make: (() throws(Errno) -> FileDescriptor)?
     private var watch: FolderWatch?
     private var place: FileStatus?
     private let log: Log
 
-    /// Keeps a socket that was inherited.
+    /// Monitors an inherited socket.
     init(_ listener: Listener, path: String, log: Log) {
         self.listener = listener
         self.path = path
@@ -150,7 +157,7 @@ final class ListenerMonitor {
         remember()
     }
 
-    /// Makes a socket and keeps it.
+    /// Creates and monitors a socket.
     init(path: String, log: Log, make: @escaping () throws(Errno) -> FileDescriptor) throws(Errno) {
         listener = Listener(try make())
         self.path = path
@@ -162,12 +169,13 @@ final class ListenerMonitor {
     /// `true` if the service manager made the socket, and keeps it when the daemon ends.
     var isInherited: Bool { make == nil }
 
-    /// Has a poller tell when it is time to look.
+    /// Adds the folder watch to a poller.
     func watch(with poller: borrowing Poller, token: UInt64) {
         if let watch { try? poller.add(watch.descriptor, token: token, for: [.read]) }
     }
 
-    /// Looks whether the file is still there; answers the new listener where it had to be made anew.
+    /// Checks whether the file is still there. Returns the new listener if it
+    /// had to be created again, otherwise nil.
     func look() -> Listener? {
         watch?.clear()
         let found = try? FileSystem.status(of: path, followingLinks: false)
@@ -202,7 +210,7 @@ final class ListenerMonitor {
     }
 }
 
-/// The socket on which connections arrive.
+/// A listening socket.
 final class Listener: Sendable {
     let descriptor: FileDescriptor
 

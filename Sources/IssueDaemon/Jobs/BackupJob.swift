@@ -64,7 +64,7 @@ struct BackupJob {
         return copy.total
     }
 
-    /// Removes what a daemon has left behind that ended in the middle of a backup or a repair.
+    /// Removes the files of a backup or repair during which the daemon ended.
     static func removeLeftovers(of path: String, _ log: Log) {
         removeUnfinished(of: path, log)
         RepairJob.removeLeftovers(of: path)

@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Does what takes long, one job after the other, on a thread of its own.
+/// Runs long jobs one after the other, on a thread of its own.
 ///
 /// The writer thread does the writing for it, in small steps between commits. Some jobs end when their client
 /// disconnects (`Job.Work.endsWithClient`), all of them when the daemon stops.
@@ -11,7 +11,8 @@ final class JobService: Sendable {
     private struct Inbox: Sendable {
         var jobs: [Job] = []
         var isStopping = false
-        /// The connection whose job is under way, and whether that job is to be given up.
+        /// The connection whose job is running, and whether that job is to be
+        /// given up.
         var running: UInt64?
         var isWithdrawn = false
     }
@@ -19,11 +20,11 @@ final class JobService: Sendable {
     private let inbox = Monitor(Inbox())
     private let path: String
     private let writer: WriterService
-    /// Told when a job has stored records, for whom no report was answered.
+    /// Called when a job has stored records that no sender reported.
     private let arrived: @Sendable () -> Void
     private let log: Log
 
-    /// How many may wait.
+    /// The maximum number of waiting jobs.
     private static let maxWaiting = 8
 
     init(path: String, writer: WriterService, arrived: @escaping @Sendable () -> Void, log: Log) {
@@ -33,7 +34,8 @@ final class JobService: Sendable {
         self.log = log
     }
 
-    /// Has a job done when its turn comes; answers whether it is taken.
+    /// Enqueues a job. Returns `false` if too many are waiting or the service
+    /// is stopping.
     func order(_ job: Job) -> Bool {
         let isTaken = inbox.withLock { inbox in
             guard !inbox.isStopping, inbox.jobs.count < Self.maxWaiting else { return false }
@@ -44,12 +46,13 @@ final class JobService: Sendable {
         return isTaken
     }
 
-    /// Has removed what nothing refers to any more.
+    /// Enqueues a job that removes unreferenced rows.
     func collect() {
         _ = order(Job(connection: 0, question: 0, requester: nil, wantsProgress: false, work: .collect))
     }
 
-    /// Gives up the jobs of a closed connection, except those that are finished without their client.
+    /// Gives up the jobs of a closed connection, except those that are
+    /// completed without their client.
     func withdraw(_ connection: UInt64) {
         inbox.withLock { inbox in
             inbox.jobs.removeAll { $0.connection == connection && $0.work.endsWithClient }
@@ -57,15 +60,15 @@ final class JobService: Sendable {
         }
     }
 
-    /// Ends the thread, and with it the job that is under way, at its next step.
+    /// Ends the thread. A running job is given up at its next step.
     func stop() {
         inbox.withLock { $0.isStopping = true }
         inbox.broadcast()
     }
 
-    /// Works until it is told to stop.
+    /// Runs jobs until `stop()` is called.
     ///
-    /// - Parameter damaged: called when a job has met damage in the file.
+    /// - Parameter damaged: Called when a job has found damage in the file.
     func run(_ answered: @Sendable @escaping (Answer) -> Void, damaged: @Sendable (StoreFailure) -> Void) {
         BackupJob.removeLeftovers(of: path, log)
         while let job = nextJob() {
@@ -137,29 +140,30 @@ final class JobService: Sendable {
     }
 }
 
-/// Something that an operator has asked for and that takes long.
+/// A long operation, usually requested by an operator.
 struct Job: Sendable {
     enum Work: Sendable {
         case backup(BackupParameters)
         case purge(PurgeParameters)
         case repair(RepairParameters)
         case requeue(RequeueParameters)
-        /// Nobody has asked for it, and nobody is told.
+        /// Removes unreferenced rows. No client has requested it.
         case collect
     }
 
     var connection: UInt64
-    /// The place of the question among the calls of its connection.
+    /// The index of the query among the calls of its connection.
     var question: UInt64
-    /// The process that asked, as the kernel named it; nil for what the daemon does on its own.
+    /// The process that requested the job, with the credentials from the
+    /// kernel; nil for the daemon's own jobs.
     var requester: Sender?
-    /// Whether the client takes more than one reply.
+    /// `true` if the client accepts progress replies.
     var wantsProgress: Bool
     var work: Work
 }
 
 extension Job.Work {
-    /// Whether the work is given up when its client disconnects.
+    /// Whether the job is given up when its client disconnects.
     ///
     /// A copy or a count is of no use without its client. A repair can be requested again and continues where it was.
     /// A purge or a requeue is finished: its work is bounded by what is stored.
@@ -171,7 +175,8 @@ extension Job.Work {
         }
     }
 
-    /// The name and parameters for the log; nil for what changes nothing and hands nothing out.
+    /// The name and parameters for the audit log; nil for jobs that neither
+    /// change nor hand out data.
     var audit: (request: String, parameters: String)? {
         switch self {
         case .backup(let parameters): return ("backup", Self.text(parameters))
@@ -192,9 +197,10 @@ extension Job.Work {
     }
 }
 
-/// What a job works with while it runs.
+/// The context of a running job.
 struct JobRun {
-    /// The daemon ends: what is not done yet is not done.
+    /// Thrown when a job must be given up because the daemon stops or the
+    /// client has disconnected.
     struct Stopped: Error {}
 
     let path: String
@@ -204,7 +210,7 @@ struct JobRun {
     private let tell: ([UInt8]) -> Void
     private var reportedAt: MonotonicInstant?
 
-    /// How often it says how far it is.
+    /// The minimum interval between progress replies.
     private static let interval: Duration = .milliseconds(250)
 
     init(
@@ -218,7 +224,8 @@ struct JobRun {
         self.tell = tell
     }
 
-    /// Where the database lies, and what the daemon puts beside it.
+    /// The folder of the database, of backups and of files that were moved
+    /// aside.
     var folder: String { FileSystem.parentFolder(of: path) }
 
     /// The database's name in its folder.
@@ -239,7 +246,7 @@ struct JobRun {
 
     private static let maxAttempts = 20
 
-    /// Called between two steps of what nobody waits for: gives up when the daemon ends.
+    /// Called between two steps. Throws `Stopped` if the job must be given up.
     func goOn() throws {
         guard !isStopping() else { throw Stopped() }
     }
@@ -249,7 +256,8 @@ struct JobRun {
         _ = Monitor(0).wait(deadline: MonotonicClock.now.advanced(by: duration)) { _ -> Bool? in nil }
     }
 
-    /// What is to stay free stays free: otherwise records would be removed to make room for a copy of them.
+    /// Throws if a copy of the database would leave less than `KeepFree=` free.
+    /// Records would be removed to make room for the copy.
     func expectRoom(for bytes: Int64) throws {
         let keepFree = try writer.perform { $0.retention.keepFree }
         let free = Int64(clamping: try FileSystem.freeBytes(at: folder))
@@ -260,7 +268,8 @@ struct JobRun {
         }
     }
 
-    /// Called between two steps: says how far it is now and then, and gives up when the daemon ends.
+    /// Called between two steps. Sends progress to the client now and then, and
+    /// throws `Stopped` if the job must be given up.
     mutating func progress(_ reply: some JSONCodable) throws {
         try goOn()
         let now = Clock.monotonic
@@ -270,9 +279,10 @@ struct JobRun {
     }
 }
 
-/// Removes what nothing refers to any more, behind what retention or a purge has removed.
+/// Removes rows that are no longer referenced after retention or a purge.
 struct Collection {
-    /// Whether nothing but their ids may stay of the newest rows either, which are never removed.
+    /// `true` if the newest rows, which are never removed, must be reduced to
+    /// their ids.
     var isErasing = false
 
     func run(_ run: JobRun) throws {
@@ -306,7 +316,7 @@ struct Collection {
         }
     }
 
-    /// Removes counts of series that are not there any more.
+    /// Removes counts of series that no longer exist.
     func collectCounts(_ run: JobRun) throws {
         let writer = run.writer
         var minute: Int64? = 0
@@ -316,7 +326,8 @@ struct Collection {
         }
     }
 
-    /// Keeps what is old by the hour. With a wall clock that is set wrong that may be too early, and loses no sum.
+    /// Combines old counts by hour. If the wall clock is wrong this may happen
+    /// too early, but no total is lost.
     private func rollUpCounts(_ run: JobRun) throws {
         let writer = run.writer
         let time = Clock.wall.advanced(by: .zero - StoreWriter.countsByHour)

@@ -3,7 +3,8 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Erases what a filter matches, in small steps between commits, and says where some of it is left.
+/// Erases the records that match a filter, in small steps between commits, and
+/// reports where copies may be left.
 struct PurgeJob {
     private let filter: IssueFilter
     private let isDryRun: Bool
@@ -30,7 +31,8 @@ struct PurgeJob {
             }
             return PurgeReply(count: count, unreachable: try unreachable(Erasure(), reader, run))
         }
-        // What is erased lies in closed ranges, whose ids are written down as given out.
+        // Records are erased from closed ranges, for which it is recorded that
+        // their ids were used.
         try run.writer.perform { try $0.closeOpenRange() }
         var erasure = Erasure()
         let writer = run.writer
@@ -39,7 +41,7 @@ struct PurgeJob {
             return erasure.records
         }
         try finish(erasure, run)
-        // Also where nothing is left to be erased: an earlier purge may have been cut off here.
+        // Always, because an earlier purge may have been interrupted here.
         let leftInFile = try eraseUnusedBytes(erasure, &run)
         run.log.notice("Records were erased on request", ["records": "\(erasure.records)"])
         return PurgeReply(
@@ -69,7 +71,8 @@ struct PurgeJob {
             series = series.dropFirst(some.count)
             try writer.perform { try $0.finishErasing(some, isWhole: isWhole) }
         }
-        // Processes, senders and accounts that are no longer referenced are erased with the records.
+        // Processes, senders and accounts that are no longer referenced are
+        // erased with the records.
         try Collection(isErasing: true).run(run)
         try writer.perform { try $0.finishErasingText() }
     }
@@ -77,7 +80,7 @@ struct PurgeJob {
     /// How long readers of the store may block the pass over the file.
     private static let timeout: Duration = .seconds(60)
 
-    /// Overwrites what deleting leaves in the file.
+    /// Overwrites deleted data in the file.
     ///
     /// - Returns: A text for each place where something may be left.
     private func eraseUnusedBytes(_ erasure: Erasure, _ run: inout JobRun) throws -> [String] {
@@ -112,7 +115,7 @@ struct PurgeJob {
         }
     }
 
-    /// Where records may be left that are gone here.
+    /// Lists the places outside the database where erased records may be left.
     private func unreachable(_ erasure: Erasure, _ reader: StoreReader, _ run: JobRun) throws -> [String] {
         var words: [String] = []
         for name in try FileSystem.names(in: run.folder).sorted()

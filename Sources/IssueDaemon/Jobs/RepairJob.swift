@@ -3,7 +3,8 @@ import IssueProtocol
 import IssueStore
 import UnixIO
 
-/// Brings over what is readable from databases that were set aside, and renames those that are done with.
+/// Recovers the readable records of set-aside databases, and renames the
+/// databases that are finished.
 struct RepairJob {
     private let file: String?
     private let isDryRun: Bool
@@ -62,7 +63,7 @@ struct RepairJob {
     }
 
     private func open(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
-        // Who opens a pipe may wait for ever.
+        // Opening a pipe could block forever.
         guard (try? FileSystem.status(of: path).kind) == .regular else {
             run.log.warning("What was set aside in place of a database is no file, leaving it", ["file": path])
             return nil
@@ -78,19 +79,21 @@ struct RepairJob {
         }
     }
 
-    /// The file into which a database is copied whose schema is replaced.
+    /// The path of the temporary copy of a database whose schema is replaced.
     private static func copy(of path: String) -> String { "\(path).repairing" }
 
-    /// Removes what a daemon has left behind that ended in the middle of a repair.
+    /// Removes the files of a repair during which the daemon ended.
     static func removeLeftovers(of path: String) {
         StoreFiles.remove(copy(of: path))
     }
 
-    /// Opens a copy that has the schema of a fresh store; nothing where that does not help.
+    /// Opens a copy with the schema of a new store; returns nil if that does
+    /// not help.
     private func openByFreshSchema(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         let copy = Self.copy(of: run.path)
         StoreFiles.remove(copy)
-        // Whoever has opened it goes on reading it, and nothing is left behind by a daemon that ends meanwhile.
+        // The opened file can still be read after its removal, and a crash
+        // leaves nothing behind.
         defer { StoreFiles.remove(copy) }
         let log = (try? FileSystem.status(of: path + "-wal").size) ?? 0
         try run.expectRoom(for: try FileSystem.status(of: path).size + log)
@@ -120,7 +123,8 @@ struct RepairJob {
         }
     }
 
-    /// What is done with is not gone through again, and stays until somebody takes it away.
+    /// Renames a finished database, so that it is not repaired again. It stays
+    /// until an operator removes it.
     private func putAway(_ name: String, _ run: JobRun) throws {
         let path = "\(run.folder)/\(name)"
         let beginning = "\(run.folder)/\(run.fileName)"
@@ -135,22 +139,24 @@ struct RepairJob {
     }
 }
 
-/// The pages of a fresh store that name the tables and say where they begin, the first one before all: in all stores of
-/// a version the same.
+/// The pages of a new store that contain its schema, starting with the first
+/// page. They are the same in all stores of a version.
 ///
-/// So a file that has lost its own can be read by them.
+/// With them, a file that has lost its own schema can be read.
 struct SchemaPages {
     private var pages: [(number: Int, bytes: [UInt8])] = []
     private let pageBytes: Int
 
-    /// Where the header says at which change it was told how long the file is (sqlite.org/fileformat2.html, 1.3.13).
+    /// The offset of the change counter for which the stored database size is
+    /// valid (sqlite.org/fileformat2.html, section 1.3.13).
     private static let sizeIsOfChange = 92..<96
-    /// Where the tree of the schema begins in the first page, behind the header (1.3), and in all others.
+    /// The offset of the schema's B-tree in the first page, after the header
+    /// (section 1.3), and in all other pages.
     private static let treeStart = (first: 100, others: 0)
-    /// The kind of a page that holds other pages of a table, and not rows (1.6).
+    /// The type of an interior page of a table B-tree (section 1.6).
     private static let interior: UInt8 = 5
 
-    /// Makes a store at a path where there is none, and takes it away again.
+    /// Creates a store at the path, reads its schema pages, and removes it.
     init(makingStoreAt path: String) throws {
         StoreFiles.remove(path)
         defer { StoreFiles.remove(path) }
@@ -167,7 +173,7 @@ struct SchemaPages {
             pages.append((number, bytes))
             numbers += Self.children(of: bytes, treeStart: number == 1 ? Self.treeStart.first : Self.treeStart.others)
         }
-        // Of no change that ever is: so the length is that of the file itself.
+        // An invalid change counter, so that SQLite uses the size of the file.
         for index in Self.sizeIsOfChange { pages[0].bytes[index] = 0xFF }
     }
 
@@ -177,7 +183,8 @@ struct SchemaPages {
         return bytes
     }
 
-    /// The pages that a page of a tree holds: one in front of each cell, and the last (1.6).
+    /// Returns the child pages of an interior page: one per cell and the
+    /// rightmost one (section 1.6).
     private static func children(of page: [UInt8], treeStart start: Int) -> [Int] {
         guard page[start] == interior else { return [] }
         func number(_ place: Int, _ count: Int) -> Int { page[place..<place + count].reduce(0) { $0 << 8 | Int($1) } }
@@ -185,9 +192,12 @@ struct SchemaPages {
         return cells.map { number($0, 4) } + [number(start + 8, 4)]
     }
 
-    /// Copies a database and its log, with these pages in place of its own.
+    /// Copies a database and its WAL, replacing the database's schema pages.
     ///
-    /// - Parameter goOn: Called between two steps, and throws when there is to be none.
+    /// - Parameters:
+    ///   - path: The path of the database.
+    ///   - copy: The path of the copy.
+    ///   - goOn: Called between two steps. Throws if copying must end.
     func copy(_ path: String, to copy: String, goOn: () throws -> Void) throws {
         try FileSystem.copy(path, to: copy, goOn: goOn)
         var beginning = try Self.beginning(of: copy, atMost: pageBytes * (pages.map(\.number).max() ?? 1))

@@ -4,9 +4,10 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers questions on threads of their own, each with a connection that only reads.
+/// Answers queries on threads of their own, each with a read-only connection.
 ///
-/// `Status` is answered by `StatusService`, which waits for none of them.
+/// `Status` is answered by `StatusService`, which does not wait for any of
+/// these threads.
 final class QueryService: Sendable {
     private let inbox: Monitor<QueryInbox>
     private let watch = QuestionWatch(slice: QueryInbox.slice)
@@ -33,7 +34,7 @@ final class QueryService: Sendable {
         }
     }
 
-    /// Drops the questions of a closed connection, and interrupts one that is being answered.
+    /// Drops the queries of a closed connection, and interrupts the one in progress.
     func withdraw(_ connection: UInt64, user: UInt32) {
         inbox.withLock { $0.closed(connection, user: user) }
         watch.cancel(connection: connection)
@@ -56,27 +57,27 @@ final class QueryService: Sendable {
         status.stop()
     }
 
-    /// Ends the thread that watches, once those that answer have ended.
+    /// Ends the watch thread. The query threads must have ended before.
     func finish() {
         watch.finish()
     }
 
-    /// Watches the questions until `finish` is called.
+    /// Runs the watch thread until `finish()` is called.
     func runWatch() {
         watch.run()
     }
 
-    /// Answers until it is told to stop.
+    /// Answers queries until `stop()` is called.
     ///
     /// - Parameters:
-    ///   - thread: The thread's number among those that answer.
-    ///   - lacksRoom: called when questions wait because unread replies take all memory.
-    ///   - damaged: called when a question has met damage in the file.
+    ///   - thread: The index of the thread among the query threads.
+    ///   - damaged: Called when a query has found damage in the file.
     func run(
         _ lane: QueryInbox.Lane, thread: Int, _ answered: @Sendable (Answer) -> Void,
         lacksRoom: @Sendable () -> Void, damaged: @Sendable (StoreFailure) -> Void
     ) {
-        // Opened with the first question: a daemon that is only reported to needs none.
+        // Opened for the first query, because a daemon that only receives
+        // reports needs no reader.
         var reader: StoreReader?
         while let (job, payer) = next(lane, lacksRoom) {
             let began = MonotonicClock.now
@@ -148,7 +149,7 @@ final class QueryService: Sendable {
         }
     }
 
-    /// How many groups or records one reply holds at most.
+    /// The maximum number of records, and of groups, in one reply.
     static let maxRecords = 500
     static let maxGroups = 1000
     static let defaultLimit = 50
@@ -197,7 +198,8 @@ final class QueryService: Sendable {
         return HistogramReply(start: frame.start, series: series)
     }
 
-    /// Whose records nobody else may see may still learn their fate from the process that reported them.
+    /// A process may always learn the fates of its own reports, even if its
+    /// user may read no records.
     private func fates(
         _ parameters: AwaitParameters, _ job: QueryJob, _ reader: StoreReader
     ) throws -> [DestinationFate] {
@@ -208,7 +210,8 @@ final class QueryService: Sendable {
         return try reader.fates(of: parameters.id, parameters.destination, viewer: viewer)
     }
 
-    /// Has the writer keep what somebody says of a group: his own, or any where he is an operator.
+    /// Lets the writer set the state of a group. Operators may change any
+    /// group, other users only their own.
     private func set(
         _ parameters: SetStateParameters, _ job: QueryJob, isOperator: Bool, _ reader: StoreReader, _ thread: Int
     ) throws -> SetStateReply {
@@ -219,7 +222,8 @@ final class QueryService: Sendable {
         let standing = TriageState(
             parameters.state, mutedUntil: parameters.until,
             knownVersion: parameters.untilNewerVersion == true ? try reader.newestVersion(of: subject) : nil)
-        // From now on the writer makes the change in any case, so the answer must report it.
+        // From here on the writer makes the change in any case, so the answer
+        // must report it.
         guard watch.protect(thread) else { throw StoreFailure.tooSlow }
         guard try writer.perform({ try $0.set(standing, ofGroup: subject.group) }) else {
             throw QueryFailure.notFound(id: parameters.group)
@@ -273,32 +277,34 @@ final class QueryService: Sendable {
     }
 }
 
-/// Questions that wait for a query thread.
+/// Queries that wait for a query thread.
 struct QueryInbox: Sendable {
-    /// Which questions a thread answers.
+    /// The queries that a thread answers.
     enum Lane: Sendable {
-        /// Questions of users who are not operators, so operators can't keep this thread busy.
+        /// Queries of users who are not operators. Operators can't keep this
+        /// thread busy.
         case shared
-        /// Questions of other users first, and of operators when there are no others.
+        /// Queries of other users first, and those of operators if there are no
+        /// others.
         case mixed
-        /// Only questions of root, the daemon's own user and operators.
+        /// Only queries of root, the daemon's user and operators.
         case privileged
     }
 
-    /// The user who is charged for an answered question.
+    /// The user who is charged for a query.
     struct Payer: Sendable {
         fileprivate var isPrivileged: Bool
         fileprivate(set) var user: UInt32
     }
 
-    /// After this time a question ends if a user waits who has used less.
+    /// After this time, a query ends if a user waits who has used less time.
     static let slice: Duration = .seconds(1)
 
-    /// One user's questions take at most one of the shared threads.
+    /// One user's queries use at most one of the shared threads.
     private var shared = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: 1)
     private var privileged = TimeShareQueue<QueryJob>(slice: Self.slice, maxRunningPerUser: .max)
     private var replies: ReplyBudget
-    /// Whether a question waits because other users' replies take all memory, and whether a thread was told so.
+    /// Whether a query waits because other users' replies take all memory.
     private var lacksRoom = false
     private var hasAskedForRoom = false
     var isStopping = false
@@ -324,15 +330,15 @@ struct QueryInbox: Sendable {
 
     var waitingCount: Int { shared.waitingCount + privileged.waitingCount }
 
-    /// What a query thread does next.
+    /// The next action of a query thread.
     enum Turn: Sendable {
         case answer(QueryJob, Payer)
-        /// Ask for unread replies to be cut off, since no question can be answered while they take all memory.
+        /// Ask for connections with unread replies to be closed, because their replies take all memory.
         case askForRoom
         case stop
     }
 
-    /// Returns what a thread does next; nil if it waits.
+    /// Returns the next action of a thread, or nil if it waits.
     mutating func turn(for lane: Lane) -> Turn? {
         if isStopping { return .stop }
         if let next = take(for: lane) { return .answer(next.job, next.payer) }
@@ -341,7 +347,7 @@ struct QueryInbox: Sendable {
         return .askForRoom
     }
 
-    /// Takes out the next question whose reply fits into memory, and reserves room for that.
+    /// Takes the next query whose client is still connected.
     mutating func take(for lane: Lane) -> (job: QueryJob, payer: Payer)? {
         if lane != .privileged, let next = take(from: \.shared, isPrivileged: false) { return next }
         if lane != .shared, let next = take(from: \.privileged, isPrivileged: true) { return next }
@@ -375,9 +381,9 @@ struct QueryInbox: Sendable {
         return lacksRoom
     }
 
-    /// A question was answered: its user may have the next one answered, and is charged for the time.
+    /// Charges a user for the time of a query. The user's next query may then start.
     ///
-    /// - Parameter bytes: The size of the reply, which stays counted until `repliesChanged` takes it off.
+    /// - Parameter bytes: The size of the reply, which counts until `repliesChanged` subtracts it.
     /// - Returns: Whether other threads wait that may find room now.
     mutating func answered(_ payer: Payer, after time: Duration, bytes: Int) -> Bool {
         if payer.isPrivileged {
@@ -388,20 +394,21 @@ struct QueryInbox: Sendable {
         return repliesChanged(of: payer.user, by: bytes - ReplyBudget.maxReply)
     }
 
-    /// Whether a question that has run for some time must end so that others have their turn.
+    /// Returns whether a query that has run for `time` must end so that others
+    /// have their turn.
     func mustYield(_ payer: Payer, after time: Duration) -> Bool {
         payer.isPrivileged
             ? privileged.mustYield(user: payer.user, after: time) : shared.mustYield(user: payer.user, after: time)
     }
 }
 
-/// A question for the store, and who asks it.
+/// A query for the store, and the user who asks.
 struct QueryJob: Sendable {
     enum Work: Sendable {
         case list(ListParameters)
-        /// - Parameter more: Whether the reply says that others follow if there are more records.
+        /// - Parameter more: Whether the reply announces further pages if there are more records.
         case records(RecordsParameters, more: Bool)
-        /// Where a follower begins: behind the newest record.
+        /// Returns the newest row, after which a follower starts.
         case newest
         case news(IssueFilter, row: Int64)
         case show(String)
@@ -409,9 +416,9 @@ struct QueryJob: Sendable {
         case fates(AwaitParameters)
         case deadLetters(DeadLettersParameters)
         case status
-        /// Somebody says something of a group.
+        /// Sets the state of a group.
         case setState(SetStateParameters, isOperator: Bool)
-        /// What a flush has come to.
+        /// Returns the state of the destinations after a flush.
         case destinations(String?)
     }
 
@@ -420,26 +427,28 @@ struct QueryJob: Sendable {
     var question: UInt64
     var viewer: Viewer
     var process: ReportingProcess
-    /// Whether it is asked by root, the daemon's own user or an operator, who have a query thread of their own.
+    /// `true` for root, the daemon's user and operators, who have a query
+    /// thread of their own.
     var isPrivileged = false
     var work: Work
 }
 
-/// What a question was answered with.
+/// The answer to a query or job.
 struct Answer: Sendable {
     enum Content: Sendable {
-        /// A whole reply, its NUL included.
+        /// A complete reply, including its terminating NUL.
         case reply([UInt8])
-        /// A whole reply, its NUL included, and the open file that goes with it.
+        /// A complete reply, including its terminating NUL, and the file that
+        /// is passed with it.
         case fileReply([UInt8], PassedFile)
         case refusal(CollectorError)
-        /// One of several replies, its NUL included.
+        /// One of several replies, including its terminating NUL.
         case progress([UInt8])
-        /// A reply with a page of records; more pages follow unless `next` is nil.
+        /// A page of records. More pages follow if `next` is set.
         case page([UInt8], next: String?)
-        /// A reply with records that a follower has not seen, or nil if there are none, and the row it has seen then.
+        /// New records for a follower, or nil if there are none, and the last row that the follower has then seen.
         case news([UInt8]?, row: Int64)
-        /// The fates of the record that is awaited.
+        /// The fates of the awaited record.
         case fates([DestinationFate])
     }
 
@@ -458,7 +467,7 @@ struct Answer: Sendable {
 }
 
 extension Answer.Content {
-    /// Bytes of the reply.
+    /// The size of the reply, in bytes.
     var byteCount: Int {
         switch self {
         case .reply(let bytes), .fileReply(let bytes, _), .progress(let bytes), .page(let bytes, _): bytes.count

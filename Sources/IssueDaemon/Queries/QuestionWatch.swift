@@ -1,18 +1,18 @@
 import IssueStore
 import UnixIO
 
-/// Ends questions that must not run any longer, from a thread of its own.
+/// Interrupts queries that must not run any longer, on a thread of its own.
 ///
 /// A connection's own deadline is checked by SQLite's progress handler, which
 /// is not called inside a virtual table such as the full-text index. An
 /// interruption from another thread ends work there, too.
 final class QuestionWatch: Sendable {
-    /// Why a question was ended.
+    /// The reason for which a query was ended.
     enum Reason: Equatable, Sendable {
         /// The client has disconnected.
         case clientGone
         case tooSlow
-        /// Users wait who have used less time.
+        /// Users who have used less time are waiting.
         case yielded
         case stopping
     }
@@ -24,13 +24,14 @@ final class QuestionWatch: Sendable {
         /// Returns whether it must yield after running for this time.
         let mustYield: @Sendable (Duration) -> Bool
         var reason: Reason?
-        /// Whether it waits for the writer, which finishes what was asked of it in any case.
+        /// `true` while the query waits for the writer, which completes the
+        /// change in any case.
         var isProtected = false
     }
 
     fileprivate struct State {
         var running: [Int: Running] = [:]
-        /// When the thread looks next, unless it is woken.
+        /// When the thread checks next, unless it is woken.
         var wakesAt: KernelInstant?
         var isWoken = false
         var isStopping = false
@@ -40,20 +41,20 @@ final class QuestionWatch: Sendable {
     private let state = Monitor(State())
     private let slice: Duration
 
-    /// How long a question may take at most.
+    /// The maximum duration of a query.
     static let limit: Duration = .seconds(10)
-    /// How often a question is interrupted until it ends: SQLite forgets an interruption that comes between two
-    /// statements.
+    /// The interval at which an interruption is repeated until the query ends.
+    /// SQLite forgets an interruption that arrives between two statements.
     fileprivate static let repetition: Duration = .milliseconds(10)
-    /// How often it is looked at after its slice whether others wait.
+    /// After a query's slice, how often it is checked whether others wait.
     fileprivate static let interval: Duration = .milliseconds(250)
 
-    /// - Parameter slice: How long a question may take in any case.
+    /// - Parameter slice: How long a query may always run.
     init(slice: Duration) {
         self.slice = slice
     }
 
-    /// A thread begins to answer a question.
+    /// Starts watching the query of a thread.
     func begin(
         _ thread: Int, connection: UInt64, _ handle: QueryInterruption,
         mustYield: @escaping @Sendable (Duration) -> Bool
@@ -72,7 +73,8 @@ final class QuestionWatch: Sendable {
         if wakes { state.signal() }
     }
 
-    /// Ends watching the question of a thread, and returns why it was interrupted, or nil if it was not.
+    /// Stops watching the query of a thread. Returns the reason for which it
+    /// was interrupted; nil if it was not.
     func end(_ thread: Int) -> Reason? {
         state.withLock { state in
             let running = state.running.removeValue(forKey: thread)
@@ -81,7 +83,7 @@ final class QuestionWatch: Sendable {
         }
     }
 
-    /// Protects the question of a thread from interruption from now on.
+    /// Protects the query of a thread from interruption from now on.
     ///
     /// - Returns: `false` if it was already ended.
     func protect(_ thread: Int) -> Bool {
@@ -92,7 +94,7 @@ final class QuestionWatch: Sendable {
         }
     }
 
-    /// Ends the questions of a connection that is gone.
+    /// Ends the queries of a closed connection.
     func cancel(connection: UInt64) {
         let isFound = state.withLock { state in
             let threads = state.running.filter { $0.value.connection == connection }.keys
@@ -103,7 +105,7 @@ final class QuestionWatch: Sendable {
         if isFound { state.signal() }
     }
 
-    /// Ends all questions, also those that begin later.
+    /// Ends all queries, including those that begin later.
     func stop() {
         state.withLock { state in
             state.isStopping = true
@@ -141,7 +143,8 @@ extension QuestionWatch.State {
         self.running[thread] = running
     }
 
-    /// Ends what must end now, and returns when to look again.
+    /// Ends the queries that must end now. Returns when to check again; nil if
+    /// none is running.
     mutating func look(at now: KernelInstant, _ slice: Duration) -> KernelInstant? {
         var next: KernelInstant?
         for (thread, running) in running where !running.isProtected {

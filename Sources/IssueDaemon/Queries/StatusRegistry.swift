@@ -4,15 +4,15 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// What the daemon's parts say of themselves, for `Status`.
+/// The current state of the daemon's services, for `Status`.
 final class StatusRegistry: Sendable {
-    /// What a forwarder says of its destination beside what the store knows.
+    /// The state of a destination's forwarding service.
     struct Forwarder: Sendable {
         var name: String
         var view: ForwardingView
         var state: DestinationRow.State
 
-        /// The reason of a destination whose section has an error.
+        /// The reason for a destination whose section has an error.
         static let misconfigured = "misconfigured"
 
         /// A destination that is paused until its section is fixed.
@@ -40,11 +40,13 @@ final class StatusRegistry: Sendable {
         var forwarders: [Forwarder] = []
         var obstacle: Obstacle?
         var configurationFaults: [String] = []
-        /// The advice for each destination that is paused because of its configuration, by name.
+        /// The advice for each destination that is paused because of its
+        /// configuration, by name.
         var destinationAdvice: [String: String] = [:]
     }
 
-    /// Why reports are refused, and since when.
+    /// The reason for which reports are refused, and the time since which they
+    /// are.
     private struct Obstacle: Sendable {
         var failure: StoreFailure
         var since: Timestamp
@@ -66,7 +68,7 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// A report was answered with an error.
+    /// Counts a report that was answered with an error.
     func countedRefusal() {
         state.withLock { $0.refused += 1 }
     }
@@ -75,14 +77,14 @@ final class StatusRegistry: Sendable {
         state.withLock { $0.connections = Int64(connections) }
     }
 
-    /// Whether reports can be stored has changed: they can, or not for that reason.
+    /// Sets the reason for which reports can't be stored; nil if they can.
     func tell(_ failure: StoreFailure?) {
         state.withLock { state in
             state.obstacle = failure.map { Obstacle(failure: $0, since: state.obstacle?.since ?? Clock.wall) }
         }
     }
 
-    /// The configuration was read, perhaps with errors.
+    /// Sets the errors of the configuration that is now used.
     func tell(_ configuration: EffectiveConfiguration) {
         let (faults, advice) = (configuration.faults, configuration.adviceByDestination)
         state.withLock { ($0.configurationFaults, $0.destinationAdvice) = (faults, advice) }
@@ -107,7 +109,7 @@ final class StatusRegistry: Sendable {
         state.withLock { $0.forwarders = [] }
     }
 
-    /// One line for the service manager.
+    /// A line for the service manager.
     var summary: String {
         let state = state.withLock { $0 }
         var words = "\(state.connections) connections"
@@ -119,7 +121,7 @@ final class StatusRegistry: Sendable {
         return words
     }
 
-    /// All that a viewer may know.
+    /// Returns the part of the status that a viewer may read.
     func status(_ figures: StoreReader.Figures, viewer: Viewer) -> DaemonStatus {
         let state = state.withLock { $0 }
         let isAll = viewer == .everything
@@ -141,7 +143,7 @@ final class StatusRegistry: Sendable {
             suppressions: figures.suppressions, otherSuppressions: Int64(figures.otherSuppressions))
     }
 
-    /// What can be said while the store can't be opened.
+    /// Returns the status while the store can't be opened.
     func statusWithoutStore(viewer: Viewer) -> DaemonStatus {
         let store = StoreStatus(id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: [])
         return status(
@@ -152,7 +154,8 @@ final class StatusRegistry: Sendable {
         "reports are refused since \(obstacle.since.text): \(obstacle.failure)"
     }
 
-    /// What was damaged or not ours lies beside the database until somebody takes it away.
+    /// The files that were moved aside, which stay next to the database until
+    /// an operator removes them.
     private var databasesSetAside: [String] {
         let folder = FileSystem.parentFolder(of: path)
         let beginning = "\(path.dropFirst(folder.count).drop { $0 == "/" }).damaged-"
@@ -167,7 +170,8 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// The file and line to fix, if that is why a destination is paused.
+    /// Returns the file and line to fix, if a destination is paused because of
+    /// them.
     private static func advice(on forwarder: Forwarder, _ state: State) -> String? {
         guard forwarder.view.state == .paused,
             [PauseReason.noCredential.rawValue, Forwarder.misconfigured].contains(forwarder.view.reason)

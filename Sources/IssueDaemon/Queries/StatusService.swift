@@ -4,7 +4,8 @@ import IssueStore
 import Synchronization
 import UnixIO
 
-/// Answers `Status` from published figures, so that no client waits for another client's question.
+/// Answers `Status` from published figures, so that no client waits for another
+/// client's query.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes
 /// them; another answers. An answer includes everything stored before the
@@ -12,12 +13,14 @@ import UnixIO
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []
-        /// Counts the questions; figures that were read for one are good for all before it.
+        /// The number of the last question. Figures that were read for a
+        /// question are valid for all earlier ones.
         var asked: UInt64 = 0
-        /// The last question for which figures were read, or that failed.
+        /// The last question for which figures were read or could not be read.
         var settled: UInt64 = 0
         var figures: StoreFigures?
-        /// The refusal to send while there are no figures; nil unless reading them failed.
+        /// The error to answer with while there are no figures; nil unless
+        /// reading them failed.
         var refusal: CollectorError?
         var isStopping = false
     }
@@ -29,7 +32,8 @@ final class StatusService: Sendable {
     private let board: StatusRegistry
     private let log: Log
 
-    /// How long an answer waits for figures when older ones are there, and when there are none.
+    /// How long an answer waits for new figures if there are older ones, and if
+    /// there are none.
     private static let timeout: Duration = .milliseconds(800)
     private static let firstPatience: Duration = .seconds(5)
 
@@ -56,7 +60,7 @@ final class StatusService: Sendable {
 
     // MARK: Answering
 
-    /// Answers until `stop` is called.
+    /// Answers questions until `stop()` is called.
     func run(_ answered: @Sendable (Answer) -> Void) {
         while let (jobs, number) = nextJobs() {
             let isFirst = state.withLock { $0.figures == nil }
@@ -84,7 +88,8 @@ final class StatusService: Sendable {
         return next ?? nil
     }
 
-    /// Operators first; of the many questions of one viewer only the first costs anything.
+    /// Operators are answered first. The status is computed once for all
+    /// questions with the same rights.
     private func answer(_ jobs: [QueryJob], from figures: StoreFigures, _ answered: @Sendable (Answer) -> Void) {
         var known: [(viewer: Viewer, status: DaemonStatus, reply: [UInt8])] = []
         for job in jobs.filter(\.isPrivileged) + jobs.filter({ !$0.isPrivileged }) {
@@ -105,11 +110,12 @@ final class StatusService: Sendable {
 
     // MARK: Reading
 
-    /// Publishes figures for each question, until `stop` is called.
+    /// Publishes figures for each question until `stop()` is called.
     ///
-    /// - Parameter damaged: called when the file turns out to be damaged.
+    /// - Parameter damaged: Called when the file turns out to be damaged.
     func publish(damaged: @Sendable (StoreFailure) -> Void) {
-        // Opened with the first question: a daemon that is only reported to needs none.
+        // Opened for the first question, because a daemon that only receives
+        // reports needs no reader.
         var reader: StoreReader?
         while let number = nextNumber() {
             do {
