@@ -270,7 +270,7 @@ package final class Daemon {
         log.notice("Stopped")
     }
 
-    // MARK: What must be there
+    // MARK: Socket and folders
 
     private func openSocket() throws -> ListenerMonitor {
         var inherited = try InheritedSockets.takeFromEnvironment()
@@ -316,7 +316,7 @@ package final class Daemon {
         }
     }
 
-    /// What to do about a folder that the unit does not let the daemon write to.
+    /// Returns advice for a folder that the unit's sandbox does not allow the daemon to write to.
     private func sandboxHint(_ folder: String) -> String {
         guard let state = surroundings.folder("STATE_DIRECTORY"), folder != state, !folder.hasPrefix(state + "/") else {
             return ""
@@ -342,7 +342,7 @@ extension Daemon {
     /// Opens the store and starts all services. While the store can't be
     /// opened, an `UnavailableStoreServer` serves the socket.
     ///
-    /// - Returns: nil if the daemon was told to stop meanwhile.
+    /// - Returns: nil if the daemon must stop instead.
     func start(_ socket: ListenerMonitor) throws -> DaemonRun? {
         var standIn: UnavailableStoreServer?
         var told: StoreFailure?

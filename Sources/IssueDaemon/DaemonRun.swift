@@ -221,7 +221,7 @@ final class DaemonRun {
     /// A line for `systemctl status`: what was received and what is pending.
     var summary: String { board.summary }
 
-    // MARK: The end, stage by stage
+    // MARK: Stages of a stop
 
     func stopAccepting() {
         socket.stop()

@@ -129,10 +129,14 @@ package struct ServiceNotification: Sendable {
     /// `true` if there is a service manager.
     package var isHeard: Bool { address != nil }
 
+    /// Announces that the daemon is ready, or that a reload has finished.
+    ///
+    /// - Parameter status: A line for `systemctl status`.
     package func ready(status: String) throws(Errno) {
         try send(["READY=1", "STATUS=\(oneLine(status))"])
     }
 
+    /// Updates the line for `systemctl status`.
     package func status(_ status: String) throws(Errno) {
         try send(["STATUS=\(oneLine(status))"])
     }
@@ -144,6 +148,9 @@ package struct ServiceNotification: Sendable {
         try send(["RELOADING=1", "MONOTONIC_USEC=\(now.nanoseconds / 1_000)", "STATUS=\(oneLine(status))"])
     }
 
+    /// Announces that the daemon is stopping.
+    ///
+    /// - Parameter status: A line for `systemctl status`.
     package func stopping(status: String) throws(Errno) {
         try send(["STOPPING=1", "STATUS=\(oneLine(status))"])
     }

@@ -33,6 +33,11 @@ package struct ConfigurationFile: Hashable, Sendable {
     /// unknown section, so they must not be added to the one before it.
     private var isInUnknownSection = false
 
+    /// Parses the content of a file.
+    ///
+    /// - Parameters:
+    ///   - path: The path for error messages. It is not read.
+    ///   - content: The content of the file.
     package init(path: String, content: [UInt8]) {
         self.path = path
         for line in ConfigurationLine.lines(of: content) {

@@ -12,6 +12,7 @@ package struct ConfigurationReading: Sendable {
 /// The configuration that the daemon uses, decided from its files and the last
 /// valid configuration.
 package struct EffectiveConfiguration: Sendable {
+    /// The source of the configuration in use.
     package enum Basis: Hashable, Sendable {
         /// All files are used. Destinations with an error are paused.
         case files
@@ -29,7 +30,7 @@ package struct EffectiveConfiguration: Sendable {
     /// them the operator wants to keep.
     package var suspendsRetention = false
 
-    /// Decides what to use.
+    /// Decides which configuration to use.
     ///
     /// - Parameters:
     ///   - lastValid: The last configuration without errors, apart from missing credentials.
@@ -73,7 +74,7 @@ extension EffectiveConfiguration {
     /// More than any host keeps.
     private static let unlimitedAge: Duration = .seconds(36_525 * 86_400)
 
-    /// Reads the files, and if need be the last valid configuration.
+    /// Reads the files, and the last valid configuration if they have errors.
     package init(
         _ source: ConfigurationSource, in surroundings: HostEnvironment, lastValid: Configuration? = nil,
         running: EffectiveConfiguration? = nil
@@ -139,7 +140,7 @@ extension EffectiveConfiguration {
         return faults
     }
 
-    /// What to do about each paused destination, by name.
+    /// The first error of each paused destination, by name.
     package var adviceByDestination: [String: String] {
         var advice: [String: String] = [:]
         for problem in problems {

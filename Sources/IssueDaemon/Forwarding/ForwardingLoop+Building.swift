@@ -294,7 +294,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         try reader.limits(ofGroup: candidate.group, service.destination.id)?.occurrences ?? candidate.count
     }
 
-    // MARK: What the limiter goes by
+    // MARK: State of the limiter
 
     /// Loads the limiter's state of the record's account and group from the
     /// store, if it is missing.

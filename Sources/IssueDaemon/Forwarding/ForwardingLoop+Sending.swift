@@ -37,7 +37,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return step
     }
 
-    // MARK: What is sent
+    // MARK: Requests
 
     /// Makes a batch the current one, and keeps the other one as the preempted
     /// batch.
@@ -116,7 +116,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         return all
     }
 
-    // MARK: What comes next
+    // MARK: Settling batches
 
     /// Builds the next batch while a reply is awaited, if it is certain to be
     /// next and to be full.
@@ -191,8 +191,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         return step(machine.settled(try pending(), rest: left, at: now))
     }
 
-    /// Stores the fates of a batch, or of those of its lines that are finished.
-    /// Returns the batch with the remaining lines, if any.
+    /// Stores the fates of a batch, or of its finished lines. Returns the
+    /// batch with the remaining lines, if any.
     @discardableResult
     func book(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {
         guard let batch else { preconditionFailure("The finished batch was never stored") }

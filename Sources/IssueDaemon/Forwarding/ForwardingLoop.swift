@@ -220,7 +220,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         if !flushes.isEmpty, batch == nil { try perform(step(machine.flushRequested(at: Clock.monotonic))) }
     }
 
-    // MARK: Telling
+    // MARK: Status
 
     func publishStatus() {
         service.board.tell(

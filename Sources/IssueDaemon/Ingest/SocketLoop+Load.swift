@@ -180,7 +180,7 @@ extension SocketLoop {
         connection.held == nil ? connection.bytesUnderWay : connection.bytesInFlight
     }
 
-    // MARK: Too much for all together
+    // MARK: Memory pressure
 
     /// Closes connections with partially sent messages, or with unread replies,
     /// if all of these together use too much memory.
@@ -241,7 +241,7 @@ extension SocketLoop {
         }
     }
 
-    // MARK: Those that are gone
+    // MARK: Closed connections
 
     /// Subtracts the load of a closed connection, except for reports that are
     /// being stored.
@@ -279,7 +279,7 @@ extension SocketLoop {
         if user.load.connections == 0, user.load.unanswered == 0 { users[user.uid] = nil }
     }
 
-    // MARK: Those that hang up while they wait
+    // MARK: Hang-ups of throttled connections
 
     /// Removes a throttled connection from the poller after a hang-up, because
     /// the kernel would report it in every round.

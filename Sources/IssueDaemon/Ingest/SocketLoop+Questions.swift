@@ -116,7 +116,7 @@ extension SocketLoop {
                 isPrivileged: isOperator(connection), work: work))
     }
 
-    // MARK: Rights, decided again each time since a reload may change them
+    // MARK: Rights, evaluated for each call because a reload may change them
 
     private func viewer(of connection: Connection) -> Viewer {
         service.access.withLock { $0.viewer(uid: connection.process.sender.uid, groups: connection.groups) }
@@ -236,7 +236,7 @@ extension SocketLoop {
         }
     }
 
-    // MARK: What goes on
+    // MARK: Continuing calls
 
     /// Called when the client has read all replies. Fetches the next page.
     func replySent(_ connection: Connection) {

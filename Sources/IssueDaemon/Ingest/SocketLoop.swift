@@ -299,7 +299,7 @@ final class SocketLoop {
         if acceptsAgain != nil { acceptsAgain = Clock.monotonic }
     }
 
-    // MARK: What others have for us
+    // MARK: Inbox
 
     private func readInbox() {
         _ = service.wakeUp.take()
@@ -330,7 +330,7 @@ final class SocketLoop {
         }
     }
 
-    // MARK: Time
+    // MARK: Deadlines
 
     /// The time until the loop has something to do without an event; nil if
     /// there is nothing.

@@ -9,7 +9,7 @@ struct PurgeJob {
     private let filter: IssueFilter
     private let isDryRun: Bool
 
-    /// How many records one transaction erases.
+    /// The number of records that one transaction erases.
     private static let recordsAtATime = 512
 
     init(_ parameters: PurgeParameters) {

@@ -31,6 +31,7 @@ package struct Log: Sendable {
         self.write = write
     }
 
+    /// Creates the log that `[Log]` configures.
     package init(_ settings: LogSettings) {
         self.init(level: settings.level, form: .chosen(for: settings.target))
     }

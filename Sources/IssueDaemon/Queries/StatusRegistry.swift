@@ -188,8 +188,8 @@ final class StatusRegistry: Sendable {
 
     /// The status of one destination.
     ///
-    /// Only a viewer of everything gets the last answer, which may quote
-    /// anybody's records and names the address, the advice and the traffic.
+    /// Only a viewer of everything gets the traffic, the advice, and the last
+    /// answer, which may quote records of any user and name the address.
     private func destination(
         _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {

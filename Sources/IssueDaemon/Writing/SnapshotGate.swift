@@ -5,7 +5,7 @@ import UnixIO
 /// Tracks all snapshots of the database, so that the writer can end them.
 ///
 /// When the write-ahead log (WAL) becomes large, the writer closes the gate: new
-/// snapshots wait, and questions that hold one are interrupted. Once all are
+/// snapshots wait, and queries that hold one are interrupted. Once all are
 /// gone, the writer restarts the WAL and opens the gate again.
 final class SnapshotGate: Sendable {
     enum Kind: Sendable {
@@ -152,7 +152,7 @@ final class SnapshotGate: Sendable {
     }
 }
 
-/// Keeps the write-ahead log (WAL) below its limit while questions hold snapshots of it.
+/// Keeps the write-ahead log (WAL) below its limit while queries hold snapshots of it.
 struct WALRelief {
     private let snapshots: SnapshotGate
     private let log: Log
