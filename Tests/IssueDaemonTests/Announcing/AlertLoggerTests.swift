@@ -5,7 +5,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("The announcer")
+@Suite("The alert logger")
 struct AnnouncerTests {
     private final class Lines: Sendable {
         private let lines = Monitor<[String]>([])
@@ -32,7 +32,7 @@ struct AnnouncerTests {
         (0..<Int64(count)).map { News(record: $0, reason: reason, uid: 12_345) }
     }
 
-    @Test("What was left out is told by itself after a while, though nothing else comes")
+    @Test("The number of suppressed alerts is logged after a while, even without further alerts")
     func untold() throws {
         let lines = Lines()
         let announcer = announcer(timeout: .milliseconds(20), lines)
@@ -50,7 +50,7 @@ struct AnnouncerTests {
         #expect(lines.all.count == 1)
     }
 
-    @Test("What was left out is told at the end, too; what no commit has stored is not counted")
+    @Test("The number of suppressed alerts is logged at the end, without those of a failed commit")
     func end() throws {
         let lines = Lines()
         let announcer = announcer(timeout: .seconds(3600), lines)

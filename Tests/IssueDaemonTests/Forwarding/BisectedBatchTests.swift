@@ -6,11 +6,11 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("A batch of which a line was refused")
+@Suite("A batch with a rejected line")
 struct BisectedBatchTests {
     private static let word = "poison"
 
-    /// Stores sixteen records, and says to which destination they go.
+    /// Stores sixteen records. Returns their destination.
     private func store(_ path: String) throws -> DestinationRow {
         let scene = try WalkScene(path, .withoutLimits, seed: 1)
         try scene.commit((0..<16).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0 % 4)") })
@@ -18,7 +18,8 @@ struct BisectedBatchTests {
         return scene.destination
     }
 
-    /// Forwards them, of which one is refused, while something happens to the log before the first answer.
+    /// Forwards the records, one of which is rejected. `meanwhile` changes the
+    /// store before the first reply.
     private func forward(
         _ meanwhile: @escaping @Sendable (StoreWriter) throws -> Void
     ) throws -> (requests: [[String]], ledger: Ledger) {
@@ -51,7 +52,7 @@ struct BisectedBatchTests {
                     moved.broadcast()
                 }
             }
-            // With the batch that is stored, and with its end.
+            // Once when the batch is stored, and once when it is finished.
             let hasEnded = moved.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) { $0 >= 2 ? true : nil }
             #expect(hasEnded == true)
             service.stop()
@@ -63,7 +64,7 @@ struct BisectedBatchTests {
         return (requests.withLock { $0 }, ledger)
     }
 
-    @Test("A record that is erased meanwhile leaves it: no line stands for it, and no sum counts it")
+    @Test("A record that is erased meanwhile is neither sent again nor counted")
     func erased() throws {
         let (requests, ledger) = try forward { _ = try $0.erase([3, 12]) }
         #expect(requests[0].count == 16)
@@ -77,7 +78,7 @@ struct BisectedBatchTests {
     }
 
     @Test(
-        "The one that was refused may itself be erased meanwhile: then all others are delivered, and none is given up")
+        "If the rejected record is erased meanwhile, all others are delivered and there is no dead letter")
     func refusedErased() throws {
         let (requests, ledger) = try forward { _ = try $0.erase([10]) }
         #expect(!requests.dropFirst().flatMap(\.self).contains { $0 == Self.word || $0.isEmpty })
@@ -86,7 +87,7 @@ struct BisectedBatchTests {
         #expect(ledger.delivered == 15)
     }
 
-    @Test("What retention takes meanwhile stays expired, since nobody can say that it arrived")
+    @Test("A record that retention removes meanwhile stays expired, because it is unknown whether it arrived")
     func retired() throws {
         let (requests, ledger) = try forward { writer in
             let range = RetentionSnapshot.ClosedRange(

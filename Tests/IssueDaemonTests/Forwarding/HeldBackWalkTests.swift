@@ -5,7 +5,7 @@ import Testing
 
 @testable import IssueDaemon
 
-@Suite("The walk over what is held back")
+@Suite("Scanning suppressed records")
 struct HeldBackWalkTests {
     private static var tight: LimitSettings {
         var limits = LimitSettings()
@@ -20,8 +20,8 @@ struct HeldBackWalkTests {
         return limits
     }
 
-    /// A flood of some groups of some applications, with what is critical, new, withheld, coalesced, and jumps of the
-    /// clock in it.
+    /// Reports a flood of a few groups of several applications, with critical,
+    /// new, withheld and coalesced records and with jumps of the clock.
     private func report(_ count: Int, to scene: WalkScene, seed: UInt64) throws {
         var left = count
         while left > 0 {
@@ -42,9 +42,10 @@ struct HeldBackWalkTests {
         }
     }
 
-    /// Some of what is express has gone ahead, the rest was refused.
+    /// Sends some priority records ahead. The others were refused.
     private func sendAhead(_ scene: WalkScene) throws {
-        // Whatever makes a record express, it may be one that is held back otherwise.
+        // Regardless of the reason for its priority, such a record may be
+        // suppressed otherwise.
         try scene.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")
         var batch = NewBatch(destination: scene.destination.id, kind: .priority, at: Timestamp(milliseconds: 1))
         for record in try scene.reader.priority(for: 0, above: 0, limit: 100) {
@@ -59,7 +60,7 @@ struct HeldBackWalkTests {
     }
 
     @Test(
-        "By the lists of closed ranges or record by record, after any crash: it decides, counts and tells the same",
+        "Posting lists and individual records give the same decisions, counts and summaries, after any crash",
         arguments: 0..<6 as Range<UInt64>)
     func same(seed: UInt64) throws {
         try WalkScene.with(Self.tight, seed: seed) { scene in
@@ -97,11 +98,11 @@ struct HeldBackWalkTests {
         }
     }
 
-    @Test("Of what is held back in a closed range no row is read")
+    @Test("Rows of suppressed records in a closed range are not read")
     func lists() throws {
         try WalkScene.with(Self.tight, seed: 1) { scene in
             for _ in 0..<60 { try scene.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }
-            // Had it been read, it would be counted.
+            // If the rows were read, their changed counts would be used.
             try scene.execute("UPDATE records SET count = 100 WHERE id > 1200 AND id < 1900")
             let batch = try scene.forwarder().walk(BatchLimit(records: 100, bytes: 1 << 20)).finished
             #expect(batch.span == 1...3000)
@@ -110,7 +111,7 @@ struct HeldBackWalkTests {
         }
     }
 
-    @Test("A range of which a part is being removed is read by its rows")
+    @Test("A range that is partly removed is read row by row")
     func removed() throws {
         try WalkScene.with(Self.tight, seed: 1) { scene in
             for _ in 0..<60 { try scene.commit((0..<50).map { _ in IssueRecord(message: "flood") }) }

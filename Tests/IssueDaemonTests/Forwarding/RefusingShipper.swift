@@ -2,7 +2,8 @@ import IssueCore
 import IssueProtocol
 import UnixIO
 
-/// A destination that refuses lines with a word in them, and says only how many it took.
+/// A destination that rejects lines with a certain word, and only returns how
+/// many it accepted.
 struct RefusingShipper: Shipper, ~Copyable {
     static var kind: String { "refusing" }
 
@@ -12,9 +13,10 @@ struct RefusingShipper: Shipper, ~Copyable {
     }
 
     let refused: String
-    /// What came with each request.
+    /// The lines of each request.
     let requests: Monitor<[[String]]>
-    /// Called while a request waits for its answer, with its number.
+    /// Called while a request waits for its reply, with the number of the
+    /// request.
     let underWay: (Int) -> Void
     private var lines: [String] = []
 

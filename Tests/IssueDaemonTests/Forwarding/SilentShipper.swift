@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// A destination to which nothing is sent: a line is the id of its record.
+/// A destination that nothing is sent to. A line is the id of its record.
 struct SilentShipper: Shipper, ~Copyable {
     static var kind: String { "silent" }
 

@@ -6,7 +6,8 @@ import SQLiteKit
 
 @testable import IssueDaemon
 
-/// A log with a destination, which is walked in portions, as often as one likes by a forwarder that was just started.
+/// A store with a destination, whose record log is scanned in portions,
+/// optionally by a new forwarding loop for each.
 final class WalkScene {
     let path: String
     let writer: StoreWriter
@@ -17,7 +18,7 @@ final class WalkScene {
     private var wall: Int64 = 1_790_000_000_000
     private var monotonic: Int64 = 1_000_000
 
-    /// What was decided, in the order of the log.
+    /// The decisions, in the order of the record log.
     struct Decisions: Equatable {
         var sent: [[Int64]] = []
         var withheld: [Int64] = []
@@ -30,7 +31,7 @@ final class WalkScene {
         try withPath { try body(WalkScene($0, limits, seed: seed)) }
     }
 
-    /// Names a database in a folder of its own.
+    /// Calls `body` with the path of a database in a temporary folder.
     static func withPath(_ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "issuewalk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -55,7 +56,7 @@ final class WalkScene {
         return Int64(random >> 33) % bound
     }
 
-    // MARK: The log
+    // MARK: Record log
 
     func pass(_ milliseconds: Int64, wallToo: Bool = true) {
         monotonic += milliseconds
@@ -82,9 +83,9 @@ final class WalkScene {
         try Connection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5)).execute(composedSQL: sql)
     }
 
-    // MARK: Walking it
+    // MARK: Scanning
 
-    /// A forwarder that goes on from what is stored, as after a crash.
+    /// A forwarding loop that resumes from the stored state, as after a crash.
     func forwarder() throws -> ForwardingLoop<SilentShipper> {
         let writer = WriterService(
             opening: StoreOpening(path: path, limits: limits, retention: RetentionSettings()), log: .silent)
@@ -95,7 +96,8 @@ final class WalkScene {
         return try ForwardingLoop(service, SilentShipper(), fatesMoved: {})
     }
 
-    /// Walks to the end of the log in portions, some of them by a new forwarder.
+    /// Scans to the end of the record log in portions, some of them with a new
+    /// forwarding loop.
     func walk(_ limit: BatchLimit) throws -> Decisions {
         var decisions = Decisions()
         var loop = try forwarder()
@@ -117,7 +119,8 @@ final class WalkScene {
                 at: Timestamp(milliseconds: wall), state: DestinationRow.State()), destination: destination.id)
     }
 
-    /// What follows from asking the limiter for each record in turn, and the limiter as it is then.
+    /// The decisions that the limiter makes when it evaluates each record
+    /// individually, and its state afterwards.
     func judged() throws -> (Decisions, AdmissionChanges) {
         var decisions = Decisions()
         var admission = Admission(settings: limits)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IssueDaemon
 
-@Suite("Who may see what")
+@Suite("The access policy")
 struct AccessPolicyTests {
     private var policy: AccessPolicy {
         var policy = AccessPolicy(ownUser: 990, readers: [20], operators: [30])
@@ -14,12 +14,12 @@ struct AccessPolicyTests {
         return policy
     }
 
-    @Test("A user whose number is lent out for a time reads nothing back")
+    @Test("A user whose id is assigned temporarily can read no records")
     func recycled() {
         for uid in [65_534, 61_184, 65_519, 524_288, 700_000] as [UInt32] {
             #expect(policy.viewer(uid: uid, groups: []) == .nothing)
         }
-        // A subordinate id stays with its owner, who is the same tomorrow.
+        // A subordinate id is assigned to its owner permanently.
         for uid in [1001, 100_000, 560_000] as [UInt32] {
             #expect(policy.viewer(uid: uid, groups: []) == .user(uid))
         }

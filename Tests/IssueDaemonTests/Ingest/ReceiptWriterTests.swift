@@ -5,7 +5,7 @@ import Testing
 
 @testable import IssueDaemon
 
-@Suite("The replies to reports")
+@Suite("Replies to reports")
 struct ReceiptWriterTests {
     private func receipts(_ reply: ByteBuffer) throws -> [RecordReceipt] {
         var bytes = reply[0..<reply.count]
@@ -14,7 +14,7 @@ struct ReceiptWriterTests {
         return try ReportReply(json: parameters.json).receipts
     }
 
-    @Test("name the ids of the rows, whichever were named before, and in whichever parts")
+    @Test("Receipts contain the ids of the rows, regardless of earlier replies and of the number of calls")
     func ids() throws {
         var writer = ReceiptWriter()
         let stores: [UInt64] = [0x0123_4567_89AB_CDE, 7]

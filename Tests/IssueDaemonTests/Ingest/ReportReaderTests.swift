@@ -11,7 +11,7 @@ struct ReportReaderTests {
         Array(#"{"method":"org.issued.Collector.Report","parameters":\#(parameters)}"#.utf8)
     }
 
-    @Test("A record that nests too deep is told the limit of a record, however the report is read")
+    @Test("A record that is nested too deeply is rejected with the limit of a record on both paths")
     func depth() throws {
         var limits = RecordLimits()
         limits.depth = 4
@@ -31,7 +31,7 @@ struct ReportReaderTests {
         #expect(usual?.call.rejected == call.rejected)
     }
 
-    @Test("Of records that are given twice the last ones hold, and nothing is left of the first")
+    @Test("If records occur twice, only the last ones are read")
     func recordsTwice() throws {
         let parameters = #"{"records":[{"message":"a"},{"massage":"b"}],"records":[{"massage":"c"},{"message":"d"}]}"#
         var reader = ReportReader(limits: RecordLimits(), seed: 1)
@@ -47,7 +47,7 @@ struct ReportReaderTests {
         #expect(other.bytes.count == batch.bytes.count)
     }
 
-    @Test("Who numbers a call is read as in any other, whatever the calls before it said and however they said it")
+    @Test("Producer and sequence are read correctly, regardless of earlier calls")
     func numbering() throws {
         let (one, other) = ("6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e834", "6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e835")
         let tails = [
@@ -79,7 +79,7 @@ struct ReportReaderTests {
         }
     }
 
-    @Test("A record with as many keys as it may have does not make the rest of its call one key too many")
+    @Test("The keys of a record do not count for the rest of its call")
     func keys() throws {
         var limits = RecordLimits()
         limits.keys = 2
@@ -93,7 +93,7 @@ struct ReportReaderTests {
         }
     }
 
-    @Test("A report is read in one pass only where its parameters are an object")
+    @Test("A report is read in one pass only if its parameters are an object")
     func beginning() {
         func beginsFast(_ message: [UInt8]) -> Bool { ReportReader.beginsFast(message.span) }
         let message = Self.message(#"{"records":[]}"#)

@@ -10,7 +10,7 @@ struct JournalEventTests {
         let journal = try Socket.datagramReceiver(at: .unix(path))
         defer { try? FileSystem.remove(path) }
         let log = Log(level: .notice, form: .journal, journal: path) { line in
-            Issue.record("it was written as a line: \(line)")
+            Issue.record("The event was written as a line: \(line)")
         }
         log.event(.newIssue, .notice, "New issue reported", ["group": "g1", "issue": issue])
         var bytes: [UInt8] = []
@@ -19,7 +19,7 @@ struct JournalEventTests {
         return bytes
     }
 
-    @Test("An event goes to the journal in its own protocol, with its number, its fields and the words for people")
+    @Test("An event is sent in the journal's protocol, with message id, fields and message")
     func native() throws {
         #expect(
             String(decoding: try entry("Broken"), as: UTF8.self) == """
@@ -33,14 +33,14 @@ struct JournalEventTests {
                 """)
     }
 
-    @Test("A value of two lines can't be taken for two fields")
+    @Test("A value with a line feed can't be read as two fields")
     func lineFeed() throws {
         let bytes = try entry("one\nPRIORITY=0")
         let end = Array("ISSUED_ISSUE\n".utf8) + [14, 0, 0, 0, 0, 0, 0, 0] + Array("one\nPRIORITY=0\n".utf8)
         #expect(bytes.suffix(end.count) == end[...])
     }
 
-    @Test("Where there is no journal it is a line as any other")
+    @Test("Without a journal, an event is an ordinary line")
     func elsewhere() {
         let lines = Mutex<[String]>([])
         for (form, path) in [(LogForm.plain, "/run/systemd/journal/socket"), (.journal, "/nonexistent/socket")] {
@@ -54,7 +54,7 @@ struct JournalEventTests {
             ])
     }
 
-    @Test("The numbers are such as the journal knows")
+    @Test("Message ids have the journal's format")
     func numbers() {
         for event in LogEvent.allCases {
             #expect(event.messageID.count == 32)

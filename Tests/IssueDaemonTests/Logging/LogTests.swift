@@ -3,7 +3,7 @@ import IssueDaemon
 import Synchronization
 import Testing
 
-@Suite("What the daemon says about itself")
+@Suite("The diagnostic log")
 struct LogTests {
     private final class Lines: Sendable {
         let all = Mutex<[String]>([])
@@ -14,7 +14,7 @@ struct LogTests {
         return (Log(level: level, form: form) { line in lines.all.withLock { $0.append(line) } }, lines)
     }
 
-    @Test("The journal gets the priority, people get the word")
+    @Test("A line for the journal starts with the priority, any other line with the level")
     func forms() {
         let (journal, inJournal) = log(.debug, .journal)
         let (plain, onScreen) = log(.debug, .plain)
@@ -38,12 +38,12 @@ struct LogTests {
             ])
     }
 
-    @Test("What is below the level is not even put together, and the level changes for all who hold the log")
+    @Test("Fields below the level are not evaluated, and the level changes for all copies of a log")
     func levels() {
         let (log, lines) = log(.notice, .plain)
         let copy = log
         func never() -> KeyValuePairs<String, String> {
-            Issue.record("The fields of a line that is not written are not wanted")
+            Issue.record("The fields of a line that is not written were evaluated")
             return [:]
         }
         copy.info("no", never())
@@ -56,7 +56,7 @@ struct LogTests {
     }
 
     @Test(
-        "One event is one line, whatever is in it",
+        "An event is one line, regardless of its fields",
         arguments: [
             ("a\nb", "\"a\\nb\""), ("a\r\t", "\"a\\r\\t\""), ("\u{1B}[31m", "\"\\u{1b}[31m\""),
             ("a\"b\\", "\"a\\\"b\\\\\""),
@@ -70,14 +70,14 @@ struct LogTests {
         #expect(lines.all.withLock { $0 } == ["issued: notice: m v=\(written)\n"])
     }
 
-    @Test("A long value is cut")
+    @Test("A long value is truncated")
     func long() {
         let (log, lines) = log(.notice, .plain)
         log.notice("m", ["v": String(repeating: "a", count: 100_000)])
         #expect(lines.all.withLock { $0[0].utf8.count } < 1100)
     }
 
-    @Test("The journal is chosen where standard error leads there")
+    @Test("The journal's format is chosen if standard error leads to the journal")
     func choosing() {
         func form(_ target: LogTarget, _ stream: String?, inode: UInt64? = 5) -> LogForm {
             .chosen(for: target, stream: stream, device: 4, inode: inode)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IssueDaemon
 
-@Suite("Questions that wait")
+@Suite("Waiting queries")
 struct QueryInboxTests {
     private func question(
         _ id: String, from connection: UInt64, user: UInt32 = 1000, isPrivileged: Bool = false
@@ -26,7 +26,7 @@ struct QueryInboxTests {
         return connections
     }
 
-    @Test("Of a connection that is gone none is answered, of all others each")
+    @Test("Queries of a closed connection are dropped, and all others are answered")
     func gone() {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for connection in [1, 2, 1, 3, 1] as [UInt64] { inbox.asked(question("a", from: connection)) }
@@ -36,7 +36,7 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .shared) == nil)
     }
 
-    @Test("What was taken before its connection went makes nobody else's wait")
+    @Test("A query that was taken before its connection closed does not affect later ones")
     func takenBefore() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         inbox.asked(question("a", from: 1))
@@ -49,7 +49,7 @@ struct QueryInboxTests {
         #expect(rest(of: &inbox) == [1])
     }
 
-    @Test("The operators' thread takes no question of other users, who may keep both shared threads busy")
+    @Test("The operators' thread takes no queries of other users, even if both shared threads are busy")
     func operators() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for user in 1...50 as ClosedRange<UInt32> { inbox.asked(question("a", from: UInt64(user), user: user)) }
@@ -60,7 +60,7 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .privileged)?.job.connection == 100)
     }
 
-    @Test("Operators' questions leave a thread to other users")
+    @Test("Operators' queries leave one thread to other users")
     func othersThanOperators() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for connection in 1...5 as ClosedRange<UInt64> {
@@ -74,7 +74,7 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .shared)?.job.connection == 7)
     }
 
-    @Test("A user has one question answered at a time, however many threads are free")
+    @Test("One query of a user is answered at a time, even if other threads are free")
     func oneAtATime() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for connection in [1, 2] as [UInt64] { inbox.asked(question("a", from: connection)) }

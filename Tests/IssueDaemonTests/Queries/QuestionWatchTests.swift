@@ -6,12 +6,12 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("Ending questions")
+@Suite("Interrupting queries")
 struct QuestionWatchTests {
     private static let endless: StaticString =
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
-    /// Runs a question that never ends by itself until the watch ends it, and answers why it did.
+    /// Runs an endless query until the watch ends it. Returns the reason.
     private func reason(
         slice: Duration = .seconds(600), mustYield: Bool = false, _ body: @escaping @Sendable (QuestionWatch) -> Void
     ) throws -> QuestionWatch.Reason? {
@@ -27,12 +27,12 @@ struct QuestionWatchTests {
         defer { other.join() }
         #expect(throws: SQLiteError.self) { try Statement(Self.endless, on: connection).run() }
         let reason = watch.end(3)
-        // The next question on this connection is not ended by what ended this one.
+        // The next query on this connection is not interrupted.
         try connection.withStatement("SELECT 1") { try $0.run() }
         return reason
     }
 
-    @Test("A question ends when its client is gone, and not when another's is")
+    @Test("A query ends when its own client disconnects")
     func gone() throws {
         let reason = try reason { watch in
             watch.cancel(connection: 8)
@@ -41,7 +41,7 @@ struct QuestionWatchTests {
         #expect(reason == .clientGone)
     }
 
-    @Test("A question ends when the daemon does, also one that begins after that")
+    @Test("A stop ends running queries and those that begin later")
     func stopping() throws {
         #expect(try reason { $0.stop() } == .stopping)
         let watch = QuestionWatch(slice: .seconds(1))
@@ -52,12 +52,12 @@ struct QuestionWatchTests {
         #expect(watch.end(1) == .stopping)
     }
 
-    @Test("After its slice a question ends if another user must have a turn")
+    @Test("After its slice, a query ends if another user is to have a turn")
     func yields() throws {
         #expect(try reason(slice: .milliseconds(20), mustYield: true) { _ in } == .yielded)
     }
 
-    @Test("A question that waits for the writer is not interrupted")
+    @Test("A query that waits for the writer is not interrupted")
     func protected() throws {
         let watch = QuestionWatch(slice: .seconds(1))
         let connection = try SQLiteKit.Connection(path: ":memory:")

@@ -5,13 +5,13 @@ import Testing
 
 @testable import IssueDaemon
 
-@Suite("What the daemon says of itself")
+@Suite("The daemon's status")
 struct StatusBoardTests {
     private func faults(of board: StatusRegistry, viewer: Viewer = .everything) -> [String] {
         board.statusWithoutStore(viewer: viewer).store.faults
     }
 
-    @Test("That reports are refused is a fault, from the first refusal on, until they are stored again")
+    @Test("Refusing reports is a fault, with the time of the first refusal, until reports are stored again")
     func refusing() throws {
         let board = StatusRegistry(path: "/nowhere/issues.db")
         #expect(faults(of: board) == [])
@@ -29,7 +29,7 @@ struct StatusBoardTests {
         #expect(!board.summary.contains("refusing"))
     }
 
-    @Test("A database that was set aside is a fault, and so is a log alone, each named once")
+    @Test("A set-aside database is a fault, and so is a WAL without its database; each is named once")
     func setAside() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "board-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

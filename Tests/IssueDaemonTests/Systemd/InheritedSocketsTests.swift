@@ -3,9 +3,10 @@ import IssueDaemon
 import Testing
 import UnixIO
 
-@Suite("Sockets that the service manager has opened")
+@Suite("Sockets of the service manager")
 struct InheritedSocketsTests {
-    /// A listener as it is inherited: a bare number that is not closed on exec.
+    /// Returns a listener as it is inherited: a plain descriptor that is not
+    /// closed on exec.
     private func inherited(_ path: String) throws -> CInt {
         let listener = try Socket.listenUnix(at: .unix(path), mode: 0o600)
         try listener.setCloseOnExec(false)
@@ -13,7 +14,7 @@ struct InheritedSocketsTests {
         return listener.release()
     }
 
-    @Test("A listener is taken over, closed on exec, and serves")
+    @Test("An inherited listener accepts connections, and is closed on exec")
     func taken() throws {
         let folder = try ConfigurationFolder()
         let number = try inherited("\(folder.path)/s")
@@ -21,7 +22,7 @@ struct InheritedSocketsTests {
         var sockets = try InheritedSockets(pid: "7", count: "1", names: "issued", ownPID: 7, firstDescriptor: number)
         #expect(sockets.count == 1 && sockets.names == ["issued"])
         guard let listener = try sockets.takeListener(named: "issued") else {
-            Issue.record("The listener is not found")
+            Issue.record("The listener was not found")
             return
         }
 
@@ -35,7 +36,7 @@ struct InheritedSocketsTests {
         _ = consume client
     }
 
-    @Test("What nobody takes is closed")
+    @Test("A socket that is not taken is closed")
     func closed() throws {
         let folder = try ConfigurationFolder()
         let number = try inherited("\(folder.path)/s")
@@ -48,13 +49,13 @@ struct InheritedSocketsTests {
     }
 
     @Test(
-        "A listener is found by its name, or else the first one is",
+        "A listener is found by its name, otherwise the first one is used",
         arguments: [
             ("a:issued", "second"), ("a:b", "first"), ("issued:issued", "first"), ("", "first"),
         ])
     func named(names: String, which: String) throws {
         let folder = try ConfigurationFolder()
-        // Two numbers in a row, out of the way of all others.
+        // Two consecutive descriptors that no other code uses.
         let first: CInt = 700 + CInt.random(in: 0..<100) * 2
         for (offset, name) in ["first", "second"].enumerated() {
             let number = try inherited("\(folder.path)/\(name)")
@@ -64,7 +65,7 @@ struct InheritedSocketsTests {
 
         var sockets = try InheritedSockets(pid: "7", count: "2", names: names, ownPID: 7, firstDescriptor: first)
         guard let listener = try sockets.takeListener(named: "issued") else {
-            Issue.record("The listener is not found")
+            Issue.record("The listener was not found")
             return
         }
 
@@ -74,7 +75,7 @@ struct InheritedSocketsTests {
         _ = consume client
     }
 
-    @Test("What is no listener is not taken for one")
+    @Test("A descriptor that is not a listener is ignored")
     func noListener() throws {
         let folder = try ConfigurationFolder()
         let file = try FileDescriptor.open(folder.write("x", to: "f")).release()
@@ -85,7 +86,7 @@ struct InheritedSocketsTests {
     }
 
     @Test(
-        "What is meant for another process, or is nonsense, is left alone",
+        "Variables for another process, or with invalid values, are ignored",
         arguments: [
             (nil, "1"), ("8", "1"), ("", "1"), ("x", "1"), ("7", nil), ("7", "0"), ("7", "-1"), ("7", "x"),
             ("7", "99999"), ("7", "99999999999999"),
@@ -95,14 +96,14 @@ struct InheritedSocketsTests {
         #expect(sockets.count == 0)
     }
 
-    @Test("A number that is no descriptor is an error, and closes nothing")
+    @Test("A number that is not a descriptor is an error, and nothing is closed")
     func noDescriptor() {
         #expect(throws: Errno.badDescriptor) {
             _ = try InheritedSockets(pid: "7", count: "1", names: nil, ownPID: 7, firstDescriptor: 1_000_000)
         }
     }
 
-    @Test("Children do not see the variables")
+    @Test("The variables are removed from the environment")
     func unset() throws {
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"] {
             try Environment.set(name, to: "1")

@@ -3,7 +3,7 @@ import IssueDaemon
 import Testing
 import UnixIO
 
-@Suite("What the service manager is told")
+@Suite("Notifications to the service manager")
 struct ServiceNotificationTests {
     private func received(
         at address: String, _ body: (ServiceNotification) throws -> Void
@@ -18,7 +18,7 @@ struct ServiceNotificationTests {
         }
     }
 
-    @Test("Each state is one datagram, at a path and at an abstract name alike", arguments: [false, true])
+    @Test("Each state is one datagram, to a path or an abstract name", arguments: [false, true])
     func states(isAbstract: Bool) throws {
         let folder = try ConfigurationFolder()
         let address = isAbstract ? "@issued-test-\(UInt64.random(in: 0...UInt64.max))" : "\(folder.path)/n"
@@ -40,7 +40,7 @@ struct ServiceNotificationTests {
     }
 
     @Test(
-        "Without a service manager nobody is told, and that is no error",
+        "Without a service manager, nothing is sent and there is no error",
         arguments: [
             nil, "", "relative", "vsock:2:1", "@", "/" + String(repeating: "a", count: 200),
         ])
@@ -50,26 +50,26 @@ struct ServiceNotificationTests {
         try notification.ready(status: "")
     }
 
-    @Test("A service manager that is gone is an error of that one message")
+    @Test("If the service manager is gone, sending is an error")
     func gone() throws {
         let folder = try ConfigurationFolder()
         let notification = ServiceNotification(socket: "\(folder.path)/n")
         #expect(throws: Errno.noSuchFile) { try notification.watchdog() }
     }
 
-    @Test("A service manager that reads nothing holds nobody up for good")
+    @Test("A service manager that reads nothing does not block the daemon")
     func silent() throws {
         let folder = try ConfigurationFolder()
         let receiver = try Socket.datagramReceiver(at: .unix("\(folder.path)/n"))
         let notification = ServiceNotification(socket: "\(folder.path)/n")
         #expect(throws: Errno.wouldBlock) {
-            // More than any system keeps for who does not read.
+            // More than any system buffers.
             for _ in 1...100_000 { try notification.watchdog() }
         }
         _ = consume receiver
     }
 
-    @Test("The watchdog counts for the process that it names")
+    @Test("The watchdog applies only to the process that it names")
     func watchdog() {
         #expect(Watchdog.interval(microseconds: "30000000", watchedPID: "7", ownPID: 7) == .seconds(30))
         #expect(Watchdog.interval(microseconds: "1", watchedPID: nil, ownPID: 7) == .microseconds(1))

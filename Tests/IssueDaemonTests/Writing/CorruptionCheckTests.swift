@@ -5,7 +5,7 @@ import Testing
 
 @testable import IssueDaemon
 
-@Suite("A database that is called damaged")
+@Suite("A database that is reported as damaged")
 struct DamageSuspicionTests {
     private static let damage = StoreFailure.damaged(SQLiteError(code: .corrupt, message: ""))
     private static let unreadable = StoreFailure.damaged(SQLiteError(code: .corrupt, message: "", systemErrno: EIO))
@@ -19,7 +19,7 @@ struct DamageSuspicionTests {
         try body(path)
     }
 
-    /// Makes it so large that reading it through takes a while.
+    /// Makes the database so large that reading all of it takes a while.
     private func enlarge(_ path: String) throws {
         try Connection(path: path).execute(
             """
@@ -28,7 +28,7 @@ struct DamageSuspicionTests {
             """)
     }
 
-    @Test("One that can be read a moment later is opened anew, as often as it was the disk that would not give a page")
+    @Test("It is reopened if it can be read a moment later, no matter how often the disk fails")
     func unreadablePages() throws {
         try withDatabase { path in
             let suspicion = CorruptionCheck()
@@ -38,7 +38,7 @@ struct DamageSuspicionTests {
         }
     }
 
-    @Test("One that is called damaged twice, and not by the disk, is set aside though it can be read")
+    @Test("It is moved aside after the second report that is not caused by the disk, even if it can be read")
     func hiddenDamage() throws {
         try withDatabase { path in
             let suspicion = CorruptionCheck()
@@ -47,7 +47,7 @@ struct DamageSuspicionTests {
         }
     }
 
-    @Test("One that can't be read through is set aside, whatever the disk has said")
+    @Test("It is moved aside if it can't be read completely")
     func damaged() throws {
         try withDatabase { path in
             try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
@@ -55,7 +55,7 @@ struct DamageSuspicionTests {
         }
     }
 
-    @Test("One that is too large to be read through in time is not set aside for what the disk would not give")
+    @Test("It is not moved aside because of disk errors if it is too large to be checked in time")
     func tooLarge() throws {
         try withDatabase { path in
             try enlarge(path)
@@ -66,7 +66,7 @@ struct DamageSuspicionTests {
     }
 
     @Test(
-        "One that is called damaged, and not by the disk, and that can't be read through in time, has one more chance")
+        "If it is too large to be checked in time, a report that is not caused by the disk is ignored once")
     func damagedAndTooLarge() throws {
         try withDatabase { path in
             try enlarge(path)
@@ -76,7 +76,7 @@ struct DamageSuspicionTests {
         }
     }
 
-    @Test("One that another program holds is not set aside")
+    @Test("It is not moved aside if another program has locked it")
     func locked() throws {
         try withDatabase { path in
             let other = try Connection(path: path)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import IssueDaemon
 
-@Suite("The log that a killed run has left")
+@Suite("The WAL of a killed run")
 struct OldLogTests {
     private static let frame = 24 + 4096
 
-    /// Leaves a database with a log of ten transactions, as a run does that is killed, and has something done to it
-    /// before it is opened and looked at again.
+    /// Returns the finding for a database with a WAL of ten transactions, as a
+    /// killed run leaves it, after `spoil` has changed the files.
     private func finding(_ spoil: (_ path: String) throws -> Void) throws -> LeftoverWAL.Finding {
         let folder = FileManager.default.temporaryDirectory.appending(path: "oldlog-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -36,7 +36,7 @@ struct OldLogTests {
         try file.close()
     }
 
-    @Test("is read to its end where it is whole, or where what was under way last is not")
+    @Test("A complete WAL, and one with an unfinished last transaction, are valid")
     func whole() throws {
         #expect(try finding { _ in } == .whole)
         let cutOff = try finding { path in
@@ -46,19 +46,19 @@ struct OldLogTests {
         #expect(cutOff == .whole)
     }
 
-    @Test("breaks off at a page that is not whole, and so much is lost behind it", arguments: 0..<10)
+    @Test("The transactions after the first invalid frame are counted as lost", arguments: 0..<10)
     func brokenOff(place: Int) throws {
         let finding = try finding { try overwrite($0 + "-wal", from: 32 + place * Self.frame + 100, count: 9) }
         #expect(finding == .brokenOff(commits: 10 - place))
     }
 
-    @Test("may be nothing but noise, or gone")
+    @Test("An unreadable WAL and a missing WAL are detected")
     func gone() throws {
         #expect(try finding { try overwrite($0 + "-wal", from: 0, count: 10 * Self.frame) } == .unreadable)
         #expect(try finding { try FileManager.default.removeItem(atPath: $0 + "-wal") } == .gone)
     }
 
-    @Test("that a run has taken away itself is no loss")
+    @Test("A WAL that the last run removed is not reported as missing")
     func stopped() throws {
         let finding = try finding { path in
             for ending in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: path + ending) }

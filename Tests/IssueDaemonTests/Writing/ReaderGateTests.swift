@@ -3,9 +3,9 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("The gate of the log")
+@Suite("The reader gate")
 struct LogGateTests {
-    @Test("lets readers in while it is open, and tells nobody when they leave")
+    @Test("An open gate admits readers, and does not report when they leave")
     func open() {
         let gate = ReaderGate()
         gate.enter()
@@ -15,7 +15,7 @@ struct LogGateTests {
         #expect(gate.close())
     }
 
-    @Test("is clear once the last of those who were inside has left, who is told so")
+    @Test("A closed gate is empty when the last reader has left, which leave() reports")
     func clear() {
         let gate = ReaderGate()
         gate.enter()
@@ -26,7 +26,7 @@ struct LogGateTests {
         #expect(gate.close())
     }
 
-    @Test("has readers wait until it is opened, so that nobody is inside before")
+    @Test("A closed gate blocks readers until it is opened")
     func waits() throws {
         let gate = ReaderGate()
         #expect(gate.close())

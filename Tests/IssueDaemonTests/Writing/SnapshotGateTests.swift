@@ -6,7 +6,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("Snapshots and the write-ahead log")
+@Suite("The snapshot gate")
 struct SnapshotGateTests {
     private func connection() throws -> SQLiteKit.Connection { try SQLiteKit.Connection(path: ":memory:") }
 
@@ -43,7 +43,7 @@ struct SnapshotGateTests {
         #expect(gate.waitUntilEmpty(timeout: .zero))
     }
 
-    @Test("Forwarding is not interrupted, and a backup is told to give up")
+    @Test("Forwarding is not interrupted, and a backup is told to end")
     func kinds() throws {
         let gate = SnapshotGate()
         let connection = try connection()
@@ -58,7 +58,7 @@ struct SnapshotGateTests {
         #expect(!gate.isBackingUp)
     }
 
-    @Test("At the end no reader waits for a snapshot")
+    @Test("After the end, a reader gets an error instead of a snapshot")
     func end() throws {
         let gate = SnapshotGate()
         let connection = try connection()

@@ -5,7 +5,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("Where the database may lie")
+@Suite("The location of the database")
 struct StorePlaceTests {
     private func folder(_ uid: UInt32, _ mode: UInt32) throws -> FileStatus {
         var status = try FileSystem.status(of: "/")
@@ -14,7 +14,7 @@ struct StorePlaceTests {
     }
 
     @Test(
-        "Root uses only folders of root that nobody else may write to; others also their own group's",
+        "Root uses only folders that only root can write to; other users also folders of their group",
         arguments: [
             (0, 0, 0o755, nil), (0, 1000, 0o700, .ownedBy(1000)), (0, 0, 0o775, .writableByOthers(0o775)),
             (0, 0, 0o1777, .writableByOthers(0o1777)), (1000, 1000, 0o700, nil), (1000, 0, 0o755, nil),
@@ -22,12 +22,12 @@ struct StorePlaceTests {
         ] as [(UInt32, UInt32, UInt32, StoreLocation.Objection?)])
     func objections(user: UInt32, owner: UInt32, mode: UInt32, objection: StoreLocation.Objection?) throws {
         #expect(StoreLocation.objection(to: try folder(owner, mode), userID: user) == objection)
-        // Files of others in /tmp can be renamed by their owners alone.
+        // Entries of other users in /tmp can be renamed only by their owners.
         let above = StoreLocation.objection(to: try folder(owner, mode), userID: user, isAncestor: true)
         #expect(above == (mode & 0o1000 != 0 ? nil : objection))
     }
 
-    @Test("A link or folder with the name of a database file is neither followed nor moved")
+    @Test("A symbolic link or folder with the name of a database file is neither followed nor moved")
     func names() throws {
         let scratch = try ConfigurationFolder()
         let target = try scratch.write("precious", to: "target")
@@ -48,7 +48,9 @@ struct StorePlaceTests {
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "precious")
     }
 
-    @Test("A folder may be reached by a link, but root follows only its own", .enabled(if: getuid() == 0))
+    @Test(
+        "A folder may be reached through a symbolic link, but root follows only links of root",
+        .enabled(if: getuid() == 0))
     func links() throws {
         let scratch = try ConfigurationFolder()
         let files = FileManager.default

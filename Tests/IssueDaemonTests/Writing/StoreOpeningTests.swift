@@ -10,11 +10,11 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("Whatever lies in the place of the database")
+@Suite("Opening a file that is not a usable database")
 struct StoreOpeningTests {
     private static let schema = Int64(Schema.migrator.newestVersion)
 
-    /// What may lie there: how it is made of a store that was in use.
+    /// A kind of unusable file, and how to make it from a used store.
     enum Lie: CaseIterable {
         case damagedHeader, garbage, folder, newerVersion, olderVersionWithOurTables, foreign, readOnlyByItsHeader
         case newerFormat, emptyWithLog, goneButForItsLog, withoutTable, withoutColumn
@@ -39,7 +39,7 @@ struct StoreOpeningTests {
                 try Data(repeating: 1, count: 5000).write(to: URL(filePath: path + "-wal"))
             case .withoutColumn:
                 var content = try Data(contentsOf: URL(filePath: path))
-                // What SQLite has freed may hold it, too.
+                // Pages that SQLite has freed may contain the name, too.
                 while let column = content.range(of: Data("last_version".utf8)) { content[column.lowerBound] ^= 1 }
                 try content.write(to: URL(filePath: path))
             case .withoutTable:
@@ -72,7 +72,7 @@ struct StoreOpeningTests {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "issues.db.lock" }.sorted()
     }
 
-    @Test("it is set aside as it is, and a new one is opened", arguments: Lie.allCases)
+    @Test("An unusable file is moved aside unchanged, and a new database is opened", arguments: Lie.allCases)
     func isSetAside(lie: Lie) throws {
         try inFolder { folder in
             let path = folder + "/issues.db"
@@ -86,7 +86,7 @@ struct StoreOpeningTests {
             let writer = try opening(path).open(log: log)
             #expect(writer.nextID == 1)
             #expect(try writer.configure([], at: Timestamp(milliseconds: 1)).isEmpty)
-            #expect(lines.withLock { $0.count { $0.contains("setting") && $0.contains("aside") } } == 1)
+            #expect(lines.withLock { $0.count { $0.contains("moving") && $0.contains("aside") } } == 1)
 
             let kept = try names(folder).filter { $0.contains(".damaged-") }
             #expect(!kept.isEmpty)
@@ -99,12 +99,12 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("of a newer version it is set aside with the log that holds its newest records")
+    @Test("A database of a newer version is moved aside with its WAL")
     func keepsLog() throws {
         try inFolder { folder in
             let path = folder + "/issues.db"
             try inFolder { other in
-                // Copied while it is open, so that all is in the log.
+                // Copied while it is open, so that all records are in the WAL.
                 let writer = try opening(other + "/issues.db").open(log: .silent)
                 let shell = try Connection(path: other + "/issues.db")
                 try shell.setPragma("user_version", to: Self.schema + 1)
@@ -121,10 +121,11 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("it stays where it is when no other could be had in its place")
+    @Test("A file is not moved if no new database could be created")
     func stays() throws {
         try inFolder { folder in
-            // What the kernel refuses by its length can be set aside as little as it can be opened.
+            // A path that is too long for the kernel can be neither opened nor
+            // moved.
             let long = folder + "/" + String(repeating: "x", count: 300)
             let missing = folder + "/none/issues.db"
             for path in [long, missing] {
@@ -135,7 +136,7 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("it stays where it is when its folder may not be read, and is used again when it may")
+    @Test("A file in an unreadable folder is not moved, and is used again when the folder is readable")
     func unreadableFolder() throws {
         try inFolder { folder in
             let path = folder + "/issues.db"
@@ -145,7 +146,7 @@ struct StoreOpeningTests {
             defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder) }
             let end = Monitor<Result<Int64, any Error>?>(nil)
             let thread = try JoinableThread(name: "opening") { [self] in
-                // Root may read everything.
+                // Root can read everything.
                 if CurrentProcess.userID == 0 { processes_reach_files_as(65_534) }
                 let result = Result { try opening(path).open(log: .silent).nextID }
                 end.withLock { $0 = result }

@@ -7,7 +7,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("A write-ahead log that readers keep from beginning anew")
+@Suite("A WAL that readers keep from being reset")
 struct WALReliefTests {
     private static let maxBytes: Int64 = 1 << 20
     private static let records = (0..<20).map {
@@ -20,7 +20,8 @@ struct WALReliefTests {
             duringBackup: WALLimits(pageBytes: scene.writer.pageBytes, maxBytes: 2 * Self.maxBytes), log: .silent)
     }
 
-    /// Commits as the writer does, and answers how many commits were refused and how long the log's file became.
+    /// Commits as the writer does. Returns the number of refused commits and
+    /// the maximum size of the WAL in bytes.
     private func commit(
         _ count: Int, _ relief: inout WALRelief, _ scene: WalkScene
     ) throws -> (refused: Int, walBytes: Int64) {
@@ -36,7 +37,7 @@ struct WALReliefTests {
         return (refused, longest)
     }
 
-    @Test("A question is interrupted, the log stays below its bound, and no commit is refused")
+    @Test("A query is interrupted, the WAL stays below its limit, and no commit is refused")
     func question() throws {
         try WalkScene.with(LimitSettings(), seed: 1) { scene in
             let gate = SnapshotGate()
@@ -64,13 +65,13 @@ struct WALReliefTests {
             #expect(failure.withLock { $0 } == .walTooLarge)
             #expect(outcome.refused == 0)
             #expect(outcome.walBytes < Self.maxBytes)
-            // Questions are answered then.
+            // Later queries are answered.
             let reader = try StoreReader(path: path, control: gate.control(.question))
             #expect(try reader.newest() == 2000)
         }
     }
 
-    @Test("Where another program reads, commits are refused below the bound until it has ended")
+    @Test("While another program reads, the WAL stays below its limit because commits are refused")
     func otherProgram() throws {
         try WalkScene.with(LimitSettings(), seed: 1) { scene in
             let gate = SnapshotGate()
@@ -81,7 +82,7 @@ struct WALReliefTests {
             }
             #expect(outcome.refused > 0)
             #expect(outcome.walBytes < Self.maxBytes)
-            // Questions are not to blame.
+            // Queries are not the cause.
             #expect(!gate.isClosed)
             let deadline = MonotonicClock.now.advanced(by: .seconds(30))
             while try commit(1, &relief, scene).refused > 0, MonotonicClock.now < deadline { CorruptionCheck.rest() }
@@ -89,7 +90,7 @@ struct WALReliefTests {
         }
     }
 
-    @Test("During a backup the log may grow further, and then the backup is given up")
+    @Test("The WAL has a higher limit during a backup, after which the backup is ended")
     func backup() throws {
         try WalkScene.with(LimitSettings(), seed: 1) { scene in
             let gate = SnapshotGate()
@@ -111,7 +112,7 @@ struct WALReliefTests {
         }
     }
 
-    @Test("Nothing else is written to a log that is at its bound either")
+    @Test("Maintenance does not write to a WAL that is at its limit, either")
     func frameLimit() throws {
         try WalkScene.with(LimitSettings(), seed: 1) { scene in
             try scene.commit(Self.records)

@@ -8,7 +8,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("The writer of a store that is called damaged")
+@Suite("The writer of a store that is reported as damaged")
 struct WriterServiceTests {
     private static let damage = StoreFailure.damaged(SQLiteError(code: .corrupt, message: ""))
 
@@ -46,7 +46,7 @@ struct WriterServiceTests {
         isSo.wait(deadline: MonotonicClock.now.advanced(by: .seconds(30))) { $0 ? true : nil } ?? false
     }
 
-    @Test("Whoever reports then is asked to come again, until the writer is stopped, and never left without an answer")
+    @Test("It answers each later report with a request to retry, until it is stopped")
     func refuses() throws {
         try withWriter { writer, refused, damaged in
             writer.reportCorruption(Self.damage)
@@ -64,7 +64,7 @@ struct WriterServiceTests {
         }
     }
 
-    @Test("Nothing more is written by it")
+    @Test("It writes nothing more")
     func noErrands() throws {
         try withWriter { writer, _, damaged in
             writer.reportCorruption(Self.damage)
