@@ -6,7 +6,7 @@ import Testing
 import UnixIO
 
 /// What forwarding has to stand, in a short form; `scripts/torture forwarding` runs the long one.
-@Suite("Forwarding that can be trusted", .daemonLog, .serialized)
+@Suite("Reliable forwarding", .daemonLog, .serialized)
 struct AcceptanceTests {
     private static let isLong = ProcessInfo.processInfo.environment["ISSUED_LONG_TESTS"] != nil
     private static let seed =
@@ -22,7 +22,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// Every fault that takes less than a few seconds, drawn by chance.
+    /// The faults that take less than a few seconds, chosen at random.
     private static func faults(_ chance: inout some RandomNumberGenerator) -> [FaultStep] {
         let some: [Fault] = [
             .acceptSilent, .readSilent, .slowAnswer(.milliseconds(200)), .slowAnswer(.milliseconds(900)),
@@ -35,9 +35,10 @@ struct AcceptanceTests {
         return (0..<8).map { _ in FaultStep(some[Int.random(in: some.indices, using: &chance)]) }
     }
 
-    /// - Parameter batch: Of few records the next batch is made while one is on its way, as a backlog holds more.
+    /// - Parameter batch: The records per batch. With few, the next batch is
+    ///   built while one is in flight, because the backlog contains more.
     @Test(
-        "Whatever befalls listener and daemon: each record is there, and what is there twice is marked",
+        "Despite faults of the listener and kills of the daemon, each record arrives, and duplicates are marked",
         arguments: [40, 10])
     func everything(batch: Int) async throws {
         var chance = Chance(Self.seed)
@@ -60,7 +61,7 @@ struct AcceptanceTests {
                 #expect(try daemon.file.ledgerFaults == [], "seed \(Self.seed)")
             }
             try listener.plan()
-            // Nobody waits for a pause or a back-off to be over.
+            // A flush ends all pauses and back-offs.
             try await eventually("nothing is pending", within: .seconds(Self.isLong ? 600 : 90)) {
                 let client = try RawClient(path: daemon.socket)
                 _ = try client.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
@@ -83,7 +84,7 @@ struct AcceptanceTests {
         }
     }
 
-    @Test("After an outage the backlog drains oldest first, and no faster than SendRate= says")
+    @Test("After an outage the backlog is sent oldest first, and not faster than SendRate=")
     func outage() async throws {
         let count = Self.isLong ? 3000 : 240
         let settings = "ConnectTimeout=500ms\nBatchRecords=40\nBatchDelay=0\nSendRate=60/s\nGroupBurst=0"
@@ -93,11 +94,12 @@ struct AcceptanceTests {
             let ids = try (0..<(count / 40)).flatMap { _ in
                 try client.report((0..<40).map { _ in IssueRecord(message: "The usual") }).map { try $0.storedID }
             }
-            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
+            try await eventually("the outage is detected") { try client.destination().state == .waiting }
             try listener.up()
-            try await eventually("all has arrived", within: .seconds(120)) { listener.accepted.count >= count }
+            try await eventually("all records have arrived", within: .seconds(120)) { listener.accepted.count >= count }
             #expect(listener.accepted.compactMap(\.eventID) == ids)
-            // A full batch at once, and after that sixty a second; what arrives late makes it look no faster.
+            // A full batch at once, and after that 60 per second. Records that
+            // arrive late make it look slower, never faster.
             let taken = listener.requests.filter { $0.status == 200 }
             let first = try #require(taken.first?.arrived)
             var lines = 0
@@ -109,18 +111,18 @@ struct AcceptanceTests {
         }
     }
 
-    @Test("One poison line in five hundred costs at most twenty requests, and nothing but that line")
+    @Test("One bad line in 500 costs at most 20 requests, and only that line is rejected")
     func poison() async throws {
         try await with { daemon, listener in
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             let client = try RawClient(path: daemon.socket)
-            // Held back until it is one batch.
+            // Held back until everything is in one batch.
             try listener.down()
             var records = (0..<500).map { IssueRecord(message: "Good", code: Int64($0 % 3)) }
             records[Int.random(in: 0..<500)].message = "POISON"
             let ids = try client.report(records).map { try $0.storedID }
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
-            try await eventually("all has a fate", within: .seconds(60)) {
+            try await eventually("all records have a fate", within: .seconds(60)) {
                 try client.destination().ledger.pending == 0
             }
             let ledger = try client.destination().ledger
@@ -131,7 +133,7 @@ struct AcceptanceTests {
         }
     }
 
-    @Test("A hundred thousand of one issue: a few samples, and summaries that add up")
+    @Test("100,000 records of one issue are forwarded as a few samples and summaries that add up")
     func flood() async throws {
         let calls = Self.isLong ? 100 : 10
         try await with("GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=1s") { daemon, listener in
@@ -142,7 +144,7 @@ struct AcceptanceTests {
             func lines(_ kind: String) -> [AcceptedLine] {
                 listener.accepted.filter { $0["event_kind"]?.asString == kind }
             }
-            try await eventually("all were told of", within: .seconds(60)) {
+            try await eventually("all records are sent or summarised", within: .seconds(60)) {
                 let told = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +)
                 return told + Int64(lines("issue").count) == Int64(calls) * 1000
             }
@@ -152,7 +154,7 @@ struct AcceptanceTests {
         }
     }
 
-    @Test("Silence costs no memory, however often it is met")
+    @Test("Unanswered requests leak no memory")
     func silence() async throws {
         try await with("RequestTimeout=100ms\nConnectTimeout=100ms") { daemon, listener in
             let client = try RawClient(path: daemon.socket)
@@ -178,7 +180,7 @@ struct AcceptanceTests {
         return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) }) << 10
     }
 
-    /// The same again for the same seed.
+    /// A generator that repeats its sequence for the same seed.
     private struct Chance: RandomNumberGenerator {
         private var state: UInt64
 

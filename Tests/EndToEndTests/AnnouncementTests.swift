@@ -2,9 +2,9 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("What operators hear of", .daemonLog)
+@Suite("Announcements in the log", .daemonLog)
 struct AnnouncementTests {
-    @Test("A new issue and a critical record are told once each, the usual is not, and a flood of them is counted")
+    @Test("A new issue and a critical record are announced once each, and a flood of new issues is counted")
     func told() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=0") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -12,29 +12,29 @@ struct AnnouncementTests {
                 daemon.log.split(separator: words, omittingEmptySubsequences: false).count - 1
             }
             _ = try client.report((0..<5).map { _ in IssueRecord(message: "Broken", app: Application(name: "shop")) })
-            try await eventually("it is told") { lines("New issue reported") == 1 }
+            try await eventually("it is announced") { lines("New issue reported") == 1 }
             _ = try client.report([IssueRecord(message: "Broken", severity: .critical, app: Application(name: "shop"))])
-            try await eventually("it is told") { lines("Critical issue reported") == 1 }
+            try await eventually("it is announced") { lines("Critical issue reported") == 1 }
             #expect(daemon.log.contains("app=shop"))
             #expect(daemon.log.contains("issue=Broken"))
             for word in 0..<200 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
             #expect(try client.status().store.groups == 201)
-            // One of his own was told above.
-            try await eventually("some are told") { lines("New issue reported") >= 10 }
+            // One issue of this user was announced above.
+            try await eventually("some are announced") { lines("New issue reported") >= 10 }
             _ = try daemon.terminate()
             #expect(lines("New issue reported") < 30)
             #expect(lines("Too many issues to announce individually") > 0)
         }
     }
 
-    @Test("That a user invents names, so that the rest is kept together, is told once")
+    @Test("A user with too many names is logged once")
     func crowding() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=5/15min") { daemon in
             let client = try RawClient(path: daemon.socket)
             for word in 0..<20 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
             #expect(try client.status().store.groups == 6)
             let words = "User reports too many different names; combining the rest"
-            try await eventually("it is told") { daemon.log.contains(words) }
+            try await eventually("it is logged") { daemon.log.contains(words) }
             _ = try daemon.terminate()
             let lines = daemon.log.split(separator: "\n").filter { $0.contains(words) }
             #expect(lines.count == 1)
@@ -43,7 +43,7 @@ struct AnnouncementTests {
     }
 
     @Test(
-        "A user's noise keeps neither a critical record of his own nor anybody's new issue from being told",
+        "A user's noise suppresses neither the user's critical records nor new issues of other users",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func noise() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=0") { daemon in
@@ -54,7 +54,7 @@ struct AnnouncementTests {
             _ = try root.report([IssueRecord(message: "RAID has failed", severity: .critical)])
             _ = try root.report([IssueRecord(message: "Not seen before")])
             for title in ["Mine", "RAID has failed", "Not seen before"] {
-                try await eventually("\(title) is told") { daemon.log.contains(title) }
+                try await eventually("\(title) is announced") { daemon.log.contains(title) }
             }
         }
     }

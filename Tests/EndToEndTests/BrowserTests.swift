@@ -6,7 +6,7 @@ import Issues
 import Testing
 import UnixIO
 
-@Suite("The library's browser and the daemon", .daemonLog)
+@Suite("IssueBrowser and the daemon", .daemonLog)
 struct BrowserTests {
     private static func report(_ reports: [IssueReport], to daemon: DaemonFixture) async throws -> [String] {
         let delivery = Delivery(paths: [daemon.socket])
@@ -18,7 +18,7 @@ struct BrowserTests {
         return ids
     }
 
-    @Test("It lists groups and records as they were reported, page by page")
+    @Test("It lists groups and records page by page")
     func listed() async throws {
         try await DaemonFixture.with { daemon in
             let ids = try await Self.report(
@@ -73,7 +73,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It lists what was given up with its line, and makes it pending again")
+    @Test("It lists dead letters with their lines, and requeues them")
     func deadLetters() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -92,7 +92,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It has the store copied, repaired and purged")
+    @Test("It requests backups, repairs and purges")
     func operated() async throws {
         try await DaemonFixture.with { daemon in
             _ = try await Self.report([IssueReport("Forget me"), IssueReport("Keep me", level: .info)], to: daemon)
@@ -107,7 +107,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It counts what was reported over time, by what it is asked for, also after a kill and what was removed")
+    @Test("It counts records over time by any dimension, including removed ones and after a kill")
     func counted() async throws {
         try await DaemonFixture.with { daemon in
             let reports = (1...9).map { IssueReport("Report \($0)", level: $0 % 3 == 0 ? .critical : .warning) }
@@ -123,7 +123,8 @@ struct BrowserTests {
             let total = try await browser.histogram(.init(level: .critical))
             #expect(total.series.map { $0.counts.reduce(0, +) } == [3])
             #expect(counted.start(ofBucket: 2).millisecondsSince1970 == counted.start.millisecondsSince1970 + 7_200_000)
-            // Half a minute, and of 24 hours more minutes than are counted one by one.
+            // Half a minute, and more minutes of 24 hours than a histogram may
+            // have.
             for bucket in [Duration.seconds(30), .seconds(60), .zero] {
                 let error = await #expect(throws: DeliveryError.self) { try await browser.histogram(bucket: bucket) }
                 #expect(error?.code == .refused)
@@ -133,7 +134,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It follows what comes, and ends with the task")
+    @Test("It follows new records until its task is cancelled")
     func followed() async throws {
         try await DaemonFixture.with { daemon in
             let browser = IssueBrowser(socket: daemon.socket)
@@ -160,7 +161,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("Where nobody answers, or there is nothing, it says so")
+    @Test("It throws errors for a missing daemon and missing objects")
     func failures() async throws {
         await #expect(throws: DeliveryError.self) { try await IssueBrowser(socket: "/nowhere/at.all").status() }
         try await DaemonFixture.with { daemon in

@@ -13,7 +13,8 @@ final class ClickHouseServer {
 
     init() throws {
         folder = try ScratchFolder(named: "clickhouse")
-        // Free a moment ago; the server can't be told to choose one.
+        // The port was free a moment ago. ClickHouse can't choose a free one
+        // itself.
         port = try Socket.listenLoopback().localPort()
         try folder.write(configuration, to: "config.xml")
         try folder.write(Self.users, to: "users.xml")
@@ -21,7 +22,7 @@ final class ClickHouseServer {
     }
 
     func start() throws {
-        guard let program = Self.program else { throw Refused(description: "it is not installed") }
+        guard let program = Self.program else { throw Refused(description: "ClickHouse is not installed") }
         process = try ChildProcess(
             program, ["--config-file=\(folder["config.xml"])"], in: folder, name: "clickhouse")
     }
@@ -35,7 +36,7 @@ final class ClickHouseServer {
         let description: String
     }
 
-    /// What a query answers, in the words of the server.
+    /// Returns the server's reply to a query.
     @discardableResult
     func query(_ text: String) throws -> String {
         let socket = try Socket.connect(to: .ipv4Loopback(port: port), timeout: .seconds(10), nonBlocking: false)
@@ -54,7 +55,7 @@ final class ClickHouseServer {
         return String(answer[end.upperBound...])
     }
 
-    /// Waits until it answers, and makes the tables that are shipped.
+    /// Waits until the server answers, and creates the shipped tables.
     func prepare() async throws {
         try await eventually("ClickHouse answers: \(errors)", within: .seconds(60)) {
             (try? query("SELECT 1")) == "1\n"

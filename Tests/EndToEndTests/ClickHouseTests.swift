@@ -6,7 +6,7 @@ import Testing
     "ClickHouse", .daemonLog, .serialized,
     .enabled(if: ClickHouseServer.program != nil, "scripts/dependencies test installs Debian's clickhouse-server"))
 struct ClickHouseTests {
-    @Test("Killed and started again under load it has each record once, and its numbers are those of the daemon")
+    @Test("After kills under load, it has each record once and the same counts as the daemon")
     func once() async throws {
         let server = try ClickHouseServer()
         try await server.prepare()
@@ -62,7 +62,7 @@ struct ClickHouseTests {
         }
     }
 
-    @Test("A wrong password pauses, a missing table too, and both are told for what they are")
+    @Test("A wrong password and a missing table pause the destination, each with its own reason")
     func refused() async throws {
         let server = try ClickHouseServer()
         try await server.prepare()
@@ -85,7 +85,7 @@ struct ClickHouseTests {
             try server.query("DROP TABLE issued.records")
             try daemon.writeToken(ClickHouseServer.password)
             try daemon.reload()
-            try await eventually("the table is missed", within: .seconds(60)) {
+            try await eventually("the missing table is detected", within: .seconds(60)) {
                 let again = try RawClient(path: daemon.socket)
                 _ = try again.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
                 return try again.destination().reason == "not_found"
@@ -95,7 +95,7 @@ struct ClickHouseTests {
                 try RawClient(path: daemon.socket).destination().advice?.contains("run config/clickhouse/schema.sql")
                     == true)
             try await server.prepare()
-            try await eventually("it has arrived", within: .seconds(60)) {
+            try await eventually("the record has arrived", within: .seconds(60)) {
                 let again = try RawClient(path: daemon.socket)
                 _ = try again.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
                 return try again.destination().ledger.delivered == 1

@@ -7,7 +7,7 @@ import Torture
 import UnixIO
 
 /// What befalls the client and its daemon, and that nothing is lost and nothing comes twice.
-@Suite("The client library in adversity", .daemonLog)
+@Suite("Faults of the client library's environment", .daemonLog)
 struct ClientFaultTests {
     private static func start(
         _ words: [String], _ daemon: DaemonFixture, environment: [String: String] = [:], named name: String
@@ -17,7 +17,7 @@ struct ClientFaultTests {
             environment: ["ISSUED_SOCKET": daemon.socket].merging(environment) { $1 })
     }
 
-    /// Runs a program to its end.
+    /// Runs a program until it exits.
     @discardableResult
     private static func run(
         _ words: [String], _ daemon: DaemonFixture, environment: [String: String] = [:], named name: String
@@ -36,7 +36,7 @@ struct ClientFaultTests {
 
     private static func expected(_ name: String, _ count: Int) -> [String] { (1...count).map { "\(name) \($0)" } }
 
-    @Test("What a process reports that returns at once is stored, and so is what it can't send, by its next run")
+    @Test("Reports of a process that exits at once are stored, possibly by its next run")
     func returning() async throws {
         try await DaemonFixture.with { daemon in
             #expect(try Self.run(["return", "700", "present"], daemon, named: "present") == .exit(0))
@@ -46,7 +46,7 @@ struct ClientFaultTests {
             #expect(Self.leftovers(daemon).count >= 3)
             try daemon.start()
             #expect(try Self.run(["return", "1", "next"], daemon, named: "next") == .exit(0))
-            try await eventually("the next runs have sent it all", within: .seconds(90)) {
+            try await eventually("later runs have sent everything", within: .seconds(90)) {
                 if !Self.leftovers(daemon).isEmpty {
                     try Self.run(["return", "1", "more"], daemon, named: "more")
                 }
@@ -62,7 +62,7 @@ struct ClientFaultTests {
     }
 
     @Test(
-        "The last words of a process that traps arrive, at once or by its next run",
+        "The final reports of a process that traps arrive, possibly with its next run",
         arguments: ["precondition", "fatal-reporter"])
     func trapping(way: String) async throws {
         try await DaemonFixture.with { daemon in
@@ -85,7 +85,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("64 threads report at once, and each report is stored once")
+    @Test("Concurrent reports of 64 threads are stored once each")
     func threads() async throws {
         try await DaemonFixture.with { daemon in
             #expect(try Self.run(["threads", "100", "many"], daemon, named: "threads") == .exit(0))
@@ -97,7 +97,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("What a reporter reports itself goes to standard error, and never round in circles")
+    @Test("Reports by a reporter go to standard error, without recursion")
     func nested() async throws {
         try await DaemonFixture.with { daemon in
             let program = try Self.start(["nested", "20", "outer"], daemon, named: "nested")
@@ -107,7 +107,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("Variables choose the reporters, the level and backtraces of a program that says nothing of it")
+    @Test("Environment variables set the reporters, the level and backtraces of a program without settings")
     func settings() async throws {
         try await DaemonFixture.with { daemon in
             let variables = ["ISSUED_REPORTERS": "daemon", "ISSUED_LEVEL": "error", "ISSUED_BACKTRACE": "none"]
@@ -127,7 +127,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("A daemon that stands still holds up nobody who reports, and gets all of it when it goes on")
+    @Test("A stopped daemon does not block reporting, and gets all reports when it continues")
     func standstill() async throws {
         try await DaemonFixture.with { daemon in
             let delivery = Delivery(paths: [daemon.socket])
@@ -149,7 +149,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("Where another daemon takes the place of the first, what comes goes there")
+    @Test("Reports go to a daemon that has replaced the first one")
     func replaced() async throws {
         try await DaemonFixture.with { daemon in
             let delivery = Delivery(paths: [daemon.socket])
@@ -157,7 +157,7 @@ struct ClientFaultTests {
             let reporter = DaemonReporter(delivery: delivery)
             for number in 1...20 { reporter.receive(IssueReport("Before \(number)")) }
             #expect(delivery.flush(timeout: .seconds(20)))
-            // The name leads nowhere for a while, then to another socket.
+            // For a while the path leads nowhere, then to another socket.
             try FileSystem.remove(daemon.socket)
             try daemon.kill()
             for number in 1...20 { reporter.receive(IssueReport("Meanwhile \(number)")) }
@@ -169,7 +169,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("Programs that come and go while the daemon is killed again and again: nothing is lost, nothing comes twice")
+    @Test("Reports of short-lived programs survive repeated kills of the daemon without loss or duplicates")
     func siege() async throws {
         var chance = Chance(7)
         try await DaemonFixture.with { daemon in
@@ -183,14 +183,15 @@ struct ClientFaultTests {
                     programs.append(
                         try Self.start(["return", "\(count)", name], daemon, named: "siege-\(round)-\(index)"))
                 }
-                // In the midst of what they send: the wait is part of the fault.
+                // In the middle of their reports. The wait is part of the
+                // fault.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &chance)))
                 try daemon.kill()
                 if Bool.random(using: &chance) { try daemon.start() }
                 for program in programs { #expect(try program.end(within: .seconds(90)) == .exit(0)) }
                 if daemon.process == nil { try daemon.start() }
             }
-            try await eventually("the last runs have sent what the others left", within: .seconds(90)) {
+            try await eventually("the last runs have sent all spilled reports", within: .seconds(90)) {
                 if !Self.leftovers(daemon).isEmpty { try Self.run(["return", "1", "last"], daemon, named: "last") }
                 return Self.leftovers(daemon).isEmpty
             }

@@ -8,7 +8,7 @@ import Testing
 struct ClientLibraryTests {
     private struct Broken: Error {}
 
-    @Test("An issue that is reported is stored and delivered, with its place, level and metadata")
+    @Test("A reported issue is stored and delivered with its source location, level and metadata")
     func reported() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -34,7 +34,7 @@ struct ClientLibraryTests {
         }
     }
 
-    @Test("A receipt says where the issue is stored, and what became of it")
+    @Test("A receipt provides the id and the fates of the issue")
     func receipt() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -49,7 +49,7 @@ struct ClientLibraryTests {
         }
     }
 
-    @Test("Issues of the time in which the daemon was away are stored when it is back, each one once")
+    @Test("Issues reported during an outage of the daemon are stored once each when it is back")
     func daemonAway() async throws {
         try await DaemonFixture.with { daemon in
             let delivery = Delivery(paths: [daemon.socket])
@@ -60,7 +60,8 @@ struct ClientLibraryTests {
             }
             report("Before")
             #expect(delivery.flush(timeout: .seconds(20)))
-            // Killed with calls under way: which of them were stored nobody knows.
+            // Killed with calls in flight. It is unknown which of them were
+            // stored.
             report("At the kill")
             try daemon.kill()
             report("Meanwhile")
@@ -75,7 +76,7 @@ struct ClientLibraryTests {
         }
     }
 
-    @Test("Metadata beyond what a daemon takes of anybody is stored, as text where it is too much")
+    @Test("Metadata above the daemon's limits is stored, partly as text")
     func largeMetadata() async throws {
         try await DaemonFixture.with { daemon in
             let delivery = Delivery(paths: [daemon.socket])
@@ -92,7 +93,7 @@ struct ClientLibraryTests {
     }
 
     @Test(
-        "What a program reports that forks in the midst of it is stored once, by parent and child, though the daemon is killed"
+        "Reports of a forking program are stored once, by parent and child, even if the daemon is killed"
     )
     func forked() async throws {
         try await DaemonFixture.with { daemon in
@@ -101,7 +102,7 @@ struct ClientLibraryTests {
                 let program = try ChildProcess(
                     TestBinaries.path(of: "fork-reporter"), ["200"], in: daemon.folder, name: "fork-\(round)",
                     environment: ["ISSUED_SOCKET": daemon.socket])
-                try await eventually("something has come in") {
+                try await eventually("some records are stored") {
                     try RawClient(path: daemon.socket).status().received > before
                 }
                 try daemon.kill()
@@ -117,21 +118,21 @@ struct ClientLibraryTests {
         }
     }
 
-    @Test("A fork waits for a thread that holds it off, unless that waits itself")
+    @Test("A fork waits for a thread that blocks it, unless that thread waits for the fork")
     func forkedInHalves() throws {
         let folder = try ScratchFolder(named: "fork-reporter")
         let program = try ChildProcess(TestBinaries.path(of: "fork-reporter"), ["halves"], in: folder, name: "fork")
         #expect(try program.end(within: .seconds(60)) == .exit(0))
     }
 
-    @Test("A child that was forked off while a thread looked at what is loaded can look at it, too")
+    @Test("A child that was forked while a thread listed the loaded images can list them, too")
     func forkedAtTheLoader() throws {
         let folder = try ScratchFolder(named: "fork-reporter")
         let program = try ChildProcess(TestBinaries.path(of: "fork-reporter"), ["images"], in: folder, name: "fork")
         #expect(try program.end(within: .seconds(60)) == .exit(0))
     }
 
-    @Test("A question through the library's own connection is answered by the daemon")
+    @Test("The daemon answers queries through the library's connection")
     func connection() async throws {
         try await DaemonFixture.with { daemon in
             let ids = try RawClient(path: daemon.socket).report("One", "Two")

@@ -8,9 +8,9 @@ import Torture
 import UnixIO
 
 /// The client library holds back where the real daemon refuses, and delivers when it takes reports again.
-@Suite("A daemon that refuses, and the client library", .daemonLog)
+@Suite("The client library and a daemon that refuses reports", .daemonLog)
 struct ClientRefusalTests {
-    /// What is reported in a test, through a buffer of its own.
+    /// The reports of a test, through a buffer of its own.
     private struct Reports: ~Copyable {
         let delivery: Delivery
         private let reporter: DaemonReporter
@@ -28,7 +28,7 @@ struct ClientRefusalTests {
             }
         }
 
-        /// Goes on reporting until something holds.
+        /// Continues reporting until a condition is true.
         mutating func report(until what: String, _ holds: () throws -> Bool) throws {
             let deadline = MonotonicClock.now.advanced(by: .seconds(60))
             while try !holds() {
@@ -38,7 +38,8 @@ struct ClientRefusalTests {
             }
         }
 
-        /// All were answered, and each lies in the store once.
+        /// Expects that all reports were answered, and that each is stored
+        /// once.
         func checkAllStored(by daemon: DaemonFixture) throws {
             #expect(delivery.flush(timeout: .seconds(90)))
             let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
@@ -51,7 +52,7 @@ struct ClientRefusalTests {
     }
 
     @Test(
-        "What it refuses since its disk is full or gives nothing comes again, and is stored once",
+        "Reports that are refused because of a full or failing disk are resent, and stored once",
         arguments: [
             (Errno.deviceFull, ["No space left; refusing reports"]),
             (.inputOutput, ["Could not store reports", "Could not read the database; reopening it"]),
@@ -83,7 +84,7 @@ struct ClientRefusalTests {
     }
 
     @Test(
-        "What finds no room on a small disk, by programs that end meanwhile too, is stored once when there is room",
+        "Reports that do not fit on a small disk are stored once when there is space, even if their program has exited",
         .enabled(if: DiskFullRun.obstacle == nil, "needs root and mount"))
     func fullDisk() async throws {
         let tools = try ScratchFolder(named: "client-refusal")
@@ -96,7 +97,7 @@ struct ClientRefusalTests {
         #expect(table.unreached == [])
     }
 
-    @Test("What meets too many connections waits for its turn, and is stored once")
+    @Test("Reports wait while there are too many connections, and are stored once")
     func tooManyConnections() async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnections=4\nMaxConnectionsPerUser=4\n") { daemon in
             var others: [RawClient] = []
@@ -106,7 +107,7 @@ struct ClientRefusalTests {
                 others.append(client)
             }
             var reports = Reports(daemon)
-            try reports.report(until: "somebody is refused") {
+            try reports.report(until: "a connection is refused") {
                 daemon.log.contains("There are too many connections, refusing some")
             }
             #expect(reports.delivery.awaitsFailure(timeout: .seconds(30)))
@@ -116,7 +117,7 @@ struct ClientRefusalTests {
         }
     }
 
-    @Test("What comes while its database can't be opened is stored once when it can")
+    @Test("Reports that arrive while the database can't be opened are stored once later")
     func unopenable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let folder = FileSystem.parentFolder(of: daemon.database)

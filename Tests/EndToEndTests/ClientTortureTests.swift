@@ -8,9 +8,9 @@ import Torture
 import UnixIO
 
 /// The faults of the torture of the daemon, with the client library in front.
-@Suite("A tortured daemon behind the client library", .daemonLog)
+@Suite("The client library and fault injection in the daemon", .daemonLog)
 struct ClientTortureTests {
-    @Test("Killed before or after what makes a commit, its sync or a receipt, it gets each report once")
+    @Test("A daemon that is killed around a commit, a sync or a receipt gets each report once")
     func namedPoints() async throws {
         let tools = try ScratchFolder(named: "client-torture")
         let library = try FaultLibrary.build(in: tools)
@@ -54,7 +54,7 @@ struct ClientTortureTests {
         }
     }
 
-    @Test("Programs that report by it, come and go while the daemon is killed, stopped and hidden: nothing is lost")
+    @Test("Reports of short-lived programs survive kills, stops and a hidden socket")
     func programs() async throws {
         let tools = try ScratchFolder(named: "client-torture")
         let library = try FaultLibrary.build(in: tools)

@@ -3,9 +3,9 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("A daemon that is killed", .daemonLog)
+@Suite("Kills of the daemon", .daemonLog)
 struct CrashTests {
-    @Test("Every record that had a receipt is there exactly once after a kill in mid-load, and reaches the listener")
+    @Test("After a kill under load, every record with a receipt is stored once, and is delivered")
     func killedInMidLoad() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -14,7 +14,7 @@ struct CrashTests {
             for round in 1...4 {
                 let load = try Load(daemon.socket, clients: 4, pipelined: 8, recordsPerCall: 3, round: round)
                 let enough = Int.random(in: 1...400)
-                try await eventually("so many receipts were given") { load.receipts.count >= enough }
+                try await eventually("enough receipts were sent") { load.receipts.count >= enough }
                 try daemon.kill()
                 #expect(load.waitForEnd())
                 promised.merge(load.receipts) { old, _ in old }
@@ -31,7 +31,7 @@ struct CrashTests {
                 Issue.record("\(message) had the receipt \(id), and is stored as \(ids[message] ?? "nothing")")
             }
 
-            try await eventually("all has been delivered", within: .seconds(60)) {
+            try await eventually("all records are delivered", within: .seconds(60)) {
                 try client.destination().ledger.pending == 0
             }
             let ledger = try client.destination().ledger
@@ -40,7 +40,7 @@ struct CrashTests {
             let comparison = listener.compare(with: stored.map(\.id))
             #expect(comparison.isMet)
             #expect(try daemon.file.ledgerFaults == [])
-            // What came twice is marked as what may come twice.
+            // Duplicates are marked as possible duplicates.
             for id in comparison.duplicated.keys {
                 let fates = try client.show(id).fates
                 #expect(fates.allSatisfy { $0.maybeDuplicate }, "\(id)")
@@ -66,7 +66,7 @@ struct CrashTests {
             try daemon.start()
             #expect(try again() == duplicates)
 
-            // A call that straddles the mark: old receipts, then new records.
+            // A call across the mark: old receipts, then new records.
             let more = records + [IssueRecord(message: "Record 6")]
             let straddling = try RawClient(path: daemon.socket).report(more, producer: producer, sequence: 10)
             #expect(Array(straddling.prefix(5)) == duplicates)
@@ -79,7 +79,7 @@ struct CrashTests {
         }
     }
 
-    @Test("A client that lost its receipts to a kill sends again, and nothing is stored twice")
+    @Test("A client that lost its receipts because of a kill resends, and nothing is stored twice")
     func resendAfterKill() async throws {
         try await DaemonFixture.with { daemon in
             let producer = "019aa3c5-0000-7000-8000-000000000002"
@@ -91,7 +91,8 @@ struct CrashTests {
                 try client.begin(
                     .report, ReportParameters(records: records(call), producer: producer, sequence: Int64(call * 10)))
             }
-            // Some receipts come, then the daemon is gone; which calls it had stored nobody knows.
+            // Some receipts arrive, then the daemon is killed. It is unknown
+            // which calls it has stored.
             _ = try client.reply()
             try daemon.kill()
             try daemon.start()

@@ -3,9 +3,9 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-@Suite("Many senders, and slow ones", .daemonLog)
+@Suite("Many and slow clients", .daemonLog)
 struct CrowdTests {
-    @Test("1,024 connections at once have their receipts, and cost little once they are quiet")
+    @Test("1,024 concurrent connections get their receipts, and need little memory when idle")
     func crowd() async throws {
         try CurrentProcess.raiseOpenFileLimit()
         try await DaemonFixture.with { daemon in
@@ -20,7 +20,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("A sender whose calls follow each other without a gap is not taken for one that halts")
+    @Test("A client that sends calls without a gap does not run into ReadTimeout=")
     func overlapping() async throws {
         try await DaemonFixture.with("[Socket]\nReadTimeout=300ms") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -32,14 +32,14 @@ struct CrowdTests {
             try client.send(half)
             let end = MonotonicClock.now.advanced(by: .milliseconds(900))
             repeat {
-                // What is read then always ends in the midst of a call.
+                // Each read then ends in the middle of a call.
                 try client.send(rest + half)
                 #expect(try client.answer(of: ReportReply.self).receipts.count == 1)
             } while MonotonicClock.now < end
         }
     }
 
-    @Test("A call that comes byte by byte is waited for no longer than ReadTimeout")
+    @Test("A call that arrives byte by byte runs into ReadTimeout=")
     func trickle() async throws {
         try await DaemonFixture.with("[Socket]\nReadTimeout=300ms") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -53,7 +53,7 @@ struct CrowdTests {
         }
     }
 
-    @Test("Large calls of many connections come to their end one after the other, and take no more than their share")
+    @Test("Large calls of many connections are completed within the memory limit")
     func halves() async throws {
         try await DaemonFixture.with("[Socket]\nMaxBytesInFlightPerUser=512K\nMaxMessageSize=512K") { daemon in
             let records = (0..<2).map { IssueRecord(message: "\($0)" + String(repeating: "y", count: 200_000)) }
@@ -73,11 +73,11 @@ struct CrowdTests {
         }
     }
 
-    @Test("Who reads his replies late is not read meanwhile, has all of them in the end, and holds up nobody else")
+    @Test("A client that reads replies late is throttled, gets all of them, and delays no other client")
     func lateReader() async throws {
         let limits: DaemonConfiguration = "[Socket]\nMaxBytesInFlightPerUser=64K\nMaxMessageSize=64K\nMaxRecordSize=4K"
         try await DaemonFixture.with(limits) { daemon in
-            // Rejections are the longest answer for the shortest record.
+            // Rejections are the longest reply to the shortest record.
             let records = [String](repeating: "{}", count: 1000).joined(separator: ",")
             let call = VarlinkCall(
                 method: CollectorMethod.report.fullName, parameters: Array("{\"records\":[\(records)]}".utf8)
@@ -94,7 +94,8 @@ struct CrowdTests {
                 }
                 return calls
             }
-            // On this thread: who waited for one of the pool's could be hung up on meanwhile.
+            // On this thread. With a thread of the pool, a client that waits
+            // for it could be disconnected meanwhile.
             var last = 0
             while let count = sent.wait(
                 deadline: MonotonicClock.now.advanced(by: last == 0 ? .seconds(20) : .milliseconds(500)),

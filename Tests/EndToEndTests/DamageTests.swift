@@ -3,14 +3,15 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("A database that can't be used", .daemonLog)
+@Suite("Unusable databases", .daemonLog)
 struct DamageTests {
     private func setAside(_ daemon: DaemonFixture) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
             .filter { $0.hasPrefix("issues.db.damaged-") }
     }
 
-    /// It is there, untouched, and collecting goes on without it.
+    /// Expects that the file was moved aside unchanged, and that the daemon
+    /// continues.
     private func expectSetAside(_ daemon: DaemonFixture, holding content: Data) throws {
         let client = try RawClient(path: daemon.socket)
         #expect(try client.status().received == 0)
@@ -21,7 +22,7 @@ struct DamageTests {
         #expect(daemon.log.contains("moving it aside"))
     }
 
-    @Test("A damaged one is set aside at the start, and collecting goes on in a new one")
+    @Test("A damaged database is moved aside at the start, and a new one is used")
     func damaged() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Before")
@@ -33,13 +34,13 @@ struct DamageTests {
         }
     }
 
-    @Test("One of a newer version of the program is set aside, untouched")
+    @Test("A database of a newer version is moved aside unchanged")
     func newer() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Before")
             try daemon.terminate()
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
-            // What the change has left in the log belongs to the file.
+            // The change is in the WAL, which belongs to the file.
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA wal_checkpoint(TRUNCATE)")
             let content = try Data(contentsOf: URL(filePath: daemon.database))
             try daemon.start()
@@ -47,7 +48,7 @@ struct DamageTests {
         }
     }
 
-    @Test("One of another program is set aside, untouched")
+    @Test("A database of another program is moved aside unchanged")
     func foreign() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             try FileManager.default.createDirectory(
@@ -59,7 +60,7 @@ struct DamageTests {
         }
     }
 
-    @Test("One that was deleted is made anew, and collecting goes on")
+    @Test("A deleted database is created again")
     func deleted() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Before")
@@ -71,7 +72,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A log that was cut off in the middle costs what was not yet in the file, and nothing else")
+    @Test("A truncated WAL loses only records that were not yet in the database")
     func cutLog() async throws {
         try await DaemonFixture.with { daemon in
             for number in 1...20 { _ = try RawClient(path: daemon.socket).report("Record \(number)") }
@@ -88,12 +89,13 @@ struct DamageTests {
         }
     }
 
-    @Test("One that is damaged while the daemon runs is set aside, and reports are answered again")
+    @Test("A database that is damaged while the daemon runs is moved aside, and reports are answered again")
     func damagedMeanwhile() async throws {
         try await DaemonFixture.with { daemon in
             let records = (0..<500).map { IssueRecord(message: "Record \($0) " + String(repeating: "x", count: 200)) }
             for _ in 1...10 { _ = try RawClient(path: daemon.socket).report(records) }
-            // All goes into the file, and what is in memory must be read again.
+            // Everything is copied into the database, and cached pages must be
+            // read again.
             try daemon.restart()
             let size = try #require(
                 try FileManager.default.attributesOfItem(atPath: daemon.database)[.size] as? Int)
@@ -101,7 +103,7 @@ struct DamageTests {
             try file.seek(toOffset: 8192)
             try file.write(contentsOf: Data(repeating: 0x5A, count: size - 8192))
             try file.close()
-            try await eventually("it was noticed") {
+            try await eventually("the damage is detected") {
                 let client = try? RawClient(path: daemon.socket)
                 _ = try? client?.report((0..<50).map { IssueRecord(message: "New \($0)", domain: "d\($0)") })
                 return daemon.log.contains("moving it aside")

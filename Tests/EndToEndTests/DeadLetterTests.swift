@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Dead letters", .daemonLog)
 struct DeadLetterTests {
-    @Test("A dead letter is listed with its line, goes once more on request, and the books balance at every step")
+    @Test("A dead letter is listed with its line and can be requeued, and the ledger balances at every step")
     func again() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -13,7 +13,7 @@ struct DeadLetterTests {
             let client = try RawClient(path: daemon.socket)
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             let ids = try client.report("Good", "POISON one", "POISON two")
-            try await eventually("they are given up") { try client.destination().ledger.deadLettered == 2 }
+            try await eventually("they are dead letters") { try client.destination().ledger.deadLettered == 2 }
             func letters() throws -> [DeadLetter] {
                 try client.call(.deadLetters, DeadLettersParameters(lines: true), returning: DeadLettersReply.self)
                     .deadLetters
@@ -24,12 +24,13 @@ struct DeadLetterTests {
             #expect(dead.allSatisfy { $0.line?.contains("POISON") == true })
             #expect(try daemon.file.ledgerFaults == [])
 
-            // While the fault stands, it ends the same way; when it is gone, it arrives.
+            // While the fault lasts, the record is rejected again. When it is
+            // fixed, the record arrives.
             func requeue(_ records: [String]?) throws -> RequeueReply {
                 try client.call(.requeue, RequeueParameters(records: records), returning: RequeueReply.self)
             }
             #expect(try requeue([ids[1]]) == RequeueReply(count: 1))
-            try await eventually("it is given up again") { try letters().count == 2 }
+            try await eventually("it is a dead letter again") { try letters().count == 2 }
             #expect(try daemon.file.ledgerFaults == [])
             try listener.plan()
             #expect(try requeue(nil) == RequeueReply(count: 2))
@@ -44,7 +45,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("When a summary is given up, the records that it counted are dead letters with it, until it goes once more")
+    @Test("If a summary is rejected, the records that it counts are dead letters until it is requeued")
     func summary() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -55,18 +56,18 @@ struct DeadLetterTests {
             let ids = try client.report(
                 (0..<50).map { IssueRecord(message: "Timed out after \($0) ms", app: Application(name: "shop")) }
             ).map { try $0.storedID }
-            try await eventually("the summary is given up") { try client.destination().ledger.deadLettered == 44 }
+            try await eventually("the summary is a dead letter") { try client.destination().ledger.deadLettered == 44 }
             #expect(try client.show(ids[49]).fates.map(\.fate) == [.deadLettered])
             #expect(try client.show(ids[0]).fates.map(\.fate) == [.delivered])
             #expect(try daemon.file.ledgerFaults == [])
             try listener.plan()
             let reply: RequeueReply = try client.call(.requeue, RequeueParameters())
             #expect(reply.count >= 1)
-            try await eventually("it was told") {
+            try await eventually("the summary has arrived") {
                 let told = listener.accepted.filter { $0["event_kind"] == "suppression_summary" }
                 return told.compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +) == 44
             }
-            try await eventually("it is summarised") { try client.destination().ledger.summarised == 44 }
+            try await eventually("the records are summarised") { try client.destination().ledger.summarised == 44 }
             #expect(try client.show(ids[49]).fates.map(\.fate) == [.summarised])
             #expect(try daemon.file.ledgerFaults == [])
         }

@@ -3,9 +3,11 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("A listener that is not well", .daemonLog)
+@Suite("Faults of the listener", .daemonLog)
 struct DeliveryTests {
-    /// All has a fate, the sums are right in the answer and in the file, and the listener has just what was delivered.
+    /// Expects that all records have a fate, that the sums in the reply and in
+    /// the file are right, and that the listener has exactly the delivered
+    /// records.
     private func settled(
         _ daemon: DaemonFixture, _ listener: FakeLogz, delivered ids: [String], dead: Int64 = 0,
         sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -20,7 +22,7 @@ struct DeliveryTests {
         #expect(destination.ledger.deadLettered == dead, sourceLocation: sourceLocation)
         #expect(listener.compare(with: ids).isMet, "\(listener.compare(with: ids))", sourceLocation: sourceLocation)
         #expect(try daemon.file.ledgerFaults == [], sourceLocation: sourceLocation)
-        // What came twice is marked as what may come twice.
+        // Duplicates are marked as possible duplicates.
         for id in listener.compare(with: ids).duplicated.keys {
             let fates = try client.show(id).fates
             #expect(fates.allSatisfy { $0.maybeDuplicate }, "\(fates)", sourceLocation: sourceLocation)
@@ -32,7 +34,7 @@ struct DeliveryTests {
             .map { try $0.storedID }
     }
 
-    @Test("A record is delivered with its id, and Await says so")
+    @Test("A record is delivered with its id, and Await returns that")
     func delivered() async throws {
         try await withListener { daemon, listener, client in
             let id = try #require(try report(1, as: "Broken", client).first)
@@ -63,14 +65,14 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Nothing is lost while the listener is down, the daemon being killed meanwhile")
+    @Test("Nothing is lost if the daemon is killed while the listener is down")
     func down() async throws {
         try await withListener("ConnectTimeout=1s") { daemon, listener, client in
             var ids = try report(5, as: "Before", client)
             try await settled(daemon, listener, delivered: ids)
             try listener.down()
             ids += try report(20, as: "Meanwhile", client)
-            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
+            try await eventually("the outage is detected") { try client.destination().state == .waiting }
             #expect(try client.destination().ledger.pending == 20)
             try daemon.kill()
             try daemon.start()
@@ -80,17 +82,18 @@ struct DeliveryTests {
         }
     }
 
-    @Test("That a listener is down and that it is back is told once each, however often it was tried and whatever came")
+    @Test("The beginning and the end of an outage are logged once each")
     func toldOnce() async throws {
         try await withListener("ConnectTimeout=1s") { daemon, listener, client in
             try listener.down()
             var ids = try report(1, as: "First", client)
-            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
-            // What comes while it waits must not make it forget to try again.
+            try await eventually("the outage is detected") { try client.destination().state == .waiting }
+            // New records must not prevent retries.
             ids += try report(1, as: "Second", client)
-            try await eventually("it was tried again") { try client.show(ids[0]).fates.first?.attempts ?? 0 > 1 }
+            try await eventually("the request is retried") { try client.show(ids[0]).fates.first?.attempts ?? 0 > 1 }
             #expect(try client.show(ids[0]).fates.first?.answer?.contains("Could not connect") == true)
-            // None of that was a request, and nothing was sent.
+            // No connection was made, so no request was counted and no bytes
+            // were sent.
             let status = try client.destination()
             #expect([status.requests, status.resent, status.bytesToday] == [0, 0, 0])
             ids += try report(1, as: "Third", client)
@@ -101,7 +104,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Nothing is lost when the listener has answered 503 for a while")
+    @Test("Nothing is lost if the listener answers 503 for a while")
     func unavailable() async throws {
         try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.status(503), times: 2))
@@ -114,7 +117,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("What was taken without an answer is sent again, and is marked as what may be there twice")
+    @Test("Lines that were accepted without a reply are sent again, and marked as possible duplicates")
     func silence() async throws {
         try await withListener("RequestTimeout=1s\nConnectTimeout=1s") { daemon, listener, client in
             try listener.plan(FaultStep(.readSilent))
@@ -127,13 +130,13 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A batch that the daemon was killed with is sent again with the same lines, and marked")
+    @Test("A batch that was in flight during a kill is sent again with the same lines, and marked")
     func killedWhileSending() async throws {
         try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.readSilent, times: .forever))
             let ids = try report(10, as: "On its way", client)
             #expect(listener.waitForRequests(1))
-            try await eventually("the lines were taken") { listener.accepted.count == 10 }
+            try await eventually("the lines were received") { listener.accepted.count == 10 }
             try daemon.kill()
             try listener.plan()
             try daemon.start()
@@ -146,7 +149,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A refused token pauses the destination, loses nothing, and a new one is taken with a reload")
+    @Test("A rejected token pauses the destination, and a new token is used after a reload")
     func refusedToken() async throws {
         try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
@@ -166,7 +169,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A refused token costs nothing across a restart with a new one")
+    @Test("Nothing is lost if a rejected token is replaced and the daemon restarted")
     func refusedTokenRestart() async throws {
         try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
@@ -197,7 +200,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Flush forwards now, and answers when what waited has a fate")
+    @Test("Flush forwards at once, and returns when pending records have a fate")
     func flush() async throws {
         try await withListener("BatchDelay=1h\nCriticalDelay=1h") { daemon, listener, client in
             let ids = try report(3, as: "Patient", client)
@@ -209,7 +212,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Flush and Await answer when their time is over, too")
+    @Test("Flush and Await return after their timeout")
     func timeouts() async throws {
         try await withListener { daemon, listener, client in
             try listener.down()

@@ -4,9 +4,9 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-@Suite("How the daemon ends", .daemonLog)
+@Suite("Exit of the daemon", .daemonLog)
 struct ExitTests {
-    @Test("SIGTERM ends it with 0, and each report that it had read has its receipt before")
+    @Test("SIGTERM ends it with exit code 0 after all received reports got their receipts")
     func termination() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -18,12 +18,13 @@ struct ExitTests {
             var receipts = 1
             while (try? client.reply()) != nil { receipts += 1 }
             try daemon.start()
-            // Each receipt was kept, and nothing was stored that its sender was told nothing of.
+            // Each record with a receipt is stored, and each stored record has
+            // a receipt.
             #expect(try RawClient(path: daemon.socket).status().received == Int64(receipts))
         }
     }
 
-    @Test("It leaves no log of its database behind, whoever has read it meanwhile")
+    @Test("It leaves no WAL behind, even if the database was read meanwhile")
     func log() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -36,7 +37,7 @@ struct ExitTests {
         }
     }
 
-    @Test("SIGTERM ends what would go on for ever: followers and those who await a fate")
+    @Test("SIGTERM ends followers and clients that await a fate")
     func endless() async throws {
         try await DaemonFixture.with { daemon in
             let follower = try RawClient(path: daemon.socket)
@@ -51,7 +52,7 @@ struct ExitTests {
         }
     }
 
-    @Test("A command line that is wrong ends it with 64")
+    @Test("An invalid command line ends it with exit code 64")
     func usage() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             try daemon.launch(arguments: ["--confg", "x"])
@@ -60,7 +61,7 @@ struct ExitTests {
         }
     }
 
-    @Test("A socket where another daemon answers ends it with 69, and one that nobody answers on is taken over")
+    @Test("A socket with another daemon ends it with exit code 69, and an abandoned socket is replaced")
     func socketTaken() async throws {
         try await DaemonFixture.with { daemon in
             let second = try ScratchFolder()
@@ -77,7 +78,7 @@ struct ExitTests {
         }
     }
 
-    @Test("A state directory that can't be made ends it with 73")
+    @Test("A state directory that can't be created ends it with exit code 73")
     func noState() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let blocked = try daemon.folder.write("no folder", to: "file") + "/state/issues.db"
@@ -88,7 +89,7 @@ struct ExitTests {
         }
     }
 
-    @Test("A check of a configuration with errors ends with 78, and names the file and line of each")
+    @Test("A check of a configuration with errors exits with 78, and names the file and line of each")
     func configuration() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let file = try daemon.folder.write("[Socket]\nMod=0666\n[Store]\nMaxSize=plenty\n", to: "issued.conf")
@@ -100,7 +101,7 @@ struct ExitTests {
         }
     }
 
-    @Test("Asked for its version, help or a check it answers and ends with 0")
+    @Test("Version, help and a successful check exit with 0")
     func answers() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let check = ["--check", daemon.configurationFile, "--user", "\(getuid())"]

@@ -11,12 +11,12 @@ final class FakeStores {
         self.folder = folder
         let script = "\(TestBinaries.repository)Tests/EndToEndTests/fake_stores.py"
         process = try ChildProcess(python, [script, folder.path], in: folder, name: "stores")
-        try await eventually("it listens") { !folder.text(of: "port").isEmpty }
+        try await eventually("the server listens") { !folder.text(of: "port").isEmpty }
     }
 
     var port: String { folder.text(of: "port") }
 
-    /// Answers in place of the usual ones, each once.
+    /// Replaces the usual replies by these, each used once.
     func plan(_ steps: String) throws {
         try folder.write(steps, to: "plan.json")
     }
@@ -25,7 +25,7 @@ final class FakeStores {
         get throws { try JSONValue(json: folder.text(of: "state.json")) }
     }
 
-    /// What it found wrong with a request.
+    /// The errors that the server has found in requests.
     var faults: [String] {
         get throws { try state["faults"]?.asArray?.compactMap(\.asString) ?? ["there is no state"] }
     }

@@ -3,9 +3,10 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("A listener that comes and goes", .daemonLog)
+@Suite("An intermittent listener", .daemonLog)
 struct FlappingTests {
-    /// Reports until the listener was met often enough, and looks that all of it arrives.
+    /// Reports until the listener has failed often enough, and expects that
+    /// everything arrives.
     private func forwards(
         under step: FaultStep, until isMet: (FakeLogz, RawClient) throws -> Bool
     ) async throws -> FakeLogzStats {
@@ -15,18 +16,18 @@ struct FlappingTests {
         try await DaemonFixture.with(.forwarding(to: listener, "BatchRecords=10")) { daemon in
             let client = try RawClient(path: daemon.socket)
             func flush() throws {
-                // Who asks need not wait for the next try.
+                // A flush does not wait for the next attempt.
                 _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
             }
             var ids: [String] = []
-            try await eventually("the listener was met at its worst", within: .seconds(60)) {
+            try await eventually("the listener has failed often enough", within: .seconds(60)) {
                 ids += try client.report(
                     (0..<20).map { IssueRecord(message: "Broken \($0)", app: Application(name: "shop")) }
                 ).map { try $0.storedID }
                 try flush()
                 return try isMet(listener, client)
             }
-            try await eventually("all is delivered", within: .seconds(120)) {
+            try await eventually("all records are delivered", within: .seconds(120)) {
                 try flush()
                 return try client.destination().ledger.delivered == Int64(ids.count)
             }
@@ -41,7 +42,7 @@ struct FlappingTests {
         return listener.stats
     }
 
-    @Test("One whose port opens and closes gets everything, and twice only what is marked")
+    @Test("A listener whose port opens and closes gets all records, and duplicates are marked")
     func flap() async throws {
         let stats = try await forwards(
             under: FaultStep(.flap(up: .milliseconds(60), down: .milliseconds(40)))
@@ -49,7 +50,7 @@ struct FlappingTests {
         #expect(stats.requests >= 5)
     }
 
-    @Test("One that takes a token, refuses it, and takes it again pauses the destination, and nothing is lost")
+    @Test("A listener that rejects the token for a while pauses the destination, and nothing is lost")
     func authFlip() async throws {
         let stats = try await forwards(under: FaultStep(.authFlip(after: 3), times: 2)) { listener, _ in
             listener.requests.contains { $0.status == 401 }

@@ -5,7 +5,7 @@ import IssueTestSupport
 import Issues
 import Testing
 
-@Suite("What people say of issues", .daemonLog)
+@Suite("Issue states", .daemonLog)
 struct GroupStateTests {
     private static func lines(_ words: String, of daemon: DaemonFixture) -> Int {
         daemon.log.split(separator: words, omittingEmptySubsequences: false).count - 1
@@ -13,7 +13,7 @@ struct GroupStateTests {
 
     private static let back = "Issue regressed"
 
-    @Test("A resolved issue is open again with its next record, which is told once, whatever a kill comes between")
+    @Test("The next record reopens a resolved issue, which is announced once despite kills")
     func regression() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Broken")
@@ -24,7 +24,7 @@ struct GroupStateTests {
             try daemon.start()
             #expect(try await browser.list(.init(groups: [id])).elements.map(\.state) == [.resolved])
             _ = try RawClient(path: daemon.socket).report("Broken", "Broken")
-            try await eventually("it is told") { Self.lines(Self.back, of: daemon) == 1 }
+            try await eventually("it is announced") { Self.lines(Self.back, of: daemon) == 1 }
             try daemon.kill()
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
@@ -33,14 +33,14 @@ struct GroupStateTests {
             #expect(group.state == .open)
             #expect(group.hasRegressed)
             #expect(group.records == 4)
-            // What is told after it shows that it is not told again.
+            // A later announcement shows that the first one is not repeated.
             _ = try client.report("Another one")
-            try await eventually("it is told") { daemon.log.contains("Another one") }
+            try await eventually("it is announced") { daemon.log.contains("Another one") }
             #expect(Self.lines(Self.back, of: daemon) == 1)
         }
     }
 
-    @Test("What is muted is withheld, is told to nobody, and stays withheld when it is walked after the mute")
+    @Test("Records of a muted issue are withheld and not announced, even if they are scanned after the mute")
     func muted() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -69,7 +69,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Of issues that are muted and reopened between kills each record has the fate of its moment")
+    @Test("Each record gets the fate that its issue's state determined when it was stored, despite kills")
     func kills() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -93,7 +93,8 @@ struct GroupStateTests {
                 var second = try RawClient(path: daemon.socket)
                 try second.begin(.report, ReportParameters(records: records, producer: producer, sequence: sequence))
                 if round % 2 == 1 {
-                    // Whether it was stored before, nobody knows; it is sent again.
+                    // It is unknown whether the call was stored, so it is sent
+                    // again.
                     try daemon.kill()
                     try daemon.start()
                     second = try RawClient(path: daemon.socket)
@@ -115,7 +116,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A regression goes before the backlog of an outage")
+    @Test("A regression is sent before the backlog of an outage")
     func overtakes() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -127,7 +128,7 @@ struct GroupStateTests {
                 ).map { try $0.storedID }
             }
             var ids = try client.report("Broken", "The usual")
-            try await eventually("it is known") { try client.destination().ledger.delivered == 2 }
+            try await eventually("the issues are known") { try client.destination().ledger.delivered == 2 }
             var filter = IssueFilter()
             filter.text = "Broken"
             let id = try #require(try client.groups(filter).first).id
@@ -135,13 +136,13 @@ struct GroupStateTests {
                 .setState, SetStateParameters(group: id, state: .resolved), returning: SetStateReply.self)
             try listener.down()
             ids += try usual(1000)
-            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
+            try await eventually("the outage is detected") { try client.destination().state == .waiting }
             let back = try client.report("Broken")
             try listener.up()
-            try await eventually("all has arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived", within: .seconds(60)) {
                 try client.destination().ledger.pending == 0
             }
-            // One batch was stored when nobody answered, and goes first.
+            // One batch was stored during the outage, and is sent first.
             let place = listener.accepted.compactMap(\.eventID).firstIndex { back.contains($0) }
             #expect(try #require(place) < 150)
             #expect(listener.compare(with: ids + back).isMet)
@@ -149,7 +150,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A mute ends when its time is over, also where nothing is reported")
+    @Test("A mute ends when its time is over, even if nothing is reported")
     func expiry() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -160,7 +161,7 @@ struct GroupStateTests {
             let group = try await browser.mute(id, until: end)
             #expect(group.state == .muted)
             #expect(group.mutedUntil == end)
-            try await eventually("it is over") { try client.show(id).group.state == .open }
+            try await eventually("the mute has ended") { try client.show(id).group.state == .open }
             #expect(IssueTimestamp.now.millisecondsSince1970 >= end.millisecondsSince1970)
             var filter = IssueBrowser.Filter()
             filter.states = [.muted]
@@ -168,7 +169,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Only a version opens it that is newer than all of the application's, where that was said")
+    @Test("An issue muted until a newer version is reopened only by a version newer than all before")
     func newerVersion() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -196,7 +197,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("What makes no sense is refused, and names what")
+    @Test("Contradicting parameters are rejected with their name")
     func refused() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

@@ -43,7 +43,7 @@ private final class FalseServer: Sendable {
     }
 }
 
-@Suite("Backups among hostile servers, clients and files", .daemonLog)
+@Suite("Backups with hostile servers, clients and files", .daemonLog)
 struct HostileBackupTests {
     /// Runs `issuectl backup` into a new folder, and returns the files in it afterwards and the output.
     private func backup(
@@ -76,7 +76,7 @@ struct HostileBackupTests {
         #expect(try FileSystem.status(of: "/etc/shadow").kind == .regular)
     }
 
-    @Test("A server that passes something else than a database is refused, and nothing of it is written")
+    @Test("A descriptor that is not a database is rejected, and nothing is written")
     func passedFile() throws {
         let folder = try ScratchFolder(named: "issued-hostile")
         try folder.write("no database", to: "text")
@@ -101,7 +101,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("A file that comes with a reply that does not speak of it is not used")
+    @Test("A descriptor that the reply does not mention is not used")
     func unannouncedFile() throws {
         let folder = try ScratchFolder(named: "issued-hostile")
         try folder.write("SQLite format 3\0", to: "database")
@@ -114,7 +114,7 @@ struct HostileBackupTests {
         #expect(try FileSystem.status(of: "/etc/passwd").kind == .regular)
     }
 
-    @Test("A backup that is handed over is whole, for its owner alone, and leaves no file with the daemon")
+    @Test("A backup passed as a descriptor is complete and private, and leaves no file in the daemon's folder")
     func handedOver() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("One", "Two")
@@ -131,7 +131,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("A client that leaves during a backup leaves no file behind, and what a crash has left is removed at start")
+    @Test("A client that disconnects during a backup leaves no file, and files of a crash are removed at the start")
     func leftovers() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             try FileManager.default.createDirectory(
@@ -152,7 +152,7 @@ struct HostileBackupTests {
                 let client = try RawClient(path: daemon.socket)
                 try client.begin(.backup, BackupParameters(descriptor: true), more: true)
             }
-            // One is done after the other.
+            // Jobs run one after the other.
             let client = try RawClient(path: daemon.socket)
             _ = try client.call(.repair, RepairParameters(isDryRun: true), returning: RepairReply.self)
             #expect(leftovers().isEmpty)
@@ -160,7 +160,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("Whatever operators order is logged with who asked for it, at its beginning and at its end")
+    @Test("Operator requests are logged with the requester when they start and finish")
     func audit() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -178,7 +178,7 @@ struct HostileBackupTests {
             _ = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
             let who = "uid=0 pid=\(ProcessInfo.processInfo.processIdentifier) command="
             for request in ["backup", "repair", "requeue", "flush", "purge"] {
-                try await eventually("\(request) has ended") {
+                try await eventually("\(request) has finished") {
                     daemon.log.contains("notice: Operator request finished request=\(request) \(who)")
                 }
                 #expect(daemon.log.contains("notice: Operator request started request=\(request) \(who)"))
@@ -186,7 +186,7 @@ struct HostileBackupTests {
             #expect(daemon.log.contains("notice: A state was changed request=set_state \(who)"))
             #expect(daemon.log.contains("private"))
             #expect(!daemon.log.split(separator: "\n").contains { $0.contains("request=") && $0.contains("Zaphod") })
-            // A count changes nothing.
+            // A dry run changes nothing, so it is not logged.
             let lines = daemon.log.split(separator: "\n").count { $0.contains("request=purge") }
             _ = try client.call(.purge, PurgeParameters(filter: filter, isDryRun: true), returning: PurgeReply.self)
             #expect(daemon.log.split(separator: "\n").count { $0.contains("request=purge") } == lines)
@@ -226,7 +226,7 @@ struct HostileBackupTests {
     private func secrets(in path: String) -> [String] {
         guard let data = FileManager.default.contents(atPath: path) else { return [] }
         let kinds = ["msg", "meta", "app", "version", "file", "function", "module", "domain", "fingerprint", "word"]
-        // The index keeps the end of a word without its beginning.
+        // The full-text index may keep the end of a word without its beginning.
         return (kinds.map { "zq\($0)x" } + ["xqz"]).compactMap { piece in
             guard let place = data.range(of: Data(piece.utf8)) else { return nil }
             let end = min(data.count, place.lowerBound + 80)
@@ -234,7 +234,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("Purged text is in no page or table of the database nor in its log, then or later")
+    @Test("Purged text remains neither in the database nor in its WAL, immediately or later")
     func purgedBytes() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -284,7 +284,7 @@ struct HostileBackupTests {
             #expect(try daemon.file.rows("PRAGMA integrity_check", columns: 1) == [["ok"]])
             #expect(try daemon.file.ledgerFaults == [])
 
-            // The writer's cache must not bring anything back.
+            // The writer's cache must not write it again.
             try report(20_000..<22_000, isSecret: false)
             #expect(left() == [])
             #expect(try client.status().store.records == 6_000)
@@ -361,7 +361,7 @@ struct HostileBackupTests {
     }
 
     @Test(
-        "A repair that finds nothing for long ends with its client, and holds up neither other jobs nor the daemon's end"
+        "A long repair ends with its client, and blocks neither other jobs nor the daemon's exit"
     )
     func endlessRepair() async throws {
         try await DaemonFixture.with { daemon in
@@ -374,7 +374,7 @@ struct HostileBackupTests {
             let root = try file.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'records'", columns: 1)
             try file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             let handle = try FileHandle(forWritingTo: URL(filePath: old))
-            // Room for so many rows that looking for them takes a while.
+            // Enough rows that searching for them takes a while.
             try handle.truncate(atOffset: handle.seekToEnd() + (256 << 20))
             try handle.seek(toOffset: (try #require(root.first.flatMap { UInt64($0[0]) }) - 1) * 8192)
             try handle.write(contentsOf: Data(count: 8192))

@@ -6,7 +6,7 @@ import Testing
 import UnixIO
 
 @Suite(
-    "Users who take all connections and memory they can get", .daemonLog, .serialized,
+    "Users who take all available connections and memory", .daemonLog, .serialized,
     .enabled(if: HostileSenders.obstacle == nil, "\(HostileSenders.obstacle ?? "")"))
 struct HostileConnectionsTests {
     private static let quiet: UInt32 = 4242
@@ -23,7 +23,8 @@ struct HostileConnectionsTests {
             _ = try root.status()
 
             let hostile = try await HostileSenders(.idle, Self.hostile, users: 6, connections: 1100, of: daemon)
-            // Those that were there before are still served, and so is whoever comes now.
+            // Existing connections are still served, and so are new ones of
+            // other users.
             #expect(try quiet.report("Meanwhile").count == 1)
             let held = try #require(try root.status().connections)
             #expect(held > 2500 && held < 4096)
@@ -39,12 +40,13 @@ struct HostileConnectionsTests {
         }
     }
 
-    @Test("All ids of one container have the connections of one user")
+    @Test("All user ids of one container share one user's connections")
     func subordinates() async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=20") { daemon in
             let root = try RawClient(path: daemon.socket)
             _ = try root.status()
-            // In the range that systemd gives to containers, 65,536 to each.
+            // In the range that systemd uses for containers, with 65,536 ids
+            // each.
             let hostile = try await HostileSenders(.idle, 524_288 + 1000, users: 30, connections: 4, of: daemon)
             #expect(try root.status().connections == 21)
             _ = consume hostile
@@ -52,12 +54,13 @@ struct HostileConnectionsTests {
     }
 
     @Test(
-        "Connections that are busy without end keep nobody else out", arguments: [HostileSenders.Kind.follow, .half])
+        "Connections that are always busy do not keep other users out", arguments: [HostileSenders.Kind.follow, .half])
     func busy(kind: HostileSenders.Kind) async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=64") { daemon in
             let hostile = try await HostileSenders(
                 kind, Self.hostile, users: 4, connections: 64, bytes: 1000, of: daemon)
-            // More than are free: each needs the place of one of the others.
+            // More connections than are free, so each replaces one of the
+            // others.
             var clients: [RawClient] = []
             for number in 0..<12 as Range<UInt32> {
                 let client = try OtherUser.client(Self.quiet + number, of: daemon)
@@ -65,13 +68,13 @@ struct HostileConnectionsTests {
                 clients.append(client)
             }
             #expect(daemon.log.contains("Closing connections of the user who has most, to make room for others"))
-            // None of them had to go for another.
+            // None of the new connections replaced another new one.
             for client in clients { #expect(try client.report("Again").count == 1) }
             _ = consume hostile
         }
     }
 
-    @Test("Half-sent messages of 60 users cost at most 128 MiB, and a message of somebody else gets through")
+    @Test("Partial messages of 60 users use at most 128 MiB, and other users' messages are received")
     func halves() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Before")
@@ -84,7 +87,7 @@ struct HostileConnectionsTests {
                 let records = [IssueRecord](repeating: IssueRecord(message: text), count: 2)
                 #expect(try quiet.report(records).count == 2)
             }
-            // Whoever comes back with more gets no more.
+            // A user who reconnects with more gets no more memory.
             let again = try await HostileSenders(
                 .half, Self.hostile, users: 60, connections: 2, bytes: 1_000_000, of: daemon)
             #expect(try quiet.report("Afterwards").count == 1)
@@ -95,7 +98,7 @@ struct HostileConnectionsTests {
         }
     }
 
-    @Test("Replies that 40 users do not read are bounded, and others are answered")
+    @Test("Unread replies of 40 users use limited memory, and others are answered")
     func unread() async throws {
         try await DaemonFixture.with("[Socket]\nMaxMemory=32M") { daemon in
             let root = try RawClient(path: daemon.socket)
@@ -109,19 +112,19 @@ struct HostileConnectionsTests {
             #expect(try OtherUser.client(Self.quiet, of: daemon).report("Quiet").count == 1)
             #expect(try root.status().received == 16_001)
             let cost = try daemon.kilobytes("VmHWM") - before
-            // In addition to MaxMemory there are the pages that three threads make at a time, and what the allocator
+            // Besides MaxMemory there are the pages that three threads encode at a time, and memory that the allocator
             // keeps.
             #expect(cost < (32 + 16) << 10, "\(cost) KiB")
             _ = consume hostile
         }
     }
 
-    @Test("A message that is no report is refused above 64 KiB, with the limit, before the rest of it has come")
+    @Test("A message other than a report is rejected above 64 KiB before it is complete")
     func largeQuestions() async throws {
         try await DaemonFixture.with { daemon in
             let text = String(repeating: "w", count: 70_000)
             let call = #"{"method":"org.issued.Collector.List","parameters":{"filter":{"text":"\#(text)"#
-            // Whole, in any order of its members, or half.
+            // Complete with its members in any order, or partial.
             let whole = #"{"parameters":{"filter":{"text":"\#(text)"}},"method":"org.issued.Collector.List"}"#
             for message in [call, call + "\"}}}\0", whole + "\0"] {
                 let client = try RawClient(path: daemon.socket)
@@ -138,9 +141,9 @@ struct HostileConnectionsTests {
         }
     }
 
-    @Test("An operator who is none any more has no rights left, on an open connection and in what goes on")
+    @Test("A reload withdraws an operator's rights, even for open connections and running calls")
     func revocation() async throws {
-        // In Debian's own group of that name, whose number is the user's.
+        // In Debian's group of that name, which has the same id as the user.
         let former: UInt32 = 2
         let operators: DaemonConfiguration = "[Access]\nOperators=bin"
         try await DaemonFixture.with(operators) { daemon in
@@ -148,7 +151,8 @@ struct HostileConnectionsTests {
             let secret = try #require(try root.report("Secret").first)
             let client = try OtherUser.client(former, of: daemon)
             let follower = try OtherUser.client(former, of: daemon)
-            // With a time it begins with what is there, so that its first reply says that it has begun.
+            // With `since`, it starts with existing records, so the first reply
+            // shows that it has started.
             var filter = IssueFilter()
             filter.since = Timestamp(milliseconds: 0)
             try follower.begin(.records, RecordsParameters(filter: filter, follow: true), more: true)
@@ -163,7 +167,7 @@ struct HostileConnectionsTests {
             #expect(try client.refusal(of: .purge, PurgeParameters(filter: IssueFilter())) == .denied)
             #expect(try client.refusal(of: .flush, FlushParameters()) == .denied)
             #expect(try client.refusal(of: .show, ShowParameters(id: secret)) == .notFound(id: secret))
-            // What goes on narrows to what its user has reported.
+            // Running calls now return only the user's own records.
             _ = try root.report("Unseen")
             let own = try client.report("Own")
             let news = try RecordsReply(json: try follower.reply(within: .seconds(20)).parameters)
@@ -176,7 +180,7 @@ struct HostileConnectionsTests {
         }
     }
 
-    @Test("What an operator has asked for before a reload is answered with the rights that are left after it")
+    @Test("A request from before a reload is answered with the rights that remain after it")
     func revocationMeanwhile() async throws {
         let former: UInt32 = 2
         let logz = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
@@ -211,7 +215,7 @@ struct HostileConnectionsTests {
         }
     }
 
-    @Test("A descriptor that is sent along with a report is closed, and the report is stored")
+    @Test("A descriptor sent with a report is closed, and the report is stored")
     func sentDescriptors() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -226,7 +230,7 @@ struct HostileConnectionsTests {
                 #expect(try client.answer(of: ReportReply.self).receipts.count == 1)
                 readers.append(PassedFile(try pipe.first.duplicate()))
             }
-            // Nobody has the other end any more.
+            // The daemon has closed the other end.
             var buffer = [UInt8](repeating: 0, count: 1)
             for reader in readers {
                 #expect(try Readiness.wait(reader.descriptor, for: .read, timeout: .seconds(20)))
@@ -235,7 +239,7 @@ struct HostileConnectionsTests {
         }
     }
 
-    /// Starts the daemon as a user of its own.
+    /// Starts the daemon as its own user.
     private func startAsUser(_ uid: UInt32, _ daemon: DaemonFixture) throws {
         let attributes: [FileAttributeKey: Any] = [.ownerAccountID: Int(uid), .groupOwnerAccountID: Int(uid)]
         try FileManager.default.setAttributes(attributes, ofItemAtPath: daemon.folder.path)
@@ -314,7 +318,7 @@ final class HostileSenders {
 }
 
 extension DaemonFixture {
-    /// A line of `/proc/PID/status`.
+    /// Returns a line of `/proc/PID/status`.
     fileprivate func kilobytes(_ name: String) throws -> Int {
         let status = String(decoding: try FileSystem.read("/proc/\(pid)/status", limit: 65_536), as: UTF8.self)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })

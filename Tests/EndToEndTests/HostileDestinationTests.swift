@@ -7,7 +7,7 @@ import Testing
 /// user's records reaches no other user.
 @Suite("A hostile destination", .daemonLog)
 struct HostileDestinationTests {
-    /// `hostile_destination.py` as it runs.
+    /// A running `hostile_destination.py`.
     private final class Destination {
         private let folder: ScratchFolder
         private let process: ChildProcess
@@ -19,12 +19,12 @@ struct HostileDestinationTests {
             let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
             let script = "\(TestBinaries.repository)Tests/EndToEndTests/hostile_destination.py"
             process = try ChildProcess(python, [script, folder.path], in: folder, name: "destination")
-            try await eventually("it listens") { !folder.text(of: "port").isEmpty }
+            try await eventually("the server listens") { !folder.text(of: "port").isEmpty }
         }
 
         var port: String { folder.text(of: "port") }
 
-        /// Whether it has answered in each form.
+        /// Whether the server has replied in each form.
         var hasSentAll: Bool {
             let numbers = folder.text(of: "count").split(separator: " ").compactMap { Int($0) }
             return numbers.count == 2 && numbers[0] >= numbers[1]
@@ -34,11 +34,11 @@ struct HostileDestinationTests {
     private static let token = "k9+Zt/4Qw=Lm7xVb2/Rr+Y8"
     private static let user = "collector"
 
-    /// Every piece of eight bytes of the token, plain and as it is sent.
+    /// All substrings of eight bytes of the token, plain and encoded.
     private static func pieces(of token: String, user: String) -> Set<[UInt8]> {
         var texts = [Array(token.utf8)]
         for before in ["", "a", "ab", "\(user):", "a\(user):", "ab\(user):"] {
-            // Digits that depend on the name alone are not secret.
+            // Digits that depend only on the name are not secret.
             let encoded = Array(Data((before + token).utf8).base64EncodedString().utf8)
             texts.append(Array(encoded.dropFirst((before.utf8.count * 4 + 2) / 3)))
         }
@@ -57,7 +57,8 @@ struct HostileDestinationTests {
         return nil
     }
 
-    /// Has a destination repeat a credential in all forms, and looks for it everywhere.
+    /// Lets a destination repeat a credential in all forms, and searches for it
+    /// everywhere.
     private func expectSecrecy(
         of secret: String, user: String, _ section: (Destination) -> String, token: String = Self.token,
         environment: (Destination) -> [String: String] = { _ in [:] }
@@ -73,7 +74,7 @@ struct HostileDestinationTests {
             let client = try RawClient(path: daemon.socket)
             let id = try client.report("To be refused")[0]
             var seen: [[UInt8]] = []
-            try await eventually("each form was sent", within: .seconds(120)) {
+            try await eventually("each form was returned", within: .seconds(120)) {
                 _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                 seen.append(try client.call("org.issued.Collector.Status").parameters)
                 return destination.hasSentAll
@@ -94,7 +95,7 @@ struct HostileDestinationTests {
     }
 
     @Test(
-        "A credential that a destination repeats, in whatever form, is in no answer, log or file",
+        "A credential that a destination repeats in any form is in no reply, log or file",
         arguments: [
             "[Elasticsearch]\nUser=\(user)", "[Elasticsearch]", "[OTLP]", "[ClickHouse]\nUser=\(user)",
         ])
@@ -102,7 +103,7 @@ struct HostileDestinationTests {
         try await expectSecrecy(of: Self.token, user: Self.user) { "\(section)\nURL=http://127.0.0.1:\($0.port)" }
     }
 
-    @Test("Neither is the password of a proxy that the environment names")
+    @Test("The password of a proxy from the environment is in no reply, log or file")
     func proxyPassword() async throws {
         try await expectSecrecy(
             of: "pr0xy+Secret/77=z", user: "corp", { _ in "[ClickHouse]\nURL=http://store.invalid:8123" },
@@ -110,7 +111,7 @@ struct HostileDestinationTests {
     }
 
     @Test(
-        "What an answer quotes of one user's record is shown to no other user, nor is the destination's address",
+        "A reply that quotes a user's record, and the destination's address, are shown to no other user",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func quotedRecord() async throws {
         let destination = try await Destination("quote")
@@ -128,8 +129,8 @@ struct HostileDestinationTests {
             let root = try RawClient(path: daemon.socket)
             let own = try second.report("Of the second")[0]
             let secret = try first.report("The account 48151623 is blocked")[0]
-            try await eventually("both were refused") { try root.destination().ledger.deadLettered == 2 }
-            // A refused request after which the destination is left with an answer that quotes it.
+            try await eventually("both records were rejected") { try root.destination().ledger.deadLettered == 2 }
+            // A later rejected request leaves a last answer that quotes it.
             try await eventually("the last answer is known") { try root.destination().lastAnswer != nil }
             let letters = try root.call("org.issued.Collector.DeadLetters").parameters
             #expect(String(decoding: letters, as: UTF8.self).contains("48151623"))

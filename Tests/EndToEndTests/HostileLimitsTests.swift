@@ -14,7 +14,7 @@ struct HostileLimitsTests {
         }
     }
 
-    @Test("Ten users with fifteen critical records each don't keep another user's one from being announced")
+    @Test("The critical records of ten users do not suppress the announcement of another user's")
     func announcement() async throws {
         try await DaemonFixture.with { daemon in
             for uid in 1101...1110 as ClosedRange<UInt32> {
@@ -31,7 +31,7 @@ struct HostileLimitsTests {
         }
     }
 
-    @Test("The subordinate ids of one person share what is announced of one user")
+    @Test("A user's subordinate ids share the user's limit for announcements")
     func containerUsers() async throws {
         try await DaemonFixture.with { daemon in
             let container: UInt32 = 1_000_013_824
@@ -47,7 +47,7 @@ struct HostileLimitsTests {
         }
     }
 
-    @Test("A flood of critical and new records under twelve names keeps no other user's alarm pending")
+    @Test("A flood of critical and new records of twelve applications does not delay other users' critical records")
     func forwarding() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -85,7 +85,7 @@ struct HostileLimitsTests {
         }
     }
 
-    @Test("A user's flood uses up the day's bytes for nobody else, and is counted")
+    @Test("A user's flood uses only that user's share of DailyBytes=, and is summarised")
     func dailyBytes() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -95,7 +95,7 @@ struct HostileLimitsTests {
             let text = String(repeating: "x", count: 4000)
             for _ in 0..<20 { _ = try flood.report(records(50, of: "noise", .critical, text: text)) }
             let root = try RawClient(path: daemon.socket)
-            try await eventually("the flood is held back", within: .seconds(40)) {
+            try await eventually("the flood is suppressed", within: .seconds(40)) {
                 let ledger = try root.destination().ledger
                 return ledger.pending == 0 && ledger.summarised > 0
             }
@@ -106,7 +106,7 @@ struct HostileLimitsTests {
             try await eventually("the other user's records have arrived", within: .seconds(40)) {
                 Set(listener.accepted.compactMap(\.eventID)).isSuperset(of: ids)
             }
-            // The shares hold after a restart.
+            // The shares are kept after a restart.
             _ = try daemon.terminate()
             try daemon.start()
             let again = try OtherUser.client(1101, of: daemon).report(records(1, of: "noise", .error, text: text))

@@ -16,14 +16,16 @@ struct HostileQuestionsTests {
     private static let quiet: UInt32 = 5004
     private static let limit: Int64 = 64 << 20
 
-    /// A question within all bounds that takes many seconds, nearly all of them inside the full-text index.
+    /// A valid query that takes many seconds, nearly all of them in the
+    /// full-text index.
     private static var expensive: ListParameters {
         var filter = IssueFilter()
         filter.text = "a b c d e f g h i j k l m n o p"
         return ListParameters(filter: filter, limit: 1000)
     }
 
-    /// Runs a daemon whose full-text index makes that question slow, and in which both users have a record.
+    /// Runs a daemon whose full-text index makes that query slow, and whose
+    /// store has a record of both users.
     private func withSlowQuestions(
         _ configuration: DaemonConfiguration = "", documents: Int = 300_000,
         _ body: (DaemonFixture) async throws -> Void
@@ -57,7 +59,7 @@ struct HostileQuestionsTests {
         database.commit()
         """
 
-    @Test("A question above its bound is refused with the field and the limit")
+    @Test("A query above a limit is rejected with the field and the limit")
     func bounds() async throws {
         try await DaemonFixture.with { daemon in
             let client = try OtherUser.client(Self.attacker, of: daemon)
@@ -79,7 +81,7 @@ struct HostileQuestionsTests {
                     == .invalidFilter(field: "files", reason: "at most 256 entries are allowed, not 257"))
             let minutes = HistogramParameters(filter: nil, bucket: .seconds(60))
             guard case .invalidFilter("bucket", let words)? = try client.refusal(of: .histogram, minutes) else {
-                Issue.record("A day in minutes was counted")
+                Issue.record("A histogram with too many buckets was returned")
                 return
             }
             #expect(words.contains("at most 1000"))
@@ -87,7 +89,7 @@ struct HostileQuestionsTests {
     }
 
     @Test(
-        "Whatever one user asks and another reports at the same time, root's status is quick, both users' reports are stored, others' questions are answered, and the write-ahead log stays below 64 MiB"
+        "Under slow queries of one user and load of another, status is quick, reports are stored, other queries are answered, and the WAL stays below 64 MiB"
     )
     func attack() async throws {
         try await withSlowQuestions { daemon in
@@ -154,7 +156,7 @@ struct HostileQuestionsTests {
         }
     }
 
-    @Test("A question whose client hangs up ends, and others are answered")
+    @Test("A query ends when its client disconnects, and others are answered")
     func hangUp() async throws {
         try await withSlowQuestions { daemon in
             for _ in 0..<3 {
@@ -166,13 +168,13 @@ struct HostileQuestionsTests {
             var groups: [IssueGroup] = []
             let time = try ContinuousClock().measure { groups = try quiet.groups() }
             #expect(groups.count == 1)
-            // Each of the abandoned ones would run for ten seconds.
+            // Each abandoned query would run for ten seconds.
             #expect(time < .seconds(8))
             #expect(!daemon.log.contains("A query took too long"))
         }
     }
 
-    @Test("The daemon ends within its stages' time while questions run and wait")
+    @Test("The daemon stops in time while queries run and wait")
     func stop() async throws {
         try await withSlowQuestions { daemon in
             var clients: [RawClient] = []
@@ -190,7 +192,7 @@ struct HostileQuestionsTests {
             #expect(end == .exit(0))
             #expect(time < .seconds(12))
             for client in clients {
-                // One that had its answer before is as good.
+                // A query that was answered before the stop is fine, too.
                 if let reply = try? client.reply(within: .seconds(1)), let error = CollectorError(reply) {
                     #expect(error == .busy(retryAfter: .seconds(1)))
                 }
@@ -201,7 +203,7 @@ struct HostileQuestionsTests {
     }
 
     @Test(
-        "A disk that fills while questions run costs no quiet user a record, and reports are stored again by themselves, also after a restart"
+        "If the disk fills up while queries run, quiet users lose no record, and storing resumes, even after a restart"
     )
     func fullDisk() async throws {
         try await DaemonFixture.with("[Store]\nKeepFree=2M", starts: false) { daemon in
@@ -225,7 +227,8 @@ struct HostileQuestionsTests {
         }
     }
 
-    /// Reports and asks until the disk has been full for a while, and expects that quiet users can continue then.
+    /// Reports and queries until the disk has been full for a while, and
+    /// expects that quiet users can continue then.
     private func fill(_ daemon: DaemonFixture, _ interruption: () throws -> Void) async throws {
         let outcomes = Outcomes()
         let (socket, folder) = (daemon.socket, daemon.folder)
@@ -242,7 +245,7 @@ struct HostileQuestionsTests {
             var calls = 0
             while !outcomes.areOver {
                 calls += 1
-                // A text that no template compresses, different each time.
+                // Text that does not compress, different each time.
                 let text = JSONValue.string(String(repeating: "\(calls) ", count: 1500))
                 do {
                     _ = try client.report(
@@ -270,11 +273,11 @@ struct HostileQuestionsTests {
         try await eventually("a report is stored") { (try? quiet.report("After it"))?.count == 1 }
         #expect(try quiet.allRecords().count == before + 1)
         let root = try RawClient(path: daemon.socket)
-        try await eventually("it says that reports are stored") { try root.status().store.faults.isEmpty }
+        try await eventually("status reports no fault") { try root.status().store.faults.isEmpty }
         #expect(try walBytes(daemon) < Self.limit)
     }
 
-    /// Asks again as long as the answer is "not now".
+    /// Repeats a query as long as the reply is `Busy`.
     private func answered(_ question: () throws -> Bool) throws {
         for _ in 0..<20 {
             do {
@@ -284,7 +287,7 @@ struct HostileQuestionsTests {
                 continue
             }
         }
-        Issue.record("A question was never answered")
+        Issue.record("A query was never answered")
     }
 
     private func walBytes(_ daemon: DaemonFixture) throws -> Int64 {

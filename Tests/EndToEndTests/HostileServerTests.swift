@@ -11,7 +11,7 @@ private final class FalseDaemon {
     let folder: ScratchFolder
     private let process: ChildProcess
 
-    /// Its user's own runtime directory.
+    /// The runtime directory of the server's user.
     var runtimeFolder: String { folder["runtime"] }
     var socket: String { "\(runtimeFolder)/issued/issued.sock" }
     var home: String { folder["home"] }
@@ -25,7 +25,8 @@ private final class FalseDaemon {
             try FileSystem.makeFolders(folder[name], mode: 0o711)
             try FileSystem.setOwner(Self.user, group: Self.user, of: folder[name])
         }
-        // Given as text, since that user may not be able to read our files.
+        // Passed as an argument, because that user may not be able to read our
+        // files.
         let file = "\(TestBinaries.repository)Tests/EndToEndTests/false_daemon.py"
         let program = try String(contentsOfFile: file, encoding: .utf8)
         process = try Self.start("/usr/bin/python3", ["-c", program, folder["runtime"]], in: folder, name: "false")
@@ -45,7 +46,7 @@ private final class FalseDaemon {
             name: name, environment: environment)
     }
 
-    /// A copy of a program that everybody may run, as its owner if that is wished.
+    /// A copy of a program that every user can run, optionally with setuid.
     func copy(_ program: String, setUserID owner: UInt32? = nil) throws -> String {
         let path = folder[program]
         try FileSystem.copy(try TestBinaries.path(of: program), to: path)
@@ -65,9 +66,9 @@ private let obstacle: String? = {
     return places.contains { FileManager.default.fileExists(atPath: $0) } ? "this host has a daemon of its own" : nil
 }()
 
-@Suite("A daemon that is none", .enabled(if: obstacle == nil, "\(obstacle ?? "")"))
+@Suite("A server that is not the daemon", .enabled(if: obstacle == nil, "\(obstacle ?? "")"))
 struct HostileServerTests {
-    @Test("Root tells nothing to a user whose runtime directory it has inherited")
+    @Test("Root sends nothing to a server in another user's runtime directory, even if the environment names it")
     func inheritedRuntimeDirectory() async throws {
         let other = try await FalseDaemon()
         let environment = ["XDG_RUNTIME_DIR": other.runtimeFolder]
@@ -85,7 +86,7 @@ struct HostileServerTests {
         #expect(!other.hasVisitors)
     }
 
-    @Test("Root tells nothing to another user at a socket that is named, unless that user is named as well")
+    @Test("Root sends nothing to another user's socket, unless ISSUED_SOCKET_USER names that user")
     func namedSocket() async throws {
         let other = try await FalseDaemon()
         let named = ["ISSUED_SOCKET": other.socket]
@@ -98,7 +99,7 @@ struct HostileServerTests {
             try TestBinaries.path(of: "client-under-test"), ["return", "3", "db password is hunter2"],
             in: other.folder, name: "program", environment: named)
         #expect(try program.end() == .exit(0))
-        // Said once, and not for each attempt.
+        // Logged once, and not for each attempt.
         #expect(program.errors.components(separatedBy: "is not trusted").count == 2, "\(program.errors)")
         #expect(other.heard == "")
 
@@ -109,7 +110,7 @@ struct HostileServerTests {
         #expect(other.heard.contains("nothing secret"))
     }
 
-    @Test("A user who names another's socket is heard there")
+    @Test("An ordinary user can use another user's socket")
     func namedByUser() async throws {
         let other = try await FalseDaemon()
         let program = try other.copy("client-under-test")
@@ -141,7 +142,7 @@ struct HostileServerTests {
         #expect(try FileSystem.names(in: other.folder["open"]) == [])
     }
 
-    @Test("A user cannot redirect what root spools while HOME is the user's")
+    @Test("A user can't redirect the reports that root spools while HOME is that user's")
     func spillElsewhere() async throws {
         let other = try await FalseDaemon()
         let target = other.folder["root-only"]

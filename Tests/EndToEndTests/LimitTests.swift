@@ -2,7 +2,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("What a sender may not do", .daemonLog)
+@Suite("Limits for senders", .daemonLog)
 struct LimitTests {
     @Test("A message above the limit is answered with TooLarge, and the connection is closed")
     func tooLarge() async throws {
@@ -13,12 +13,12 @@ struct LimitTests {
                 .report, ReportParameters(records: [IssueRecord(message: String(repeating: "x", count: 9000))]))
             #expect(CollectorError(try client.reply()) == .tooLarge(limit: 8192))
             #expect(try client.isClosed())
-            // Nobody else is harmed, and what came before is there.
+            // Other clients are not affected, and earlier reports are stored.
             #expect(try RawClient(path: daemon.socket).status().received == 1)
         }
     }
 
-    @Test("A message without an end is refused at the limit, not when memory is gone")
+    @Test("An endless message is rejected at the limit")
     func endless() async throws {
         try await DaemonFixture.with("[Socket]\nMaxMessageSize=64K\nMaxRecordSize=4K") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -30,7 +30,7 @@ struct LimitTests {
     }
 
     @Test(
-        "What is no call is answered with an error, and the connection is closed",
+        "A message that is not a call is answered with an error, and the connection is closed",
         arguments: [
             "no json at all", "[1,2]", "{\"parameters\":{}}", "{\"method\":7}", "{\"method\":\"a.b\"", "\u{FEFF}{}",
         ])
@@ -43,7 +43,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Half a message is waited for no longer than ReadTimeout, and a quiet connection for ever")
+    @Test("A partial message runs into ReadTimeout=, and an idle connection stays open")
     func readTimeout() async throws {
         try await DaemonFixture.with("[Socket]\nReadTimeout=300ms") { daemon in
             let quiet = try RawClient(path: daemon.socket)
@@ -54,7 +54,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A record that nests too deep, or has too many keys, or is too large, is rejected alone")
+    @Test("Only the record that is nested too deeply, has too many keys or is too large is rejected")
     func recordLimits() async throws {
         try await DaemonFixture.with("[Socket]\nMaxRecordSize=4K\nMaxDepth=8\nMaxKeys=20") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -77,7 +77,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A connection above the number that one may have is told so and closed, and there is room when another goes")
+    @Test("A connection above the maximum is answered with an error and closed, and accepted when another one closes")
     func connections() async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnections=3\nMaxConnectionsPerUser=3") { daemon in
             var clients = try (1...3).map { _ in try RawClient(path: daemon.socket) }
@@ -89,14 +89,14 @@ struct LimitTests {
             }
             #expect(try refused.isClosed())
             clients.removeLast()
-            try await eventually("there is room again") {
+            try await eventually("a connection is accepted again") {
                 let client = try RawClient(path: daemon.socket)
                 return (try? client.status()) != nil
             }
         }
     }
 
-    @Test("A reader who takes nothing keeps nobody from being served")
+    @Test("A client that does not read its replies does not block others")
     func slowReader() async throws {
         try await DaemonFixture.with { daemon in
             let slow = try RawClient(path: daemon.socket)
@@ -111,7 +111,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A call for what is not there is answered with the error that says so, and the connection goes on")
+    @Test("A call with an unknown method or object is answered with the specific error, and the connection stays open")
     func errors() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

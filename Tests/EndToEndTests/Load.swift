@@ -5,18 +5,18 @@ import UnixIO
 
 /// Clients that report as fast as they are answered, and remember every receipt.
 final class Load: Sendable {
-    /// The id of each message that has a receipt.
+    /// The id for each message that has a receipt.
     private let promised = Mutex<[String: String]>([:])
     private let hasEnded = Monitor(0)
     private let clients: Int
     private let maxCalls: Int
 
-    /// Reports until the connection ends.
+    /// Sends reports until the connection ends.
     ///
     /// - Parameters:
-    ///   - pipelined: How many calls of each client are under way at a time.
-    ///   - maxCalls: How many each client makes at most, so that a slow machine, where the end comes late, has no
-    ///     more to look through.
+    ///   - pipelined: The number of concurrent calls of each client.
+    ///   - maxCalls: The maximum number of calls of each client, which limits
+    ///     the records to check on a slow machine.
     init(
         _ path: String, clients: Int, pipelined: Int, recordsPerCall: Int, round: Int, maxCalls: Int = 300
     ) throws {
@@ -62,7 +62,7 @@ final class Load: Sendable {
                 }
             }
         } catch {
-            // The daemon was killed, as it should be.
+            // The daemon was killed, as intended.
         }
     }
 }

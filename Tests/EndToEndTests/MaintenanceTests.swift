@@ -7,7 +7,7 @@ import UnixIO
 
 @Suite("Backup, repair and purge", .daemonLog)
 struct MaintenanceTests {
-    /// Runs `issuectl` against a daemon, and answers what it has printed.
+    /// Runs `issuectl` against a daemon, and returns its output.
     private func issuectl(
         _ arguments: [String], _ daemon: DaemonFixture, ends end: ChildProcess.End = .exit(0),
         sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -20,24 +20,24 @@ struct MaintenanceTests {
         return process.output
     }
 
-    @Test("A backup is made under load, and the documented way back to it gives no id out twice")
+    @Test("A backup is made under load, and restoring it as documented assigns no id twice")
     func backupAndRestore() async throws {
         try await DaemonFixture.with { daemon in
             for part in 0..<5 {
                 let records = (0..<1000).map { IssueRecord(message: "Bulk \(part) \($0)") }
                 _ = try RawClient(path: daemon.socket).report(records)
             }
-            // Until the daemon ends, and so beyond the end of the backup.
+            // Until the daemon exits, which is after the end of the backup.
             let load = try Load(
                 daemon.socket, clients: 2, pipelined: 1, recordsPerCall: 5, round: 1, maxCalls: .max)
-            try await eventually("reports come in") { load.receipts.count > 5 }
+            try await eventually("reports are stored") { load.receipts.count > 5 }
             let before = load.receipts
             let copy = daemon.folder["copy.db"]
             #expect(try issuectl(["backup", copy], daemon).hasPrefix("\(copy): "))
-            // Where a file is already, none is made that would have to stay.
+            // A backup never overwrites an existing file.
             _ = try issuectl(["backup", copy], daemon, ends: .exit(1))
             let meanwhile = load.receipts.count
-            try await eventually("reports still come in") { load.receipts.count > meanwhile }
+            try await eventually("reports are still stored") { load.receipts.count > meanwhile }
             let late = try RawClient(path: daemon.socket).report("after the copy")[0]
             try daemon.terminate()
             #expect(load.waitForEnd())
@@ -45,7 +45,7 @@ struct MaintenanceTests {
             let names = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
             #expect(!names.contains { $0.contains("backup") })
 
-            // As Operations.md has it.
+            // As described in Operations.md.
             for ending in ["", "-wal", "-shm"] {
                 try? FileManager.default.removeItem(atPath: daemon.database + ending)
             }
@@ -67,7 +67,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A purge erases here what it names, tells what it can't reach, and the rest is forwarded")
+    @Test("A purge erases matching records, lists places it can't reach, and the other records are forwarded")
     func purge() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -100,7 +100,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A purge of much holds no report up, and all that is left is right")
+    @Test("A large purge delays no report, and the remaining data is correct")
     func largePurge() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -133,11 +133,11 @@ struct MaintenanceTests {
         }
     }
 
-    /// What a database has lost.
+    /// The damage of a database.
     enum Lost: CaseIterable {
         case header, firstPage, schema
 
-        /// Where that stands in the file, in bytes.
+        /// The offset of the damage in the file, in bytes.
         func places(in file: DatabaseFile) throws -> [Range<Int>] {
             switch self {
             case .header: return [0..<100]
@@ -153,7 +153,7 @@ struct MaintenanceTests {
     }
 
     @Test(
-        "Of a database that has lost its header, its first page, or what names its tables, all is brought over",
+        "All records are recovered from a database without its header, first page or schema",
         arguments: Lost.allCases)
     func repairWithoutSchema(lost: Lost) async throws {
         try await DaemonFixture.with { daemon in
@@ -187,7 +187,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A database none of whose records can be read stays where it is, and the command says so and fails")
+    @Test("A database without any readable record stays where it is, and the command fails with a message")
     func repairOfNothing() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("One", "Two")
@@ -213,7 +213,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("What was set aside is brought over once, and forwarded only if it had not been")
+    @Test("A set-aside database is recovered once, and only undelivered records are forwarded")
     func repair() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -237,7 +237,7 @@ struct MaintenanceTests {
             #expect(found[0].repairs.contains { $0.contains(old[1]) })
             #expect(try again.awaitFates(of: found[0].id).map(\.fate) == [.withheld])
             #expect(try again.status().store.faults == [])
-            // Its old name brings nothing a second time.
+            // With its old name, the database yields nothing a second time.
             let done = daemon.folder["state/issues.db.repaired-2026-11-21T00:00:00.000Z"]
             try FileManager.default.moveItem(atPath: done, toPath: daemon.folder["state/\(name)"])
             #expect(try issuectl(["repair"], daemon) == "0 records recovered, from:\n  \(name)\n")
@@ -246,7 +246,7 @@ struct MaintenanceTests {
     }
 
     @Test(
-        "Only operators may", .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
+        "Only operators may run jobs", .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func operators() async throws {
         try await DaemonFixture.with { daemon in
             let stranger = try OtherUser.client(4242, of: daemon)

@@ -17,7 +17,7 @@ struct OperatorMistakeTests {
     // MARK: Tokens
 
     @Test(
-        "Without a usable token records are collected and wait, and leave as soon as there is one",
+        "Without a usable token records wait, and are sent as soon as there is one",
         arguments: ["missing", "empty", "a folder", "open to all", "two lines"])
     func token(mistake: String) async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
@@ -53,7 +53,7 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("A token lost before a reload pauses its destination alone")
+    @Test("A token lost before a reload pauses only its destination")
     func tokenLostAtReload() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -89,14 +89,14 @@ struct OperatorMistakeTests {
             #expect(second.ledger.pending == 1)
             #expect(try faults(of: daemon).contains { $0.contains("Region=mars") })
 
-            // A flush says so at once, and `NotFound` is for names that the configuration does not have.
+            // A flush reports it at once. `NotFound` is for names that the configuration does not contain.
             let flush = FlushParameters(destination: "second", timeout: .seconds(600))
             let flushed = try client.call(.flush, flush, returning: FlushReply.self).destinations
             #expect(flushed.map(\.reason) == ["misconfigured"] && flushed.map(\.ledger.pending) == [1])
             let refusal = try client.refusal(of: .flush, FlushParameters(destination: "third"))
             #expect(refusal == .notFound(id: "third"))
 
-            // It stays so over a restart and a reload.
+            // It stays paused after a restart and a reload.
             try daemon.restart()
             try daemon.reload()
             let again = try RawClient(path: daemon.socket)
@@ -114,7 +114,7 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("With an error elsewhere the daemon starts with the last valid configuration, and says where the error is")
+    @Test("With another error the daemon starts with the last valid configuration, and names the error's location")
     func lastValid() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -136,7 +136,7 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("With an error and no valid configuration before, the lines without errors are used")
+    @Test("Without a last valid configuration, the lines without errors are used")
     func validLines() async throws {
         try await DaemonFixture.with("[Socket]\nMaxDepth=1\n[Store]\nMaxSize=plenty") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -156,7 +156,7 @@ struct OperatorMistakeTests {
             _ = try RawClient(path: daemon.socket).report("Root's")
             #expect(try OtherUser.client(4242, of: daemon).allRecords().count == 1)
             #expect(try OtherUser.client(4243, of: daemon).allRecords().count == 1)
-            // 4243 is withdrawn in a file that has an error elsewhere.
+            // 4243 is removed in a file with an error elsewhere.
             try daemon.configure("[Access]\nReaders=4242\n[Log]\nLevle=info")
             try daemon.reload()
             #expect(try OtherUser.client(4242, of: daemon).allRecords().count == 1)
@@ -182,7 +182,7 @@ struct OperatorMistakeTests {
             try FileSystem.makeFolders("\(daemon.configurationFile).d")
             try daemon.folder.write("[Log]\nLevel=debug\n", to: "issued.conf.d/10-secret.conf", mode: 0o600)
             try daemon.launch(through: [try #require(Self.setpriv)] + user)
-            // The fixture's notification socket is not that user's.
+            // The daemon's user can't use the fixture's notification socket.
             try await eventually("it serves") { (try? RawClient(path: daemon.socket)) != nil }
             let client = try RawClient(path: daemon.socket)
             #expect(try client.report("Collected").count == 1)
@@ -195,7 +195,7 @@ struct OperatorMistakeTests {
     // MARK: The state directory
 
     @Test(
-        "With a state directory that can't be had, a reporter at an inherited socket is answered within 2 s",
+        "With an unusable state directory, a report to an inherited socket is answered within 2 s",
         .enabled(if: activator != nil, "there is no systemd-socket-activate"),
         arguments: ["a file", "of a stranger", "a folder in its place"])
     func noStateDirectory(mistake: String) async throws {
@@ -224,9 +224,9 @@ struct OperatorMistakeTests {
             let client = try #require(waiting)
             let report = ReportParameters(records: [IssueRecord(message: "At a bad time")])
             try client.begin(.report, report)
-            // Starting the program may take a while on a loaded machine.
+            // Starting the program may take a while on a busy machine.
             #expect(CollectorError(try client.reply(within: .seconds(10))) == .busy(retryAfter: .seconds(1)))
-            // From now on it is there.
+            // From now on it is running.
             try client.begin(.report, report)
             #expect(CollectorError(try client.reply(within: .seconds(2))) == .busy(retryAfter: .seconds(1)))
             let other = try RawClient(path: socket)
@@ -247,7 +247,7 @@ struct OperatorMistakeTests {
     }
 
     @Test(
-        "A wrong command line ends the daemon, and the connections that wait at an inherited socket with it",
+        "An invalid command line ends the daemon and closes connections that wait at an inherited socket",
         .enabled(if: activator != nil, "there is no systemd-socket-activate"))
     func wrongCommandLine() async throws {
         let activator = try #require(Self.activator)
@@ -264,7 +264,7 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("Root makes no file in another user's folder, nor by a link there", .enabled(if: getuid() == 0))
+    @Test("Root creates no file in another user's folder or through a link there", .enabled(if: getuid() == 0))
     func foreignFolder() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let state = daemon.folder["state"]
@@ -283,10 +283,11 @@ struct OperatorMistakeTests {
     // MARK: Credentials and the check
 
     @Test(
-        "Nobody can look into the daemon from before it reads its files", .enabled(if: setpriv != nil && getuid() == 0))
+        "The daemon's memory is protected before it reads its files", .enabled(if: setpriv != nil && getuid() == 0))
     func notDumpable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
-            // It waits there for the configuration, before it has read any credential.
+            // The daemon waits for the configuration, before it has read any
+            // credential.
             let pipe = daemon.folder["pipe"]
             try Process.run(URL(filePath: "/usr/bin/mkfifo"), arguments: ["-m", "0644", pipe]).waitUntilExit()
             try FileSystem.setOwner(4242, group: 4242, of: daemon.folder.path)
@@ -317,7 +318,7 @@ struct OperatorMistakeTests {
                 try daemon.launch(arguments: ["--check", file, "--user", user])
                 return try daemon.end()
             }
-            // Of root, and readable by root alone.
+            // A file of root that only root can read.
             #expect(try check(as: "nobody") == .exit(78))
             #expect(daemon.log.contains("Files checked as user nobody.") && daemon.log.contains("Permission denied"))
             #expect(try check(as: "root") == .exit(0))

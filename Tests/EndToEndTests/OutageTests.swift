@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("An outage is boring", .daemonLog)
+@Suite("Outages of a destination", .daemonLog)
 struct OutageTests {
     private func report(_ count: Int, as name: String, to client: RawClient, _ severity: Severity = .error) throws
         -> [String]
@@ -13,33 +13,33 @@ struct OutageTests {
         ).map { try $0.storedID }
     }
 
-    /// How often the batch of a record was tried.
+    /// The number of attempts for the batch of a record.
     private func attempts(_ id: String, _ client: RawClient) throws -> Int64 {
         try client.show(id).fates.first?.attempts ?? 0
     }
 
     @Test(
-        "However it was away, a record is out seconds after its return, the critical one first, and none is lost",
+        "After any kind of outage records are sent within seconds, critical ones first, and none is lost",
         arguments: [Fault.status(503), .status(500), .acceptSilent, .blackhole(for: nil), .down(for: nil)])
     func comesBack(fault: Fault) async throws {
         try await withListener("RequestTimeout=6s\nConnectTimeout=6s") { daemon, listener, client in
             var ids = try report(1, as: "The usual", to: client)
-            try await eventually("it is known") { try client.destination().ledger.delivered == 1 }
+            try await eventually("the issue is known") { try client.destination().ledger.delivered == 1 }
             try listener.plan(FaultStep(fault, times: .forever))
             ids += try report(200, as: "The usual", to: client)
-            try await eventually("it was tried for a while", within: .seconds(120)) {
+            try await eventually("sending was retried for a while", within: .seconds(120)) {
                 try attempts(ids[1], client) >= 8
             }
             #expect(try client.destination().state == .waiting)
             let critical = try report(1, as: "The usual", to: client, .critical)
             ids += critical
             // In the moment before the return all that is tried may still be in vain.
-            try await eventually("it was tried once more", within: .seconds(30)) {
+            try await eventually("sending was retried once more", within: .seconds(30)) {
                 try attempts(critical[0], client) >= 1
             }
             try listener.plan()
             try listener.up()
-            // Twice as long as it takes, on a machine that does other things, too.
+            // Twice the expected time, because the machine may be busy.
             #expect(listener.waitForAccepted(2, within: .seconds(10)))
             #expect(listener.accepted.dropFirst().first?.eventID == critical[0])
             try await eventually("all has arrived", within: .seconds(60)) {
@@ -56,7 +56,7 @@ struct OutageTests {
         }
     }
 
-    @Test("What each request got an answer to is not called perhaps twofold, however often the daemon ends")
+    @Test("Lines whose requests were all answered are not possible duplicates, despite restarts")
     func answered() async throws {
         try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.status(401), times: .forever))
@@ -73,7 +73,7 @@ struct OutageTests {
             for _ in 0..<3 {
                 let client = try RawClient(path: daemon.socket)
                 let before = try attempts(ids[0], client)
-                try await eventually("it was tried in vain", within: .seconds(30)) {
+                try await eventually("an attempt has failed", within: .seconds(30)) {
                     try client.destination().reason == "refused" && attempts(ids[0], client) > before
                 }
                 try daemon.kill()
@@ -91,12 +91,12 @@ struct OutageTests {
         }
     }
 
-    @Test("That a destination takes records again is told once it does: not when its records were given up")
+    @Test("The end of an outage is logged when records are accepted, not when they become dead letters")
     func givenUp() async throws {
         try await withListener("RetryFor=1s") { daemon, listener, client in
             try listener.plan(FaultStep(.status(500), times: .forever))
             _ = try report(20, as: "In vain", to: client)
-            try await eventually("they are given up", within: .seconds(60)) {
+            try await eventually("they are dead letters", within: .seconds(60)) {
                 try client.destination().ledger.deadLettered == 20
             }
             #expect(try client.destination().reason == "server_error")
@@ -109,17 +109,17 @@ struct OutageTests {
     }
 
     @Test(
-        "Whoever was told that a destination is paused hears of its end from a later run, too",
+        "The end of a pause is logged even by a later run",
         arguments: [true, false])
     func toldAcross(reloads: Bool) async throws {
         try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
             _ = try report(3, as: "Locked out", to: client)
-            try await eventually("it is told") { daemon.log.contains("Destination paused") }
+            try await eventually("it is logged") { daemon.log.contains("Destination paused") }
             try daemon.writeToken("another-token")
             listener.addToken("another-token")
             if reloads { try daemon.reload() } else { try daemon.restart() }
-            try await eventually("it is told", within: .seconds(30)) {
+            try await eventually("it is logged", within: .seconds(30)) {
                 daemon.log.contains("Destination accepts records again")
             }
             #expect(daemon.log.split(separator: "Destination paused").count == 2)
@@ -127,7 +127,7 @@ struct OutageTests {
         }
     }
 
-    @Test("Forty bad lines of five hundred cost only themselves, the daemon being killed meanwhile")
+    @Test("Only 40 bad lines of 500 are rejected, even if the daemon is killed meanwhile")
     func manyBadLines() async throws {
         try await withListener { daemon, listener, client in
             try listener.down()
@@ -136,7 +136,7 @@ struct OutageTests {
             let ids = try client.report(records).map { try $0.storedID }
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             try listener.up()
-            try await eventually("some of it is settled", within: .seconds(60)) {
+            try await eventually("some lines have a fate", within: .seconds(60)) {
                 try client.destination().ledger.delivered > 0
             }
             try daemon.kill()
@@ -161,7 +161,7 @@ struct OutageTests {
         }
     }
 
-    @Test("Where most lines are refused the destination is paused, and what is critical still goes")
+    @Test("If most lines are rejected the destination is paused, and critical records are still sent")
     func mostlyBad() async throws {
         try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
@@ -178,7 +178,7 @@ struct OutageTests {
             #expect(destination.ledger.deadLettered == 0)
             #expect(destination.ledger.balances)
             #expect(!daemon.log.contains("accepts records again"))
-            // It holds across a restart, with two batches that have no end.
+            // This holds across a restart with two unfinished batches.
             try daemon.restart()
             let again = try RawClient(path: daemon.socket)
             try listener.plan()
@@ -190,11 +190,11 @@ struct OutageTests {
         }
     }
 
-    @Test("What the send rate holds back is said to wait for it, until when")
+    @Test("The status shows that records wait for the send rate, and until when")
     func paced() async throws {
         try await withListener("SendRate=60/min") { _, _, client in
             _ = try report(100, as: "Many", to: client)
-            try await eventually("it is said") {
+            try await eventually("the status shows it") {
                 let destination = try client.destination()
                 return destination.state == .waiting && destination.reason == "send_rate"
                     && destination.nextAttempt != nil

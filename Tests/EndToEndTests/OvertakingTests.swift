@@ -3,9 +3,9 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("What cannot wait", .daemonLog)
+@Suite("Priority records", .daemonLog)
 struct OvertakingTests {
-    @Test("A critical record and a new issue go before the backlog of an outage, and nothing goes twice")
+    @Test("A critical record and a new issue are sent before the backlog of an outage, without duplicates")
     func overtakes() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -19,17 +19,17 @@ struct OvertakingTests {
                 ).map { try $0.storedID }
             }
             var ids = try report(1, "The usual")
-            try await eventually("it is known") { try client.destination().ledger.delivered == 1 }
+            try await eventually("the issue is known") { try client.destination().ledger.delivered == 1 }
             try listener.down()
             ids += try report(1000, "The usual")
-            try await eventually("it is known that nobody answers") { try client.destination().state == .waiting }
+            try await eventually("the outage is detected") { try client.destination().state == .waiting }
             let grave = try report(1, "The usual", .critical) + report(1, "Never seen before")
             ids += grave
             try listener.up()
             try await eventually("all has arrived", within: .seconds(60)) {
                 try client.destination().ledger.pending == 0
             }
-            // One batch was stored when nobody answered, and goes first.
+            // One batch was stored during the outage, and is sent first.
             let place = listener.accepted.compactMap(\.eventID).lastIndex { grave.contains($0) }
             #expect(try #require(place) < 150)
             #expect(listener.compare(with: ids).isMet, "\(listener.compare(with: ids))")
@@ -40,7 +40,7 @@ struct OvertakingTests {
         }
     }
 
-    @Test("An application's own limits hold, and a restart gives nobody a fresh burst")
+    @Test("An application's own limits apply, and a restart does not refill the burst")
     func ownLimits() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -76,7 +76,7 @@ struct OvertakingTests {
             try daemon.start()
             try report(30)
             #expect(whole("shop") == 4)
-            // The first of a group takes nothing from its bucket.
+            // The first record of a group does not use its group's burst.
             #expect(whole("loud") == 21)
         }
     }

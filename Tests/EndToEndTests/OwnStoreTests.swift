@@ -4,7 +4,7 @@ import IssueTestSupport
 import Testing
 
 @Suite(
-    "Stores of the team's own", .daemonLog,
+    "Self-hosted destinations", .daemonLog,
     .enabled(if: TestBinaries.python != nil, "scripts/dependencies test installs what reads their requests"))
 struct OwnStoreTests {
     private func with(
@@ -36,7 +36,7 @@ struct OwnStoreTests {
         #expect(try daemon.file.ledgerFaults == [])
     }
 
-    @Test("Elasticsearch gets every record once, by its id, whatever is sent twice; a refused one is a dead letter")
+    @Test("Elasticsearch gets every record once by its id, and a rejected one is a dead letter")
     func elasticsearch() async throws {
         try await with {
             "[Elasticsearch]\nURL=http://127.0.0.1:\($0.port)\nCredential=TOKENFILE\nUser=elastic\nIndex=issues"
@@ -48,7 +48,7 @@ struct OwnStoreTests {
             #expect(first["message"] == "Broken “3”\n")
             #expect(first["metadata"]?["number"] == 3)
             #expect(first["causes"]?.asArray?.first?["code"] == 7)
-            // Taken, and the answer is one that says the opposite: the ids make it no duplicate.
+            // Accepted, but the reply is an error. The ids prevent duplicates.
             try stores.plan(#"[{"status": 503, "takes": true}, {"status": 429, "headers": {"Retry-After": "1"}}]"#)
             ids += try report(20, "Again", client)
             try await settled(client, daemon)
@@ -62,7 +62,7 @@ struct OwnStoreTests {
             let fate = try #require(try client.show(bad[0]).fates.first)
             #expect(fate.fate == .deadLettered)
             #expect(fate.answer?.contains("mapper_parsing_exception") == true)
-            // Of one request, so that the answer to it is about both.
+            // Both are in one request, so that the reply is about both.
             let both = try client.report("Taken", "POISON")
             ids.append(both[0])
             try await settled(client, daemon)
@@ -75,7 +75,7 @@ struct OwnStoreTests {
         }
     }
 
-    @Test("An OTLP receiver gets logs that its own parser reads; what it rejects is dead, or unconfirmed beside others")
+    @Test("An OTLP receiver can parse all logs; records it rejects are dead letters or unconfirmed")
     func otlp() async throws {
         try await with {
             "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
@@ -94,7 +94,8 @@ struct OwnStoreTests {
             let bad = try client.report("POISON")
             try await settled(client, daemon)
             #expect(try client.show(bad[0]).fates.map(\.fate) == [.deadLettered])
-            // Of several it says only how many, and they must not be sent again.
+            // If it rejects some of several, it only returns their number, and
+            // they must not be sent again.
             _ = try client.report("Good", "POISON again", "Good too")
             try await settled(client, daemon)
             #expect(try client.destination().ledger.unconfirmed == 3)
@@ -105,7 +106,7 @@ struct OwnStoreTests {
     }
 
     @Test(
-        "A server that says 200 to everything is not taken for a store, and loses nothing",
+        "A server that returns 200 for everything is not accepted as a store, and nothing is lost",
         arguments: ["ClickHouse", "OTLP"])
     func anyServer(section: String) async throws {
         try await with {
@@ -121,7 +122,7 @@ struct OwnStoreTests {
         }
     }
 
-    @Test("An answer that repeats what was sent does not bring it into the log or the status")
+    @Test("A reply that repeats a request does not reveal it in the log or status")
     func echo() async throws {
         try await with {
             "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
@@ -136,7 +137,7 @@ struct OwnStoreTests {
         }
     }
 
-    @Test("A destination that there never was is not answered as one that has nothing")
+    @Test("An unknown destination is an error, not an empty result")
     func unknownName() async throws {
         try await with {
             "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
@@ -158,7 +159,7 @@ struct OwnStoreTests {
         }
     }
 
-    @Test("Several destinations at once hold up nobody: what one can't take now, the others have")
+    @Test("An outage of one destination does not delay the others")
     func several() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

@@ -3,9 +3,9 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("Through a proxy", .daemonLog)
+@Suite("Forwarding through a proxy", .daemonLog)
 struct ProxyTests {
-    /// `proxy.py` as it runs.
+    /// A running `proxy.py`.
     private final class Proxy {
         let folder: ScratchFolder
         private let process: ChildProcess
@@ -16,7 +16,7 @@ struct ProxyTests {
             let script = "\(TestBinaries.repository)Tests/EndToEndTests/proxy.py"
             process = try ChildProcess(
                 python, [script, folder.path], in: folder, name: "proxy", environment: ["PATH": "/usr/bin:/bin"])
-            try await eventually("it listens") { !folder.text(of: "port").isEmpty }
+            try await eventually("the proxy listens") { !folder.text(of: "port").isEmpty }
         }
 
         var url: String { "http://127.0.0.1:\(folder.text(of: "port"))" }
@@ -57,7 +57,7 @@ struct ProxyTests {
         #expect(listener.stats.duplicates == 0)
     }
 
-    @Test("Proxy= takes plain requests there, with the whole address")
+    @Test("With Proxy=, plain requests go to the proxy with an absolute URL")
     func plain() async throws {
         try await with(tls: false) {
             "Proxy=\($0.url)"
@@ -67,7 +67,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("Through it TLS goes to the listener itself, which is verified as without")
+    @Test("TLS is end-to-end through the proxy, and the listener is verified")
     func connect() async throws {
         try await with(tls: true) {
             "Proxy=\($0.url)"
@@ -79,7 +79,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "The usual environment says it, too",
+        "The proxy of the usual environment variables is used",
         arguments: [(true, "https_proxy"), (true, "HTTPS_PROXY"), (false, "http_proxy")])
     func environment(tls: Bool, name: String) async throws {
         try await with(tls: tls) { _ in
@@ -93,7 +93,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("no_proxy leaves it out")
+    @Test("no_proxy disables the proxy")
     func excepted() async throws {
         try await with(tls: false) { _ in
             ""
@@ -105,14 +105,14 @@ struct ProxyTests {
         }
     }
 
-    @Test("One that wants a password, or is not there, is named; the destination is not blamed")
+    @Test("The reason names a proxy that needs a password or is unreachable, not the destination")
     func named() async throws {
         try await with(tls: false) {
             "Proxy=\($0.url)"
         } _: { listener, proxy, daemon, client, address in
             try proxy.folder.write("407", to: "refuse")
             let ids = try client.report("Kept")
-            try await eventually("it says why") { try client.destination().reason == "proxy_refuses" }
+            try await eventually("the reason is shown") { try client.destination().reason == "proxy_refuses" }
             #expect(try client.destination().lastAnswer?.hasPrefix("407 from the proxy for \(address)") == true)
             #expect(try client.destination().advice?.contains("Proxy=") == true)
             try proxy.folder.remove("refuse")
@@ -129,19 +129,19 @@ struct ProxyTests {
         } _: { _, _, daemon, client, address in
             _ = try client.report("Kept")
             let words = "Could not connect to the proxy 127.0.0.1:1 for \(address): Connection refused"
-            try await eventually("it says why") { try client.destination().lastAnswer == words }
+            try await eventually("the reason is shown") { try client.destination().lastAnswer == words }
             #expect(!daemon.log.contains("secret"))
         }
     }
 
-    @Test("One that refuses loses nothing, and is named as what is in the way")
+    @Test("The reason names a proxy that refuses, and nothing is lost")
     func refused() async throws {
         try await with(tls: true) {
             "Proxy=\($0.url)"
         } _: { listener, proxy, _, client, address in
             try proxy.folder.write("403", to: "refuse")
             let ids = try client.report("Kept")
-            try await eventually("it says why") {
+            try await eventually("the reason is shown") {
                 try client.destination().lastAnswer
                     == "The proxy \(proxy.url.dropFirst(7)) returned 403 for \(address)"
             }

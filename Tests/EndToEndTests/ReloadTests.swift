@@ -3,9 +3,9 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("A configuration that is read again", .daemonLog)
+@Suite("Reloading the configuration", .daemonLog)
 struct ReloadTests {
-    @Test("A destination that is added gets what comes from then on, and one that is taken away gets nothing more")
+    @Test("A new destination gets records from then on, and a removed one gets no more")
     func destinations() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -31,7 +31,7 @@ struct ReloadTests {
         }
     }
 
-    @Test("The log's level and the readers take effect, and connections that are open stay")
+    @Test("The log level and readers take effect, and open connections stay")
     func levelAndReaders() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -42,17 +42,17 @@ struct ReloadTests {
             _ = try client.report("After")
             guard OtherUser.obstacle == nil else { return }
             #expect(try OtherUser.client(4242, of: daemon).allRecords().isEmpty)
-            // Its own group, by number, as there is no name for it.
+            // Its own group by id, because it has no name.
             try daemon.configure("[Access]\nReaders=4242")
             try daemon.reload()
             #expect(try OtherUser.client(4242, of: daemon).allRecords().count == 2)
         }
     }
 
-    @Test("What waits for the next start is told of, and no more once it is again as it was")
+    @Test("A change that needs a restart is logged until it is reverted")
     func nextStart() async throws {
         try await DaemonFixture.with { daemon in
-            func tellings() -> Int { daemon.log.ranges(of: "take effect with the next start").count }
+            func tellings() -> Int { daemon.log.ranges(of: "take effect after a restart").count }
             try daemon.configure("[Socket]\nMaxConnectionsPerUser=77")
             try daemon.reload()
             #expect(tellings() == 1)
@@ -62,7 +62,7 @@ struct ReloadTests {
         }
     }
 
-    @Test("A file that is wrong changes nothing, and is told with its line")
+    @Test("An invalid file changes nothing, and the error is logged with its line")
     func badFile() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

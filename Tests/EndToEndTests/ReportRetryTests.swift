@@ -30,7 +30,7 @@ struct ReportRetryTests {
             let key = String(words[place + 1])
             daemon.process?.tell(SIGCONT)
 
-            // It takes what the first one has left in the socket.
+            // It reads what the first report left in the socket's buffer.
             let root = try RawClient(path: daemon.socket)
             try await eventually("the first one is stored") { try root.allRecords().count == 1 }
             let second = try Self.control(
@@ -42,7 +42,7 @@ struct ReportRetryTests {
         }
     }
 
-    @Test("A key stores each of its records once, however often it is used, and another user's key is another")
+    @Test("Records with the same key are stored once, and keys of different users are independent")
     func keys() async throws {
         try await DaemonFixture.with { daemon in
             var outputs: Set<String> = []
@@ -94,20 +94,21 @@ struct ReportRetryTests {
                 name: "program", environment: ["ISSUED_SOCKET": daemon.socket])
             #expect(try program.end() == .exit(0))
             let root = try RawClient(path: daemon.socket)
-            // A run that is over sooner leaves the rest to the one after it.
+            // If a run ends too soon, the next one sends the rest.
             #expect(try Self.control(["status"], daemon, name: "status").end() == .exit(0))
             try await eventually("all are stored") { try root.allRecords().count == 3 }
             #expect(Self.kept(daemon) == [])
             let records = try root.allRecords()
             #expect(Set(records.map(\.record.message)) == ["one", "two", "program 1"])
             let spooled = records.filter { $0.record.message != "program 1" }
-            // They keep the time and the process of the report, though that process is gone.
+            // They keep the time and process of the original report, though
+            // that process has exited.
             #expect(spooled.allSatisfy { ($0.record.occurredAt ?? .init(milliseconds: .max)) <= before })
             #expect(spooled.allSatisfy { $0.record.app?.name?.isEmpty == false })
         }
     }
 
-    @Test("Without a daemon it ends at once, and with one that stands still when its time is over")
+    @Test("Without a daemon it exits at once, and with a stopped daemon after its timeout")
     func endings() async throws {
         try await DaemonFixture.with { daemon in
             let absent = try ChildProcess(

@@ -2,9 +2,9 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("Reporting and asking", .daemonLog)
+@Suite("Reports and queries", .daemonLog)
 struct ReportingTests {
-    @Test("What is reported is listed, paged, shown and counted as it was said")
+    @Test("Reported records are listed, shown and counted")
     func reportAndAsk() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -39,7 +39,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("The kernel says who has reported, whatever the record claims")
+    @Test("The sender is taken from the kernel, regardless of the record")
     func sender() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -51,7 +51,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("A record that is wrong is rejected by its field, and its neighbours are stored")
+    @Test("An invalid record is rejected with its field, and the other records of the call are stored")
     func rejectedNeighbours() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -89,20 +89,20 @@ struct ReportingTests {
         }
     }
 
-    @Test("A oneway report gets no reply, and is stored all the same")
+    @Test("A oneway report gets no reply, and is stored")
     func oneway() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             let silent = ReportParameters(records: [IssueRecord(message: "Said and gone")])
             try client.begin(.report, silent, oneway: true)
-            // The next reply is that of the next call.
+            // The next reply belongs to the next call.
             let id = try #require(try client.report("Asked for a receipt").first)
             #expect(try client.show(id).record?.id == id)
             try await eventually("both records are there") { try client.status().received == 2 }
         }
     }
 
-    @Test("Calls that are sent one behind the other are answered in their order, questions between reports too")
+    @Test("Pipelined calls are answered in order, including queries between reports")
     func pipelining() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -114,7 +114,7 @@ struct ReportingTests {
             var ids: [String] = []
             for number in 1...50 {
                 ids += try client.answer(of: ReportReply.self).receipts.map { try $0.storedID }
-                // A question sees all that was answered before it.
+                // A query sees all reports that were answered before it.
                 #expect(try client.answer(of: DaemonStatus.self).received == Int64(number))
             }
             #expect(Set(ids).count == 50)
@@ -122,7 +122,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("Pages of groups and of records join to the whole, each one once")
+    @Test("Pages of groups and records contain each item once")
     func paging() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -152,7 +152,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("A follower who says since when gets what there is from then on, and then what comes")
+    @Test("A follower with since gets existing records from then on, and then new ones")
     func followSince() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -171,15 +171,16 @@ struct ReportingTests {
         }
     }
 
-    @Test("A follower gets what comes after him, and nothing that was there before")
+    @Test("A follower without since gets only new records")
     func follow() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Before")
             let follower = try RawClient(path: daemon.socket)
             try follower.begin(.records, RecordsParameters(follow: true), more: true)
-            // He has begun once his place behind the newest is known, which only time tells him; so there is more to
-            // come.
+            // The follower starts when the id of the newest record is known,
+            // which is not visible from outside. So records are reported until
+            // one arrives.
             var seen: [String] = []
             for number in 1...100 where seen.isEmpty {
                 _ = try client.report("After \(number)")
@@ -192,7 +193,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("Who has said all that he has to say still gets his answers, and then the end")
+    @Test("A client that closes its sending side still gets all replies, and then the end")
     func halfClosed() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -207,7 +208,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("What was sent before its sender hung up is stored, also behind a question that has no end")
+    @Test("Reports sent before a hang-up are stored, even after an endless query")
     func hungUp() async throws {
         try await DaemonFixture.with { daemon in
             do {
@@ -218,7 +219,7 @@ struct ReportingTests {
                 }
             }
             let other = try RawClient(path: daemon.socket)
-            try await eventually("all of it is stored, and the connection is gone") {
+            try await eventually("all reports are stored, and the connection is closed") {
                 let status = try other.status()
                 return status.received == 20 && status.connections == 1
             }

@@ -2,7 +2,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("Reports that are sent again, and reports that only look so", .daemonLog)
+@Suite("Resent reports, and reports that only look like that", .daemonLog)
 struct ResendTests {
     private let producer = "019aa3c5-0000-7000-8000-000000000011"
     private let other = "019aa3c5-0000-7000-8000-000000000012"
@@ -15,7 +15,7 @@ struct ResendTests {
         ids.map { .duplicate(id: $0) }
     }
 
-    @Test("A call that is sent again on another connection, while the first is still open, is stored once")
+    @Test("A call that is resent on another connection, while the first is still open, is stored once")
     func twoConnections() async throws {
         try await DaemonFixture.with { daemon in
             let first = try RawClient(path: daemon.socket)
@@ -23,7 +23,7 @@ struct ResendTests {
             let second = try RawClient(path: daemon.socket)
             #expect(try second.report(records(1...5), producer: producer, sequence: 1) == duplicates(ids))
             let more = try second.report(records(6...8), producer: producer, sequence: 6).map { try $0.storedID }
-            // What the first connection had still to say comes late, and is all known.
+            // Later calls on the first connection are already known.
             let late = try first.report(records(4...7), producer: producer, sequence: 4)
             #expect(late == duplicates(ids[3...] + more[..<2]))
             try daemon.kill()
@@ -34,12 +34,13 @@ struct ResendTests {
         }
     }
 
-    @Test("The same numbers of another producer, be it a child of the first, are no duplicates")
+    @Test("The same numbers of another producer are no duplicates, even of a forked child")
     func twoProducers() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             let ids = try client.report(records(1...5), producer: producer, sequence: 1).map { try $0.storedID }
-            // A fork has its parent's connection and numbers, and a name of its own.
+            // A fork has its parent's connection and numbers, and a producer id
+            // of its own.
             let receipts = try client.report(records(1...5, "Child"), producer: other, sequence: 1)
             for receipt in receipts {
                 guard case .stored(let id) = receipt else {
@@ -52,7 +53,7 @@ struct ResendTests {
         }
     }
 
-    @Test("What was kept in a file and is sent behind newer reports, under its own producer, is stored")
+    @Test("Spilled reports that are sent after newer ones, with their own producer, are stored")
     func spilled() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -66,20 +67,21 @@ struct ResendTests {
         }
     }
 
-    @Test("Behind a call that is refused no call is taken until it comes again, so none is lost as a duplicate")
+    @Test("After a refused call, later calls are refused until it is resent, so none is lost as a duplicate")
     func refusedBetween() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             try client.begin(
                 .report, ReportParameters(records: records(1...3), producer: producer, sequence: 1))
-            // A call that can't be taken at all, and one behind it that was sent before anybody could know.
+            // A call that can't be accepted at all, and a later one that was
+            // sent before the client could know.
             try client.begin(.report, ReportParameters(records: [], producer: producer, sequence: 4))
             try client.begin(
                 .report, ReportParameters(records: records(7...9), producer: producer, sequence: 7))
             #expect(try client.answer(of: ReportReply.self).receipts.count == 3)
             #expect(CollectorError(try client.reply()) != nil)
             guard case .busy = CollectorError(try client.reply()) else {
-                Issue.record("The call behind the refused one was taken.")
+                Issue.record("The call after the refused one was accepted.")
                 return
             }
             let again = try client.report(records(4...6), producer: producer, sequence: 4)

@@ -3,17 +3,17 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-@Suite("A daemon at rest", .daemonLog)
+@Suite("An idle daemon", .daemonLog)
 struct RestTests {
-    @Test("It needs little memory once it is ready, and is ready soon")
+    @Test("It starts quickly and needs little memory")
     func atRest() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let clock = ContinuousClock()
             let start = try clock.measure { try daemon.start() }
             let anonymous = try kilobytes("RssAnon", daemon)
             let resident = try kilobytes("VmRSS", daemon)
-            print("At rest: \(anonymous) KiB anonymous, \(resident) KiB resident; ready after \(start)")
-            // What is built for tests has other code in it.
+            print("Idle: \(anonymous) KiB anonymous, \(resident) KiB resident; ready after \(start)")
+            // Test builds contain other code.
             guard TestBinaries.areChosen else { return }
             #expect(anonymous <= 6 << 10)
             // Most of it is code and libraries, which other processes share.
@@ -21,12 +21,12 @@ struct RestTests {
         }
     }
 
-    @Test("With nothing to do it does nothing")
+    @Test("It uses no processor time")
     func doesNothing() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Something")
-            try await eventually("it has come to rest") {
+            try await eventually("it is idle") {
                 let before = try ticks(daemon)
                 let wait = try RawClient(path: daemon.socket)
                 #expect(throws: RawClient.NoReply.quiet) { try wait.reply(within: .milliseconds(500)) }
@@ -42,7 +42,7 @@ struct RestTests {
         return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
     }
 
-    /// The processor time that it has used.
+    /// The processor time that the daemon has used.
     private func ticks(_ daemon: DaemonFixture) throws -> Int {
         let stat = String(decoding: try FileSystem.read("/proc/\(daemon.pid)/stat", limit: 4096), as: UTF8.self)
         let fields = try #require(stat.split(separator: ")").last).split(separator: " ")

@@ -4,9 +4,9 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-@Suite("A store that is full", .daemonLog)
+@Suite("A full store", .daemonLog)
 struct RetentionTests {
-    @Test("It loses its oldest records after a reload says so, keeps all counts, and takes reports all the while")
+    @Test("After a reload with a smaller limit, the oldest records are removed and all counts are kept")
     func size() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -21,7 +21,7 @@ struct RetentionTests {
 
             try daemon.configure("[Store]\nMaxSize=1M")
             try daemon.reload()
-            try await eventually("it has said so") { daemon.log.contains("Removed the oldest records") }
+            try await eventually("the removal is logged") { daemon.log.contains("Removed the oldest records") }
             let last = try client.report("The last")[0]
             try await eventually("the file has become smaller") {
                 let store = try client.status().store

@@ -20,7 +20,7 @@ final class Senders: Sendable {
 
     struct Unfinished: Error {}
 
-    /// What all of them have answered, in the order in which they ended.
+    /// The replies of all senders, in the order in which they ended.
     func results(within time: Duration = .seconds(60)) throws -> [Int] {
         let results = ended.wait(deadline: MonotonicClock.now.advanced(by: time)) { [count] in
             $0.count == count ? $0 : nil

@@ -2,11 +2,11 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("What the service manager is told, and gives", .daemonLog)
+@Suite("The service manager", .daemonLog)
 struct ServiceManagerTests {
     private static let activator = TestBinaries.tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
 
-    @Test("It is told when the daemon is ready, reads its configuration again, and ends")
+    @Test("It is notified when the daemon is ready, reloads and stops")
     func notifications() async throws {
         try await DaemonFixture.with { daemon in
             // The fixture waits for READY, and for RELOADING and READY again.
@@ -20,7 +20,7 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("A watchdog hears of the daemon more often than it asks for")
+    @Test("Watchdog notifications are more frequent than required")
     func watchdog() async throws {
         var configuration = DaemonConfiguration()
         configuration.environment["WATCHDOG_USEC"] = "600000"
@@ -29,7 +29,7 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("A watchdog that watches another process hears nothing")
+    @Test("A watchdog for another process gets no notifications")
     func othersWatchdog() async throws {
         var configuration = DaemonConfiguration()
         configuration.environment = ["WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"]
@@ -40,7 +40,7 @@ struct ServiceManagerTests {
     }
 
     @Test(
-        "A socket that was opened for the daemon is served, and what was sent before it ran is answered",
+        "An inherited socket is served, and calls sent before the start are answered",
         .enabled(if: activator != nil, "there is no systemd-socket-activate"))
     func socketActivation() async throws {
         let activator = try #require(Self.activator)

@@ -4,9 +4,9 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-@Suite("What others do to the store", .daemonLog)
+@Suite("External changes to the store", .daemonLog)
 struct StoreSurroundingsTests {
-    @Test("A second daemon on the same store waits until the first has ended, and refuses nobody for good")
+    @Test("A second daemon on the same store waits for the first one to exit, and answers Busy meanwhile")
     func secondDaemon() async throws {
         try await DaemonFixture.with { first in
             #expect(try RawClient(path: first.socket).report("To the first").count == 1)
@@ -30,7 +30,7 @@ struct StoreSurroundingsTests {
         }
     }
 
-    @Test("A database that was removed under it is missed with the next report, and what has a receipt is stored")
+    @Test("Removing the database is detected with the next report, and reports with a receipt are stored")
     func removed() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Before")
@@ -43,7 +43,7 @@ struct StoreSurroundingsTests {
         }
     }
 
-    @Test("What is as deep as a record may be can be read again, and hides no other")
+    @Test("Records with the maximum depth can be read, and do not hide others")
     func deepest() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

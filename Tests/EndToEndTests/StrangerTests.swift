@@ -2,9 +2,9 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("Clients that know nothing of us", .daemonLog)
+@Suite("Third-party clients", .daemonLog)
 struct StrangerTests {
-    /// Runs a program that talks to the daemon, and answers what it wrote.
+    /// Runs a program that talks to the daemon, and returns its output.
     private func run(
         _ program: String, _ arguments: [String], _ daemon: DaemonFixture, name: String = "stranger",
         path: String? = nil
@@ -27,12 +27,12 @@ struct StrangerTests {
             let ran = try run(python, [script, daemon.socket, file], daemon)
             #expect(ran.end == .exit(0), "\(ran.output)\n\(ran.errors)")
             #expect(ran.output.hasSuffix("all is well\n"))
-            // The daemon saw what the program says it did.
+            // The daemon's state matches the program's output.
             #expect(try RawClient(path: daemon.socket).status().received == 12)
         }
     }
 
-    @Test("The example in Python, with no library at all, reports an issue and prints its id")
+    @Test("The Python example, without any library, reports an issue and prints its id")
     func pythonExample() async throws {
         guard let python = TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") ?? TestBinaries.python else {
             throw Missing("python3")
@@ -50,7 +50,7 @@ struct StrangerTests {
     }
 
     @Test(
-        "The example in C compiles with nothing but the C library, and reports an issue",
+        "The C example compiles with only the C library, and reports an issue",
         .enabled(if: TestBinaries.compiler != nil, "there is no C compiler"))
     func cExample() async throws {
         let compiler = try #require(TestBinaries.compiler)
@@ -68,7 +68,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("The example for the shell reports with issuectl, and prints an id for each record")
+    @Test("The shell example reports with issuectl, and prints an id for each record")
     func shellExample() async throws {
         try await DaemonFixture.with { daemon in
             let binaries = String(try TestBinaries.path(of: "issuectl").dropLast("/issuectl".count))

@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("The streaming listener, over TLS", .daemonLog)
+@Suite("Streaming over TLS", .daemonLog)
 struct StreamingTests {
     private func with(
         ca: Bool = true, _ body: (DaemonFixture, ScratchFolder, RawClient) async throws -> Void
@@ -13,7 +13,7 @@ struct StreamingTests {
         let script = "\(TestBinaries.repository)Tests/EndToEndTests/stream_listener.py"
         let listener = try ChildProcess(
             python, [script, folder.path], in: folder, name: "stream", environment: ["PATH": "/usr/bin:/bin"])
-        try await eventually("it listens") { !folder.text(of: "port").isEmpty }
+        try await eventually("the listener is ready") { !folder.text(of: "port").isEmpty }
         let settings = """
             [Forward]
             BatchDelay=0
@@ -34,14 +34,15 @@ struct StreamingTests {
         try folder.text(of: "lines").split(separator: "\n").map { try JSONValue(json: String($0)) }
     }
 
-    @Test("Each line has the token and arrives; nothing confirms it, and that is what the ledger says")
+    @Test("Each line arrives with the token, and is unconfirmed in the ledger")
     func unconfirmed() async throws {
         try await with { daemon, folder, client in
             var ids = try client.report("One", "Two “é”", "Three\nlines")
             try await eventually("they are there") { try lines(folder).count == 3 }
             try await eventually("they have a fate") { try client.destination().ledger.unconfirmed == 3 }
             #expect(try client.show(ids[0]).fates.map(\.fate) == [.unconfirmed])
-            // The listener hangs up; what comes next goes over a new connection.
+            // The listener closes the connection, and later records use a new
+            // one.
             try folder.write("", to: "hang-up")
             ids += try client.report("Four")
             try await eventually("it hung up") { folder.text(of: "lines").contains("Four") }
@@ -58,7 +59,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("A certificate that nobody vouches for closes it: nothing is sent, and the reason is one to understand")
+    @Test("Nothing is sent to a listener with an untrusted certificate, and the reason is clear")
     func failsClosed() async throws {
         try await with(ca: false) { _, folder, client in
             _ = try client.report("Secret")

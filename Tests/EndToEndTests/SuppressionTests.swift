@@ -3,9 +3,9 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("An issue that comes too often", .daemonLog)
+@Suite("Suppression of frequent issues", .daemonLog)
 struct SuppressionTests {
-    @Test("Of a thousand the burst goes out whole, and summaries count all the others")
+    @Test("The burst of 1,000 records is sent, and summaries count all others")
     func burst() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -21,7 +21,7 @@ struct SuppressionTests {
             func lines(_ kind: String) -> [AcceptedLine] {
                 listener.accepted.filter { $0["event_kind"]?.asString == kind }
             }
-            try await eventually("all were told of") {
+            try await eventually("all records are sent or summarised") {
                 let told = lines("suppression_summary").compactMap { $0["suppressed_count"]?.asInteger }.reduce(0, +)
                 return told + Int64(lines("issue").count) >= 1000
             }
@@ -41,7 +41,7 @@ struct SuppressionTests {
         }
     }
 
-    @Test("What was counted before the daemon was killed or stopped is told of by the next one")
+    @Test("Records suppressed before a kill or stop are summarised after the next start")
     func acrossTheEnd() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -58,7 +58,7 @@ struct SuppressionTests {
             try reportAndFlush()
             try daemon.terminate()
             try daemon.start()
-            try await eventually("all were told of") {
+            try await eventually("all records are sent or summarised") {
                 let summaries = listener.accepted.filter { $0["event_kind"] == "suppression_summary" }
                 let sum = Dictionary(grouping: summaries) { $0.eventID }.values
                     .compactMap { $0.first?["suppressed_count"]?.asInteger }.reduce(0, +)

@@ -4,15 +4,15 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-@Suite("What others do to the daemon's surroundings", .daemonLog)
+@Suite("Faults of the daemon's environment", .daemonLog)
 struct SurroundingsFaultTests {
-    @Test("A socket file that was removed is made anew, whoever was connected stays so, and the log says it once")
+    @Test("A removed socket file is created again, existing connections stay, and it is logged once")
     func socketFileRemoved() async throws {
         try await DaemonFixture.with { daemon in
             let before = try RawClient(path: daemon.socket)
             _ = try before.report("Before")
             try FileManager.default.removeItem(atPath: daemon.socket)
-            try await eventually("it can be found again") {
+            try await eventually("the socket is reachable again") {
                 (try? RawClient(path: daemon.socket).report("After"))?.count == 1
             }
             #expect(try before.report("Still connected").count == 1)
@@ -23,7 +23,7 @@ struct SurroundingsFaultTests {
         }
     }
 
-    @Test("A socket whose whole folder was moved away is made anew with its folder")
+    @Test("A socket whose folder was moved is created again with its folder")
     func socketFolderMoved() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let path = daemon.folder["run/issued.sock"]
@@ -31,7 +31,7 @@ struct SurroundingsFaultTests {
             try daemon.start()
             for name in ["gone", "gone-too"] {
                 try FileManager.default.moveItem(atPath: daemon.folder["run"], toPath: daemon.folder[name])
-                try await eventually("it can be found again") {
+                try await eventually("the socket is reachable again") {
                     (try? RawClient(path: path).report("After"))?.count == 1
                 }
             }
@@ -39,7 +39,7 @@ struct SurroundingsFaultTests {
     }
 
     @Test(
-        "Without a descriptor for another connection those that are there are served, all others wait and are served later, and it says so once"
+        "Without free descriptors, existing connections are served, all others wait and are served later, and it is logged once"
     )
     func descriptorsExhausted() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
@@ -47,7 +47,7 @@ struct SurroundingsFaultTests {
             try daemon.waitUntilReady()
             let first = try RawClient(path: daemon.socket)
             _ = try first.report("First")
-            // What it opens for questions is opened by now.
+            // Descriptors for queries are open by now.
             _ = try first.status()
             var clients: [RawClient] = []
             for _ in 1...64 {
@@ -55,8 +55,8 @@ struct SurroundingsFaultTests {
                 try client.begin(.status, JSONValue.object([]))
                 clients.append(client)
             }
-            try await eventually("it was noticed") { daemon.log.contains("A connection could not be taken") }
-            // Long enough for another attempt to be made.
+            try await eventually("the shortage is logged") { daemon.log.contains("A connection could not be taken") }
+            // Long enough for another attempt.
             let ticks = try daemon.processorTicks
             for number in 1...15 {
                 _ = try first.report("Meanwhile \(number)")
@@ -73,7 +73,7 @@ struct SurroundingsFaultTests {
         }
     }
 
-    @Test("A database that can't be opened is tried again until it can, and reports are answered with Busy meanwhile")
+    @Test("Opening the database is retried, and reports are answered with Busy meanwhile")
     func unopenable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let folder = try daemon.takeStateFolder()
@@ -85,7 +85,7 @@ struct SurroundingsFaultTests {
             let faults = try client.status().store.faults
             #expect(faults.count == 1)
             #expect(faults.first?.contains("reports are refused since") == true)
-            // Several at once are answered one by one.
+            // Several pipelined calls are answered one by one.
             let call = VarlinkCall(method: CollectorMethod.report.fullName, parameters: parameters.json).message
             try client.send([call, call, call].flatMap(\.self))
             for _ in 0..<3 {
@@ -96,7 +96,7 @@ struct SurroundingsFaultTests {
 
             try FileManager.default.removeItem(atPath: folder)
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-            try await eventually("it could be opened") {
+            try await eventually("the database is open") {
                 (try? RawClient(path: daemon.socket).report("Late"))?.count == 1
             }
             #expect(daemon.log.contains("Database opened"))
@@ -104,7 +104,7 @@ struct SurroundingsFaultTests {
         }
     }
 
-    @Test("A daemon that can't open its database ends with 0 when it is told to")
+    @Test("A daemon that can't open its database exits with 0 on SIGTERM")
     func unopenableAndStopped() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             _ = try daemon.takeStateFolder()
@@ -117,9 +117,11 @@ struct SurroundingsFaultTests {
 }
 
 extension DaemonFixture {
-    /// Puts a folder in which no file can be made, not even by root, in the place of the one for the database.
+    /// Replaces the folder of the database by one in which not even root can
+    /// create a file.
     ///
-    /// A database that can't be opened is set aside for that only if another beside it could be; here none can.
+    /// A database that can't be opened is moved aside only if a new one next to
+    /// it could be opened, which is impossible here.
     fileprivate func takeStateFolder() throws -> String {
         let path = FileSystem.parentFolder(of: database)
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/proc/self")

@@ -4,7 +4,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("TLS that is at fault closes the way, with a reason that people understand", .daemonLog)
+@Suite("TLS errors", .daemonLog)
 struct TLSFaultTests {
     private func with(
         environment: [String: String] = [:],
@@ -32,7 +32,7 @@ struct TLSFaultTests {
     }
 
     @Test(
-        "Nothing is sent to a listener whose TLS is not to be trusted; when it is, all arrives once",
+        "Nothing is sent over untrusted TLS, the reason is clear, and everything arrives once when TLS is trusted",
         arguments: [
             ("tls_unknown_ca", "tls", "was issued by an unknown authority"),
             ("tls_expired", "tls", "has expired"),
@@ -46,7 +46,7 @@ struct TLSFaultTests {
         try await with { listener, front, daemon, client in
             try front.set(fault)
             let ids = try client.report("A secret", "Another")
-            try await eventually("it says why", within: .seconds(20)) {
+            try await eventually("the reason is shown", within: .seconds(20)) {
                 try client.destination().lastAnswer?.contains(message) == true
             }
             #expect(try client.destination().reason == reason)

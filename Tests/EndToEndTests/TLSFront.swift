@@ -13,13 +13,13 @@ final class TLSFront {
         let script = "\(TestBinaries.repository)Tests/EndToEndTests/tls_front.py"
         process = try ChildProcess(
             python, [script, folder.path, "\(port)"], in: folder, name: "tls", environment: ["PATH": "/usr/bin:/bin"])
-        try await eventually("it listens") { !folder.text(of: "port").isEmpty }
+        try await eventually("the server listens") { !folder.text(of: "port").isEmpty }
     }
 
     var port: String { folder.text(of: "port") }
     var caFile: String { folder["ca.pem"] }
 
-    /// What is wrong with each connection from now on; nothing where it is empty.
+    /// The fault of each connection from now on; empty for none.
     func set(_ fault: String) throws {
         try folder.write(fault, to: "fault")
     }

@@ -4,13 +4,14 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("The token", .daemonLog)
+@Suite("Secrecy of the token", .daemonLog)
 struct TokenSecrecyTests {
     private static let marked = "mArKeD+token/with=signs"
-    /// It as it stands, as it goes over the wire, and the start of it, by which a cut one would be known.
+    /// The token, its encoded form, and its beginning, which would reveal a
+    /// truncated one.
     private static let forms = [marked, "mArKeD%2Btoken%2Fwith%3Dsigns", "mArKeD%2btoken%2fwith%3dsigns", "mArKeD"]
 
-    @Test("It is in no log, answer, status, file or process list, whatever the listener does")
+    @Test("It is in no log, reply, status, file or process list, whatever the listener does")
     func nowhere() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -19,7 +20,8 @@ struct TokenSecrecyTests {
             try daemon.writeToken(Self.marked)
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
-            // It is refused at first, and the listener says so with the token in its words.
+            // At first the listener rejects the token, and repeats it in its
+            // reply.
             let telling = "no such token \(Self.marked), in /?token=\(Self.forms[1])&type=issued"
             let faults: [Fault] = [
                 .status(401, headers: [], body: telling), .status(500, headers: [], body: telling),
@@ -33,7 +35,7 @@ struct TokenSecrecyTests {
             for (index, fault) in faults.enumerated() {
                 try listener.plan(FaultStep(fault, times: .forever))
                 ids += try client.report("Fault \(index)")
-                try await eventually("\(fault.name) was met") {
+                try await eventually("\(fault.name) has occurred") {
                     _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                     return listener.requests.contains { $0.fault == fault.name }
                 }
@@ -41,7 +43,7 @@ struct TokenSecrecyTests {
             }
             try listener.down()
             ids += try client.report("Nobody is there")
-            try await eventually("it is known that nobody is there") {
+            try await eventually("the outage is detected") {
                 _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                 return try client.destination().reason == "refused"
             }
@@ -63,7 +65,7 @@ struct TokenSecrecyTests {
         }
     }
 
-    @Test("It is in no core file, since the daemon leaves none where it might")
+    @Test("It is in no core file, because the daemon dumps no core")
     func noCore() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

@@ -5,9 +5,9 @@ import Torture
 import UnixIO
 
 /// The short form; `scripts/torture` is the long one.
-@Suite("A daemon that is tortured", .daemonLog)
+@Suite("Fault injection in the daemon", .daemonLog)
 struct TortureTests {
-    /// Runs a siege, whose chance is the same each time.
+    /// Runs a fault campaign with a fixed seed.
     private func besiege(
         maxSize: String = "56M", asksDestination: Bool = true, _ body: (Siege) throws -> Void
     ) async throws {
@@ -26,7 +26,7 @@ struct TortureTests {
     }
 
     @Test(
-        "Killed before or after what makes a commit, a migration or a cursor's move, it loses and doubles nothing"
+        "Kills around commits, migrations and cursor updates cause neither loss nor duplicates"
     )
     func namedPoints() async throws {
         try await besiege { siege in
@@ -39,7 +39,8 @@ struct TortureTests {
             for (index, name) in points.enumerated() {
                 let place = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
                 guard let place, wanted.contains(place) else { continue }
-                // What retention does next is chance, so that a point may be passed by.
+                // Retention runs at random times, so this point may not be
+                // reached.
                 for _ in 1...3 {
                     try siege.kill(at: index + 1, name)
                     if !siege.table.unreached.contains("SIGKILL \(name)") { break }
@@ -49,7 +50,7 @@ struct TortureTests {
         }
     }
 
-    @Test("Killed, stopped, ended or reloaded at any moment it loses and doubles nothing")
+    @Test("Kills, stops, restarts and reloads at any time cause neither loss nor duplicates")
     func anyMoment() async throws {
         try await besiege { siege in
             for _ in 1...6 { try siege.killAtRandom() }
@@ -59,7 +60,7 @@ struct TortureTests {
         }
     }
 
-    @Test("Where calls on its files fail it goes on, and starts nevertheless")
+    @Test("It continues and starts despite failing file system calls")
     func failingCalls() async throws {
         try await besiege { siege in
             for number in [1, 3, 10] {
@@ -70,11 +71,11 @@ struct TortureTests {
         }
     }
 
-    @Test("A disk that does not give a page, again and again, has no sound database set aside")
+    @Test("Repeated read errors of a page do not cause a sound database to be moved aside")
     func pagesNotGiven() async throws {
         try await besiege { siege in
             func lines(_ words: String) -> Int { siege.daemon.log.split(separator: "\n").count { $0.contains(words) } }
-            // A store that another one has taken the place of contradicts the oracle, too.
+            // A new store would contradict the oracle, too.
             for number in 1...30 where lines("reopening it") < 3 {
                 try siege.failCall(number, count: 8, with: .inputOutput, "EIO")
             }
@@ -83,7 +84,7 @@ struct TortureTests {
         }
     }
 
-    @Test("A disk that gives nothing at all for a while has no database set aside, since there could be no other")
+    @Test("A disk that fails completely for a while does not cause the database to be moved aside")
     func nothingGiven() async throws {
         try await besiege { siege in
             for _ in 1...2 { try siege.loseDisk() }
@@ -92,7 +93,7 @@ struct TortureTests {
         }
     }
 
-    @Test("Where the power is cut, what it has answered is there")
+    @Test("Acknowledged records survive a power cut")
     func power() async throws {
         let tools = try ScratchFolder(named: "issued-torture")
         let disk = try FaultLibrary.buildDisk(in: tools)
@@ -101,7 +102,7 @@ struct TortureTests {
         }
     }
 
-    @Test("Whatever is done to its store on purpose, be it killed meanwhile, it gives no id out twice")
+    @Test("Deliberate changes to its store, with kills meanwhile, never make it assign an id twice")
     func maintenance() async throws {
         try await besiege { siege in
             try siege.goBackToBackup()
@@ -110,7 +111,7 @@ struct TortureTests {
         }
     }
 
-    @Test("The oracle misses a single row, also where retention has taken others before anybody looked")
+    @Test("The oracle detects a single missing row, even after retention has removed others")
     func oracle() async throws {
         try await besiege(asksDestination: false) { siege in
             let said = try siege.hideRow(.ofOpenRange)
@@ -122,14 +123,14 @@ struct TortureTests {
         }
     }
 
-    @Test("A wall clock that is set forward and back removes nothing and confuses nothing")
+    @Test("Changes of the wall clock remove nothing and cause no error")
     func clock() async throws {
         try await besiege { siege in
             for days in [400, -400] { try siege.jump(by: .seconds(86_400 * days)) }
         }
     }
 
-    @Test("Whatever lies on the disk in place of its database, it starts and collects")
+    @Test("It starts and stores reports whatever file replaces its database")
     func damage() async throws {
         _ = try await DamageRun.all()
     }

@@ -3,13 +3,13 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("Users of one host", .daemonLog, .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
+@Suite("Isolation of users", .daemonLog, .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
 struct UserTests {
     private static let first: UInt32 = 4242
     private static let second: UInt32 = 4243
     private static let nobody: UInt32 = 65_534
 
-    @Test("Nobody sees another's records, groups or numbers, whatever he asks; root sees all")
+    @Test("Users see only their own records, groups and counts with any query; root sees all")
     func apart() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
@@ -21,7 +21,7 @@ struct UserTests {
             #expect(try second.allRecords().map(\.id) == others)
             #expect(try first.groups().allSatisfy { $0.uid == Self.first && $0.records == 1 })
             #expect(try second.groups().map(\.uid) == [Self.second])
-            // The same issue of two users is two groups, with one fingerprint.
+            // The same issue of two users is two groups with one fingerprint.
             let root = try RawClient(path: daemon.socket)
             #expect(try root.groups().count == 3)
             #expect(Set(try root.groups().filter { $0.title == "The same message" }.map(\.fingerprint)).count == 1)
@@ -43,7 +43,7 @@ struct UserTests {
         }
     }
 
-    @Test("Whose issue it is may say something of it, and an operator; to others it is not there")
+    @Test("The owner and operators can set an issue's state; to others it does not exist")
     func states() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
@@ -61,9 +61,9 @@ struct UserTests {
         }
     }
 
-    @Test("Who may only read sees another's issue, and is denied to say something of it; of his own he may")
+    @Test("A reader sees other users' issues but can set the state only of their own")
     func readers() async throws {
-        // In Debian's own group of that name, whose number is the user's.
+        // In Debian's group of that name, which has the same id as the user.
         let reader: UInt32 = 2
         try await DaemonFixture.with("[Access]\nReaders=bin") { daemon in
             let client = try OtherUser.client(reader, of: daemon)
@@ -78,14 +78,14 @@ struct UserTests {
         }
     }
 
-    @Test("A foreign id is answered exactly as one that does not exist, by Show and by Await")
+    @Test("Show and Await answer another user's id exactly like an unknown id")
     func foreignIDs() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
             let second = try OtherUser.client(Self.second, of: daemon)
             let record = try #require(try first.report("Mine").first)
             let group = try #require(try first.groups().first).id
-            // As they would be after many more: well formed, and of nobody.
+            // A valid id that no record has.
             let absent = String(record.dropLast(4)) + (record.hasSuffix("7777") ? "7778" : "7777")
             for method in ["Show", "Await"] {
                 func answer(_ id: String) throws -> VarlinkReply {
@@ -105,7 +105,7 @@ struct UserTests {
         }
     }
 
-    @Test("Who sends another's fingerprint and application fills a group of his own")
+    @Test("A report with another user's fingerprint and application goes into a group of its own user")
     func groups() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
@@ -144,7 +144,7 @@ struct UserTests {
         }
     }
 
-    @Test("Nobody's records can't be read back, but the process that reported learns their fate")
+    @Test("The user nobody can't read its records, but the reporting process learns their fates")
     func nobody() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -164,7 +164,7 @@ struct UserTests {
         }
     }
 
-    @Test("A user's share of connections is his own")
+    @Test("Each user has a connection limit of their own")
     func connections() async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnectionsPerUser=1") { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
@@ -175,7 +175,7 @@ struct UserTests {
                 return
             }
             _ = try OtherUser.client(Self.second, of: daemon).status()
-            // Root may have all.
+            // Root may use all connections.
             let roots = try (1...3).map { _ in try RawClient(path: daemon.socket) }
             for root in roots { _ = try root.status() }
         }

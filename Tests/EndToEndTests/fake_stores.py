@@ -1,19 +1,20 @@
-"""Elasticsearch's _bulk and an OTLP/HTTP receiver, as strict as the real ones are documented to be.
+"""Imitates Elasticsearch's _bulk and an OTLP/HTTP receiver, as strictly as the real ones are documented.
 
     fake_stores.py FOLDER
 
-Listens on a free port of the loopback interface, writes it to FOLDER/port, and
-after each request what it has to FOLDER/state.json. FOLDER/plan.json, a list of
-{"status": 503, "headers": {...}, "body": "...", "takes": false}, is used up from
-the front: such an answer comes in place of the usual one; with "takes" the
-records are taken before it.
+Listens on a free port of the loopback interface, writes its number to
+FOLDER/port, and after each request the received data to FOLDER/state.json.
+FOLDER/plan.json is a list of
+{"status": 503, "headers": {...}, "body": "...", "takes": false}. Each request
+removes the first element and gets it as a reply instead of the usual one; with
+"takes" the records are stored before that.
 
-Elasticsearch: the body is read by the serializer of Elasticsearch's own client
-(elastic-transport), and must be the bytes that it would write; every action is a
-create with an id; one that is there already is 409; a document with POISON in
-its message is refused as a mapping error. OTLP: the body must be an
-ExportLogsServiceRequest, which opentelemetry-proto parses, unknown fields being
-an error; records with POISON are rejected and counted.
+Elasticsearch: the body is parsed by the serializer of Elasticsearch's own client
+(elastic-transport), and must be exactly what it would write. Every action is a
+create with an id. An existing id gets a 409; a document with POISON in its
+message is rejected as a mapping error. OTLP: the body must be an
+ExportLogsServiceRequest for the parser of opentelemetry-proto; unknown fields
+are errors. Records with POISON are rejected and counted.
 """
 
 import gzip
@@ -56,7 +57,7 @@ def planned():
 
 
 def bulk(body):
-    """The items of an answer, or a sentence that says why the whole body is refused."""
+    """Returns the items of the reply, or the reason for which the whole body is rejected."""
     if not body.endswith(b"\n"):
         return "The bulk request must be terminated by a newline [\\n]"
     serializer = NdjsonSerializer()
@@ -86,7 +87,7 @@ def bulk(body):
 
 
 def export(body):
-    """How many are rejected; what is no request raises an error."""
+    """Returns the number of rejected records. Raises an error for an invalid request."""
     request = json_format.Parse(body, logs_service_pb2.ExportLogsServiceRequest())
     rejected = 0
     for resource in request.resource_logs:
@@ -140,7 +141,7 @@ class Handler(BaseHTTPRequestHandler):
                     usual = self.usual(body)
                 if step is not None:
                     usual = (step["status"], step.get("body", ""), step.get("headers"))
-            except Exception as error:  # What it was is for the test to see.
+            except Exception as error:  # The test reports it.
                 state["faults"].append(repr(error))
                 usual = (400, {"message": repr(error)}, None)
             save()

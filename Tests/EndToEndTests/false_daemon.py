@@ -1,4 +1,4 @@
-"""Listens in the given folder, writes what clients send to the file "heard", and never answers."""
+"""Listens in the given folder, writes what clients send to the file "heard", and never replies."""
 import os
 import socket
 import sys

@@ -1,14 +1,14 @@
-"""A destination, and a proxy, that repeats what it was sent.
+"""A destination, and a proxy, that repeats parts of requests.
 
     hostile_destination.py FOLDER
 
-Listens on a free port of the loopback interface and writes it to FOLDER/port.
-FOLDER/mode says what it does with a request:
+Listens on a free port of the loopback interface and writes its number to
+FOLDER/port. FOLDER/mode selects the replies:
 
-    quote   answers as ClickHouse does that cannot read a value, and quotes the
-            number of the first account in the request
-    echo    answers 500 with the credential of the request, each time in the
-            next of the forms below; FOLDER/count says how many it has sent
+    quote   replies like ClickHouse to a value that it can't parse, and quotes
+            the number of the first account in the request
+    echo    replies 500 with the credential of the request, each time in the
+            next of the forms below; FOLDER/count is the number of replies
 """
 
 import base64
@@ -35,7 +35,7 @@ def percent(text, digits):
 
 
 def forms(header):
-    """The header, and what it says, in each form in which a server may repeat it."""
+    """Returns the header and its credential in each form in which a server may repeat it."""
     scheme, _, credential = header.partition(" ")
     plain = credential
     if scheme == "Basic":

@@ -1,11 +1,11 @@
-"""Opens many connections to the daemon as many users and holds them.
+"""Opens many connections to the daemon as many users and keeps them open.
 
 Usage: hostile_senders.py SOCKET KIND FIRST_UID USERS CONNECTIONS [BYTES]
 
-KIND is `idle`, `half` (a report of which all but the end is sent), `follow` or
-`unread` (pages of records that nobody reads). Must be run by root. Prints "ready" when all
-are open and sent as far as the daemon takes it, goes on sending the rest, and
-ends with its standard input or after two minutes.
+KIND is `idle`, `half` (a report without its end), `follow` or `unread` (pages of
+records that are not read). Must be run as root. Prints "ready" when all are
+open and have sent what the daemon accepts so far. Then continues to send the
+rest, and exits when its standard input ends or after two minutes.
 """
 import os, resource, selectors, socket, sys, time
 
@@ -42,7 +42,7 @@ for connection in unsent:
 
 
 def send(until):
-    """Sends what the daemon takes, until it takes nothing for half a second."""
+    """Sends until the daemon has accepted no bytes for half a second."""
     while unsent and time.monotonic() < until:
         ready = poll.select(0.5)
         if not ready:

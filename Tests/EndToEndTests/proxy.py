@@ -1,10 +1,10 @@
-"""An HTTP proxy: CONNECT, and requests with a whole URL.
+"""An HTTP proxy with CONNECT and requests with an absolute URL.
 
     proxy.py FOLDER
 
-It listens on a free port of the loopback interface, writes it to FOLDER/port,
-and for each request its first line to FOLDER/seen, without what follows a "?".
-Where FOLDER/refuse is, it answers with the status in it.
+Listens on a free port of the loopback interface and writes its number to
+FOLDER/port, and the first line of each request to FOLDER/seen, up to a "?".
+If FOLDER/refuse exists, replies with the status in it.
 """
 
 import os
@@ -61,7 +61,7 @@ def serve(client):
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 relay(client, far)
             return
-        # One request a connection is all that this side needs.
+        # This side only needs one request per connection.
         url = urlsplit(target)
         kept = [line for line in lines[1:] if not line.lower().startswith(("proxy-", "connection:"))]
         first = f"{method} {url.path}{'?' + url.query if url.query else ''} HTTP/1.1"

@@ -1,11 +1,11 @@
-"""A TLS listener that takes lines and says nothing, as Logz.io's on port 5052 did.
+"""A TLS listener that receives lines and never replies, like Logz.io's on port 5052.
 
     stream_listener.py FOLDER
 
-It makes a certificate authority of its own and a certificate for 127.0.0.1 with
-the command openssl, writes FOLDER/ca.pem and then FOLDER/port, and adds each line
-that it is sent to FOLDER/lines. Where FOLDER/hang-up is, it ends each connection
-after the first bytes, and takes the file away.
+Creates a certificate authority and a certificate for 127.0.0.1 with the command
+openssl, writes FOLDER/ca.pem and then FOLDER/port, and appends each received
+line to FOLDER/lines. If FOLDER/hang-up exists, closes the connection after its
+first bytes, and removes the file.
 """
 
 import os

@@ -1,17 +1,17 @@
-"""TLS in front of a listener that speaks plain HTTP, good or at fault.
+"""TLS in front of a listener that speaks plain HTTP, optionally with a fault.
 
     tls_front.py FOLDER PORT
 
-It makes a certificate authority of its own and certificates with the command
-openssl, writes FOLDER/ca.pem and then FOLDER/port, and passes on to PORT what
-comes. For each connection it reads FOLDER/fault:
+Creates a certificate authority and certificates with the command openssl,
+writes FOLDER/ca.pem and then FOLDER/port, and forwards data to PORT. For each
+connection it reads the fault from FOLDER/fault:
 
-    (nothing)           a certificate that is good
-    tls_unknown_ca      one of another authority
+    (empty)             a valid certificate
+    tls_unknown_ca      a certificate of another authority
     tls_expired, tls_not_yet_valid, tls_wrong_host
-    tls_old             TLS 1.1 at the most
-    tls_stall           a handshake that is never answered
-    tls_plaintext       an answer in HTTP, without TLS
+    tls_old             at most TLS 1.1
+    tls_stall           no reply to the handshake
+    tls_plaintext       a reply in HTTP, without TLS
 """
 
 import os

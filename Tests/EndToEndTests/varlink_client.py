@@ -1,4 +1,4 @@
-"""What the package varlink from PyPI says to the daemon, and what it is to hear.
+"""Calls the daemon with the package varlink from PyPI, and checks the replies.
 
     varlink_client.py SOCKET INTERFACE-FILE
 """

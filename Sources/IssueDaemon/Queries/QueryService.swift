@@ -71,6 +71,7 @@ final class QueryService: Sendable {
     ///
     /// - Parameters:
     ///   - thread: The index of the thread among the query threads.
+    ///   - lacksRoom: Called when queries wait because unread replies take all memory.
     ///   - damaged: Called when a query has found damage in the file.
     func run(
         _ lane: QueryInbox.Lane, thread: Int, _ answered: @Sendable (Answer) -> Void,
