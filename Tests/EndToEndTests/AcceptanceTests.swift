@@ -5,7 +5,7 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-/// What forwarding has to stand, in a short form; `scripts/torture forwarding` runs the long one.
+/// A short version of the acceptance test; `scripts/torture forwarding` runs the long one.
 @Suite("Reliable forwarding", .daemonLog, .serialized)
 struct AcceptanceTests {
     private static let isLong = ProcessInfo.processInfo.environment["ISSUED_LONG_TESTS"] != nil
@@ -161,7 +161,7 @@ struct AcceptanceTests {
             try listener.plan(FaultStep(.readSilent, times: .forever))
             _ = try client.report((0..<200).map { IssueRecord(message: "Unheard", code: Int64($0 % 5)) })
             func tried(_ count: Int64) async throws {
-                try await eventually("it was tried", within: .seconds(Self.isLong ? 600 : 60)) {
+                try await eventually("a request was sent", within: .seconds(Self.isLong ? 600 : 60)) {
                     _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                     return try client.destination().requests >= count
                 }

@@ -6,7 +6,7 @@ import Testing
 import Torture
 import UnixIO
 
-/// What befalls the client and its daemon, and that nothing is lost and nothing comes twice.
+/// Faults of the client and its daemon, which must cause neither loss nor duplicates.
 @Suite("Faults of the client library's environment", .daemonLog)
 struct ClientFaultTests {
     private static func start(

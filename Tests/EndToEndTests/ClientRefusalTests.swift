@@ -7,7 +7,7 @@ import Testing
 import Torture
 import UnixIO
 
-/// The client library holds back where the real daemon refuses, and delivers when it takes reports again.
+/// The client library keeps reports that the daemon refuses, and delivers them later.
 @Suite("The client library and a daemon that refuses reports", .daemonLog)
 struct ClientRefusalTests {
     /// The reports of a test, through a buffer of its own.

@@ -1,7 +1,7 @@
 import IssueProtocol
 import IssueTestSupport
 
-/// `fake_stores.py` as it runs: Elasticsearch's `_bulk` and a receiver of OTLP, parsed by code that is not ours.
+/// A running `fake_stores.py`: Elasticsearch's `_bulk` and an OTLP receiver, which use third-party parsers.
 final class FakeStores {
     private let folder: ScratchFolder
     private let process: ChildProcess

@@ -239,7 +239,7 @@ struct HostileBackupTests {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             func secret(_ kind: String, _ number: Int) -> String { "zq\(kind)x\(number)xqz" }
-            /// Records with unique words. Those to be purged come first, so that they fill the first pages.
+            /// Records with unique text. Those to be purged come first, so that they fill the first pages.
             func report(_ numbers: Range<Int>, isSecret: Bool) throws {
                 let records = numbers.map { number in
                     func word(_ kind: String) -> String {

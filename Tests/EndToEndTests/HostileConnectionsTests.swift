@@ -285,7 +285,7 @@ struct HostileConnectionsTests {
     }
 }
 
-/// `hostile_senders.py` as it runs; its connections are closed when this goes.
+/// A running `hostile_senders.py`. Its connections are closed when this value is destroyed.
 final class HostileSenders {
     enum Kind: String {
         case idle

@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-/// A destination is a peer like any other: no reader sees credentials that it repeats, and what it repeats of one
+/// A destination is not trusted: no reader sees credentials that it repeats, and what it repeats of one
 /// user's records reaches no other user.
 @Suite("A hostile destination", .daemonLog)
 struct HostileDestinationTests {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import UnixIO
 
-/// Tests that one user's questions do not harm others. Each scenario makes assertions about the others.
+/// Tests that one user's queries do not harm others. Each scenario makes assertions about the others.
 @Suite(
     "Hostile questions", .daemonLog, .serialized,
     .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
@@ -295,7 +295,7 @@ struct HostileQuestionsTests {
     }
 }
 
-/// How often something happened, counted by several threads until it is over.
+/// Counters that several threads increment.
 private final class Outcomes: Sendable {
     private let state = Mutex<[String: Int]>([:])
     private let isOver = Atomic(false)

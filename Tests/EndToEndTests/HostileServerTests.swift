@@ -4,7 +4,7 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-/// A user who pretends to be the daemon, and keeps what others tell it.
+/// A server of another user that pretends to be the daemon, and stores what clients send.
 private final class FalseDaemon {
     static let user: UInt32 = 4244
 

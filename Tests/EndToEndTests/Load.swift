@@ -3,7 +3,7 @@ import IssueTestSupport
 import Synchronization
 import UnixIO
 
-/// Clients that report as fast as they are answered, and remember every receipt.
+/// Clients that report as fast as the daemon replies, and remember every receipt.
 final class Load: Sendable {
     /// The id for each message that has a receipt.
     private let promised = Mutex<[String: String]>([:])

@@ -47,7 +47,7 @@ struct OperatorMistakeTests {
             if mistake == "open to all" { try FileSystem.setMode(0o600, of: daemon.tokenFile) }
             try daemon.writeToken(DaemonConfiguration.token)
             #expect(try client.awaitFates(of: id).map(\.fate) == [.delivered])
-            try await eventually("nothing is wrong any longer") { try client.status().store.faults.isEmpty }
+            try await eventually("there is no fault") { try client.status().store.faults.isEmpty }
             destination = try client.destination()
             #expect(destination.state != .paused && destination.ledger.pending == 0)
         }
@@ -183,7 +183,7 @@ struct OperatorMistakeTests {
             try daemon.folder.write("[Log]\nLevel=debug\n", to: "issued.conf.d/10-secret.conf", mode: 0o600)
             try daemon.launch(through: [try #require(Self.setpriv)] + user)
             // The daemon's user can't use the fixture's notification socket.
-            try await eventually("it serves") { (try? RawClient(path: daemon.socket)) != nil }
+            try await eventually("it accepts connections") { (try? RawClient(path: daemon.socket)) != nil }
             let client = try RawClient(path: daemon.socket)
             #expect(try client.report("Collected").count == 1)
             let fault = try #require(try client.status().store.faults.first)
@@ -215,9 +215,9 @@ struct OperatorMistakeTests {
             let socket = daemon.folder["activated.sock"]
             try daemon.launch(
                 through: [activator, "--listen", socket, "--setenv", "NOTIFY_SOCKET=\(daemon.notifications.path)"])
-            try await eventually("the socket is there") { (try? FileSystem.status(of: socket)) != nil }
+            try await eventually("the socket exists") { (try? FileSystem.status(of: socket)) != nil }
             var waiting: RawClient?
-            try await eventually("it takes connections") {
+            try await eventually("it accepts connections") {
                 waiting = try? RawClient(path: socket)
                 return waiting != nil
             }
@@ -241,7 +241,7 @@ struct OperatorMistakeTests {
             case "of a stranger": try FileSystem.setOwner(0, group: 0, of: state)
             default: try FileSystem.removeEmptyFolder(daemon.database)
             }
-            try await eventually("it stores") { (try? RawClient(path: socket).report("Later").count) == 1 }
+            try await eventually("it stores reports") { (try? RawClient(path: socket).report("Later").count) == 1 }
             #expect(try daemon.terminate() == .exit(0))
         }
     }
@@ -255,7 +255,7 @@ struct OperatorMistakeTests {
             let socket = daemon.folder["activated.sock"]
             try daemon.launch(through: [activator, "--listen", socket], arguments: ["--confg", "x"])
             var waiting: RawClient?
-            try await eventually("it takes connections") {
+            try await eventually("it accepts connections") {
                 waiting = try? RawClient(path: socket)
                 return waiting != nil
             }
@@ -295,7 +295,7 @@ struct OperatorMistakeTests {
                 through: [try #require(Self.setpriv), "--reuid", "4242", "--regid", "4242", "--clear-groups"],
                 arguments: ["--config", pipe])
             let process = "/proc/\(daemon.pid)"
-            try await eventually("it is the daemon, and its own user may not look into it") {
+            try await eventually("the daemon runs, and is protected from its own user") {
                 let command = try String(contentsOfFile: "\(process)/cmdline", encoding: .utf8)
                 let owner = try FileSystem.status(of: "\(process)/environ").uid
                 return command.contains("issued\0--config") && !command.contains("--reuid") && owner == 0

@@ -33,7 +33,7 @@ struct OutageTests {
             #expect(try client.destination().state == .waiting)
             let critical = try report(1, as: "The usual", to: client, .critical)
             ids += critical
-            // In the moment before the return all that is tried may still be in vain.
+            // Attempts just before the end of the outage may still fail.
             try await eventually("sending was retried once more", within: .seconds(30)) {
                 try attempts(critical[0], client) >= 1
             }
@@ -42,7 +42,7 @@ struct OutageTests {
             // Twice the expected time, because the machine may be busy.
             #expect(listener.waitForAccepted(2, within: .seconds(10)))
             #expect(listener.accepted.dropFirst().first?.eventID == critical[0])
-            try await eventually("all has arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived", within: .seconds(60)) {
                 try client.destination().ledger.pending == 0
             }
             #expect(listener.compare(with: ids).missing.isEmpty)
@@ -82,7 +82,7 @@ struct OutageTests {
             try listener.plan()
             try listener.up()
             let last = try RawClient(path: daemon.socket)
-            try await eventually("all has arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived", within: .seconds(60)) {
                 try last.destination().ledger.delivered == 20
             }
             #expect(listener.compare(with: ids).isMet)
@@ -103,7 +103,7 @@ struct OutageTests {
             #expect(!daemon.log.contains("accepts records again"))
             try listener.plan()
             _ = try report(1, as: "Now", to: client)
-            try await eventually("it is taken") { try client.destination().ledger.delivered == 1 }
+            try await eventually("it is accepted") { try client.destination().ledger.delivered == 1 }
             #expect(daemon.log.contains("accepts records again"))
         }
     }
@@ -142,7 +142,7 @@ struct OutageTests {
             try daemon.kill()
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
-            try await eventually("all has a fate", within: .seconds(120)) {
+            try await eventually("all records have a fate", within: .seconds(120)) {
                 try client.destination().ledger.pending == 0
             }
             let ledger = try client.destination().ledger
@@ -182,7 +182,7 @@ struct OutageTests {
             try daemon.restart()
             let again = try RawClient(path: daemon.socket)
             try listener.plan()
-            try await eventually("all has arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived", within: .seconds(60)) {
                 _ = try again.call(.flush, FlushParameters(timeout: .seconds(1)), returning: FlushReply.self)
                 return try again.destination().ledger.delivered == 301
             }

@@ -26,7 +26,7 @@ struct OvertakingTests {
             let grave = try report(1, "The usual", .critical) + report(1, "Never seen before")
             ids += grave
             try listener.up()
-            try await eventually("all has arrived", within: .seconds(60)) {
+            try await eventually("all records have arrived", within: .seconds(60)) {
                 try client.destination().ledger.pending == 0
             }
             // One batch was stored during the outage, and is sent first.

@@ -1,7 +1,7 @@
 import Synchronization
 import UnixIO
 
-/// Threads that each do the same, and what they came to.
+/// Threads that each do the same, and their results.
 final class Senders: Sendable {
     private let ended: Monitor<[Result<Int, any Error>]>
     private let count: Int

@@ -49,7 +49,7 @@ struct ServiceManagerTests {
             try daemon.launch(
                 through: [activator, "--listen", socket, "--setenv", "NOTIFY_SOCKET=\(daemon.notifications.path)"])
             var waiting: RawClient?
-            try await eventually("the socket is there") {
+            try await eventually("the socket exists") {
                 waiting = try? RawClient(path: socket)
                 return waiting != nil
             }

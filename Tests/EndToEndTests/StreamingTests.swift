@@ -50,7 +50,7 @@ struct StreamingTests {
             try await eventually("it is there") { try lines(folder).contains { $0["message"] == "Five" } }
             #expect(try Set(lines(folder).compactMap { $0["event_id"]?.asString }) == Set(ids))
             #expect(try lines(folder).allSatisfy { $0["token"]?.asString == DaemonConfiguration.token })
-            try await eventually("all has a fate") { try client.destination().ledger.unconfirmed == 5 }
+            try await eventually("all records have a fate") { try client.destination().ledger.unconfirmed == 5 }
             #expect(try client.destination().ledger.balances)
             #expect(try daemon.file.ledgerFaults == [])
             #expect(!daemon.log.contains(DaemonConfiguration.token))

@@ -53,7 +53,7 @@ struct TLSFaultTests {
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 2)
             try front.set("")
-            try await eventually("all has arrived", within: .seconds(30)) {
+            try await eventually("all records have arrived", within: .seconds(30)) {
                 try client.destination().ledger.delivered == 2
             }
             #expect(listener.compare(with: ids).isMet)

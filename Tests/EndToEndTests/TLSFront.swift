@@ -1,6 +1,6 @@
 import IssueTestSupport
 
-/// `tls_front.py` as it runs: TLS before a listener that has none, good or at fault.
+/// A running `tls_front.py`: TLS in front of a plain listener, optionally with a fault.
 final class TLSFront {
     private let folder: ScratchFolder
     private let process: ChildProcess
