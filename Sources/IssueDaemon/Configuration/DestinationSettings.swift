@@ -141,10 +141,10 @@ package struct SelfHostedSettings: Hashable, Sendable {
 
     /// Creates the default settings.
     ///
-    /// - Parameter kind: The kind of destination, whose own keys get their
-    ///   defaults.
-    /// - Parameter shared: The settings of `[Forward]`, which the batch sizes,
-    ///   the send rate and the daily limit are not taken from.
+    /// - Parameters:
+    ///   - kind: The kind of destination. Its own keys get their defaults.
+    ///   - shared: The settings of `[Forward]`. The batch sizes, the send rate and
+    ///     the daily limit have other defaults for self-hosted destinations.
     package init(_ kind: SelfHostedKind, _ shared: ForwardSettings) {
         let own = ForwardSettings.withoutLimits
         forward = shared

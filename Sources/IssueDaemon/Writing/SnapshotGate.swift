@@ -6,7 +6,7 @@ import UnixIO
 ///
 /// When the write-ahead log (WAL) becomes large, the writer closes the gate: new
 /// snapshots wait, and queries that hold one are interrupted. Once all are
-/// gone, the writer restarts the WAL and opens the gate again.
+/// gone, the writer resets the WAL and opens the gate again.
 final class SnapshotGate: Sendable {
     enum Kind: Sendable {
         /// Waits briefly and is interrupted.
@@ -158,7 +158,7 @@ struct WALRelief {
     private let log: Log
     private let usual: WALLimits
     private let duringBackup: WALLimits
-    /// When to try again after another program, or a full disk, has kept the WAL from restarting.
+    /// When to try again after another program, or a full disk, has kept the WAL from being reset.
     private var retryAt: MonotonicInstant?
     private var reportsAt: MonotonicInstant?
     private var isClosed = false

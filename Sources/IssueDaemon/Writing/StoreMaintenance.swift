@@ -27,14 +27,14 @@ struct StoreMaintenance {
     private var forgetting: ExpiryRun?
     private var hasOldMarks = false
     private var isShrinking = false
-    /// How long one call may continue with further steps. Above zero if the
-    /// store is larger than `MaxSize=`.
+    /// How long one call may continue with further steps. Above zero only if the
+    /// store exceeds `MaxSize=` by more than a sixteenth.
     private var turn = Duration.zero
     private var lookAt: MonotonicInstant
     private var marksAt: MonotonicInstant
     /// The earliest time at which an expired mute is ended, after a failure.
     private var mutesAt: MonotonicInstant
-    /// `true` if records were removed since unused rows, such as groups without
+    /// `true` if records were removed since unreferenced rows, such as series without
     /// records, were last removed.
     private var hasLeftOvers = false
     private var collectAt: MonotonicInstant

@@ -29,8 +29,8 @@ final class WriterService: Sendable {
     private let opening: StoreOpening
     private let log: Log
 
-    /// The maximum number of records in a commit. A connection's call may
-    /// exceed it. The limit keeps receipts from waiting too long.
+    /// The maximum number of records in a commit, which its last submission may
+    /// exceed. It keeps receipts from waiting too long.
     static let maxRecords = 8192
     /// The maximum while low-volume senders are active, which would wait for
     /// the commit.
