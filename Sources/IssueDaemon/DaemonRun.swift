@@ -218,7 +218,8 @@ final class DaemonRun {
         return wasWell
     }
 
-    /// A line for `systemctl status`: what was received and what is pending.
+    /// A line for `systemctl status`: the number of connections, whether reports
+    /// are refused, and the state of each destination.
     var summary: String { board.summary }
 
     // MARK: Stages of a stop

@@ -16,7 +16,7 @@ struct DamageTests {
         let client = try RawClient(path: daemon.socket)
         #expect(try client.status().received == 0)
         #expect(try client.status().store.faults.count == 1)
-        #expect(try client.report("Collecting goes on").count == 1)
+        #expect(try client.report("Still collecting").count == 1)
         let kept = try #require(try setAside(daemon).first { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
         #expect(try Data(contentsOf: URL(filePath: daemon.folder["state/\(kept)"])) == content)
         #expect(daemon.log.contains("moving it aside"))

@@ -24,8 +24,8 @@ struct HostileQuestionsTests {
         return ListParameters(filter: filter, limit: 1000)
     }
 
-    /// Runs a daemon whose full-text index makes that query slow, and whose
-    /// store has a record of both users.
+    /// Runs a daemon with a full-text index that makes the query slow, and with a
+    /// record of both users in its store.
     private func withSlowQuestions(
         _ configuration: DaemonConfiguration = "", documents: Int = 300_000,
         _ body: (DaemonFixture) async throws -> Void

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reloading the configuration", .daemonLog)
 struct ReloadTests {
-    @Test("A new destination gets records from then on, and a removed one gets no more")
+    @Test("A new destination gets records from then on, and a removed one gets none")
     func destinations() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

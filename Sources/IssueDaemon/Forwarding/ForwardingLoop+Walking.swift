@@ -120,7 +120,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 }
 
-/// What one scan of the record log has gathered so far.
+/// The result of one scan of the record log so far.
 struct OutboxScan {
     var batch: NewBatch
     var walked = 0
@@ -199,8 +199,7 @@ struct ScanCursor {
     var isHeldBack = false
 }
 
-/// What one scan knows about the series in it, and the runs of those that are
-/// suppressed.
+/// The series in one scan, and the runs of those that are suppressed.
 struct SuppressedRuns {
     /// The values that are read for each record. They are stored separately so
     /// that the lookup is cheap.

@@ -18,7 +18,7 @@ struct BisectedBatchTests {
         return scene.destination
     }
 
-    /// Forwards the records, one of which is rejected. `meanwhile` changes the
+    /// Forwards the records, and rejects one of them. `meanwhile` changes the
     /// store before the first reply.
     private func forward(
         _ meanwhile: @escaping @Sendable (StoreWriter) throws -> Void

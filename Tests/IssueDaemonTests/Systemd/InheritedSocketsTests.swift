@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Sockets of the service manager")
 struct InheritedSocketsTests {
-    /// Returns a listener as it is inherited: a plain descriptor that is not
+    /// Returns an inherited listener: a plain descriptor that is not
     /// closed on exec.
     private func inherited(_ path: String) throws -> CInt {
         let listener = try Socket.listenUnix(at: .unix(path), mode: 0o600)

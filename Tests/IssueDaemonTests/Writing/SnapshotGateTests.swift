@@ -43,7 +43,7 @@ struct SnapshotGateTests {
         #expect(gate.waitUntilEmpty(timeout: .zero))
     }
 
-    @Test("Forwarding is not interrupted, and a backup is told to end")
+    @Test("Forwarding is not interrupted, and a backup ends at its next step")
     func kinds() throws {
         let gate = SnapshotGate()
         let connection = try connection()
