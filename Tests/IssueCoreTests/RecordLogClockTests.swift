@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-struct LogClockTests {
+struct RecordLogClockTests {
     private let start: Int64 = 1_800_000_000_000
 
     private func wall(_ milliseconds: Int64) -> Timestamp {

@@ -3,7 +3,7 @@ import Testing
 import UnixIO
 
 @Suite("Process information from /proc")
-struct ProcessFactsTests {
+struct ProcessMetadataTests {
     private func stat(command: String, startTime: String = "4242") -> [UInt8] {
         let between = (4...21).map { "\($0)" }.joined(separator: " ")
         return Array("17 (\(command)) S \(between) \(startTime) 23 24 25\n".utf8)

@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 @Suite("Alerts for single records")
-struct NewsLimitTests {
+struct AlertRateLimiterTests {
     private typealias Event = (news: News, at: RecordLogInstant)
 
     private func events(_ traffic: inout Traffic, count: Int, users: Int64) -> [Event] {

@@ -6,7 +6,7 @@ import Testing
 @testable import IssueDaemon
 
 @Suite("The daemon's status")
-struct StatusBoardTests {
+struct StatusRegistryTests {
     private func faults(of board: StatusRegistry, viewer: Viewer = .everything) -> [String] {
         board.statusWithoutStore(viewer: viewer).store.faults
     }

@@ -6,7 +6,7 @@ import UnixIO
 @testable import IssueDaemon
 
 @Suite("The location of the database")
-struct StorePlaceTests {
+struct StoreLocationTests {
     private func folder(_ uid: UInt32, _ mode: UInt32) throws -> FileStatus {
         var status = try FileSystem.status(of: "/")
         (status.uid, status.mode) = (uid, mode)
