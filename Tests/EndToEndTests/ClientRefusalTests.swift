@@ -108,7 +108,7 @@ struct ClientRefusalTests {
             }
             var reports = Reports(daemon)
             try reports.report(until: "a connection is refused") {
-                daemon.log.contains("There are too many connections, refusing some")
+                daemon.log.contains("Too many connections; refusing new ones")
             }
             #expect(reports.delivery.awaitsFailure(timeout: .seconds(30)))
             others = []

@@ -183,7 +183,7 @@ struct HostileBackupTests {
                 }
                 #expect(daemon.log.contains("notice: Operator request started request=\(request) \(who)"))
             }
-            #expect(daemon.log.contains("notice: A state was changed request=set_state \(who)"))
+            #expect(daemon.log.contains("notice: Issue state changed request=set_state \(who)"))
             #expect(daemon.log.contains("private"))
             #expect(!daemon.log.split(separator: "\n").contains { $0.contains("request=") && $0.contains("Zaphod") })
             // A dry run changes nothing, so it is not logged.
@@ -218,7 +218,7 @@ struct HostileBackupTests {
             try FileSystem.makeFolders(daemon.folder["state/\(name)"])
             let client = try RawClient(path: daemon.socket)
             #expect(try client.refusal(of: .backup, BackupParameters()) == expected)
-            #expect(daemon.log.contains("What an unfinished backup has left could not be removed file="))
+            #expect(daemon.log.contains("Could not remove the files of an unfinished backup file="))
         }
     }
 

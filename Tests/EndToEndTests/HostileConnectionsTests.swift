@@ -33,7 +33,7 @@ struct HostileConnectionsTests {
             for number in 1...20 as ClosedRange<UInt32> {
                 #expect(try OtherUser.client(Self.quiet + number, of: daemon).report("New").count == 1)
             }
-            let lines = daemon.log.split(separator: "\n").filter { $0.contains("There are too many connections") }
+            let lines = daemon.log.split(separator: "\n").filter { $0.contains("Too many connections") }
             #expect(lines.count == 1)
             #expect(try #require(lines.first).contains("largest_uid=4000"))
             _ = consume hostile
@@ -67,7 +67,7 @@ struct HostileConnectionsTests {
                 #expect(try client.report("New").count == 1)
                 clients.append(client)
             }
-            #expect(daemon.log.contains("Closing connections of the user who has most, to make room for others"))
+            #expect(daemon.log.contains("Closing connections of the user with the most, to admit others"))
             // None of the new connections replaced another new one.
             for client in clients { #expect(try client.report("Again").count == 1) }
             _ = consume hostile
@@ -93,7 +93,7 @@ struct HostileConnectionsTests {
             #expect(try quiet.report("Afterwards").count == 1)
             let cost = try daemon.kilobytes("VmHWM") - before
             #expect(cost < 128 << 10, "\(cost) KiB")
-            #expect(daemon.log.contains("Senders hold too much memory"))
+            #expect(daemon.log.contains("Connections use too much memory"))
             _ = (consume hostile, consume again)
         }
     }

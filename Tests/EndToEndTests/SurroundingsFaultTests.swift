@@ -16,7 +16,7 @@ struct SurroundingsFaultTests {
                 (try? RawClient(path: daemon.socket).report("After"))?.count == 1
             }
             #expect(try before.report("Still connected").count == 1)
-            #expect(daemon.log.split(separator: "\n").count { $0.contains("The socket's file was removed") } == 1)
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("Socket file was removed") } == 1)
             let mode = try FileSystem.status(of: daemon.socket).mode
             #expect(mode == 0o666)
             #expect(try before.status().received == 3)
@@ -55,7 +55,7 @@ struct SurroundingsFaultTests {
                 try client.begin(.status, JSONValue.object([]))
                 clients.append(client)
             }
-            try await eventually("the shortage is logged") { daemon.log.contains("A connection could not be taken") }
+            try await eventually("the shortage is logged") { daemon.log.contains("Could not accept a connection") }
             // Long enough for another attempt.
             let ticks = try daemon.processorTicks
             for number in 1...15 {
@@ -68,8 +68,8 @@ struct SurroundingsFaultTests {
             clients.reverse()
             while let client = clients.popLast() { _ = try client.answer(of: DaemonStatus.self) }
             #expect(try RawClient(path: daemon.socket).report("Afterwards").count == 1)
-            #expect(daemon.log.split(separator: "\n").count { $0.contains("A connection could not be taken") } == 1)
-            try await eventually("it says so") { daemon.log.contains("Connections are taken again") }
+            #expect(daemon.log.split(separator: "\n").count { $0.contains("Could not accept a connection") } == 1)
+            try await eventually("it says so") { daemon.log.contains("Accepting connections again") }
         }
     }
 

@@ -97,7 +97,7 @@ final class SocketService: Sendable {
             let loop = try SocketLoop(self, handlers)
             try loop.run()
         } catch {
-            log.error("The socket can't be served any more, ending", ["error": "\(error)"])
+            log.error("Could not serve the socket; exiting", ["error": "\(error)"])
         }
     }
 }
@@ -182,7 +182,7 @@ final class ListenerMonitor {
         guard let place, found?.inode != place.inode || found?.device != place.device else { return nil }
         guard let make else {
             if !hasReportedUnit {
-                log.warning("The socket's file was removed, its unit must be restarted", ["path": path])
+                log.warning("Socket file was removed; its unit must be restarted", ["path": path])
             }
             hasReportedUnit = true
             return nil
@@ -191,12 +191,12 @@ final class ListenerMonitor {
             listener = Listener(try make())
             remember()
             isMissing = false
-            log.warning("The socket's file was removed, it has been made anew", ["path": path])
+            log.warning("Socket file was removed; created it again", ["path": path])
             return listener
         } catch {
             if !isMissing {
                 log.error(
-                    "The socket's file was removed and can't be made anew, trying again until it can",
+                    "Socket file was removed and could not be created again; retrying",
                     ["path": path, "error": "\(error)"])
             }
             isMissing = true

@@ -38,7 +38,7 @@ struct BackupJob {
             throw error
         }
         run.log.notice(
-            "A backup was made",
+            "Backup finished",
             [
                 "file": passesDescriptor ? "(handed over)" : path, "bytes": "\(reply.bytesTotal)",
                 "took": "\(began.duration(to: Clock.monotonic))",
@@ -80,7 +80,7 @@ struct BackupJob {
                 try FileSystem.remove("\(folder)/\(name)")
             } catch {
                 log.warning(
-                    "What an unfinished backup has left could not be removed",
+                    "Could not remove the files of an unfinished backup",
                     ["file": "\(folder)/\(name)", "error": "\(error)"])
             }
         }

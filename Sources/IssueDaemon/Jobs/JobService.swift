@@ -134,7 +134,7 @@ final class JobService: Sendable {
         case let error as Errno where error == .deviceFull: return .noSpace
         case is JobRun.Stopped, is WriterClosed: return .busy(retryAfter: .seconds(1))
         default:
-            log.warning("A job failed, and can be asked for again", ["error": "\(error)"])
+            log.warning("Job failed; it can be requested again", ["error": "\(error)"])
             return .busy(retryAfter: .seconds(1))
         }
     }
@@ -263,7 +263,7 @@ struct JobRun {
         let free = Int64(clamping: try FileSystem.freeBytes(at: folder))
         guard free - bytes >= keepFree else {
             log.warning(
-                "There is no room for a copy of the database, making none", ["bytes": "\(bytes)", "free": "\(free)"])
+                "Not enough space for a copy of the database; making none", ["bytes": "\(bytes)", "free": "\(free)"])
             throw CollectorError.noSpace
         }
     }

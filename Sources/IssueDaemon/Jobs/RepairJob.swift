@@ -45,7 +45,7 @@ struct RepairJob {
         guard !store.hasGivenUp, isReadable || reply.unreadable == before.unreadable else {
             reply.hopeless.append(name)
             run.log.warning(
-                "None of the records of a database that was set aside can be read, leaving it",
+                "No records of a set-aside database are readable; leaving it unchanged",
                 [
                     "file": path, "records": "\(reply.recovered - before.recovered)",
                     "unreadable": "\(reply.unreadable - before.unreadable)",
@@ -55,7 +55,7 @@ struct RepairJob {
         }
         try putAway(name, run)
         run.log.notice(
-            "What could be read of a database that was set aside was brought over",
+            "Recovered the readable records of a set-aside database",
             [
                 "file": path, "records": "\(reply.recovered - before.recovered)",
                 "unreadable": "\(reply.unreadable - before.unreadable)",
@@ -65,7 +65,7 @@ struct RepairJob {
     private func open(_ path: String, _ run: JobRun) throws -> SetAsideStore? {
         // Opening a pipe could block forever.
         guard (try? FileSystem.status(of: path).kind) == .regular else {
-            run.log.warning("What was set aside in place of a database is no file, leaving it", ["file": path])
+            run.log.warning("Set-aside object is not a regular file; leaving it unchanged", ["file": path])
             return nil
         }
         do throws(StoreFailure) {
@@ -73,7 +73,7 @@ struct RepairJob {
         } catch {
             if error.mayBeOfItsSchema, let store = try openByFreshSchema(path, run) { return store }
             run.log.warning(
-                "Nothing can be read of a database that was set aside, leaving it",
+                "Set-aside database is unreadable; leaving it unchanged",
                 ["file": path, "error": "\(error)"])
             return nil
         }
@@ -102,7 +102,7 @@ struct RepairJob {
             return nil
         }
         run.log.notice(
-            "What names the tables of a database that was set aside is gone, reading it by that of a new one",
+            "Table definitions of a set-aside database are lost; using those of a new one",
             ["file": path])
         return store
     }

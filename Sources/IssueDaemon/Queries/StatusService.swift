@@ -132,7 +132,7 @@ final class StatusService: Sendable {
                     damaged(failure)
                 }
                 if failure != .walTooLarge, failure != .tooSlow {
-                    log.warning("The figures for Status could not be read", ["error": "\(error)"])
+                    log.warning("Could not read the figures for Status", ["error": "\(error)"])
                 }
                 settle(number) { $0.refusal = failure == .noSpace ? .noSpace : .busy(retryAfter: .seconds(1)) }
             }
