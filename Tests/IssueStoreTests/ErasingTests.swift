@@ -301,6 +301,13 @@ struct ErasingTests {
         return found
     }
 
+    /// Returns whether any text that begins with a sign is in the files of a store.
+    static func hasTexts(beginningWith sign: String, in path: String) -> Bool {
+        ["", "-wal"].contains { ending in
+            FileManager.default.contents(atPath: path + ending)?.range(of: Data(sign.utf8)) != nil
+        }
+    }
+
     private static let words = ["one", "two", "three"]
 
     private func unique(_ number: Int) -> IssueRecord {
